@@ -1,0 +1,766 @@
+"""From a table to a dataset: kinds, types, missing values, orders, refusals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from treecompile.data import (
+    DataOptions,
+    Dataset,
+    encode,
+    encode_target,
+    make_dataset,
+    take,
+)
+from treecompile.errors import DataError, OptionError, TreecompileError
+from treecompile.ir import ColumnSummary, Feature, Kind, ValueType
+from treecompile.read import Table, read_table
+from treecompile.values import parse_number
+
+NAN, INF = math.nan, math.inf
+NUMERIC, CATEGORICAL, ORDINAL = Kind.NUMERIC, Kind.CATEGORICAL, Kind.ORDINAL
+FLOAT, STR, INT, BOOL = ValueType.FLOAT, ValueType.STR, ValueType.INT, ValueType.BOOL
+
+
+def text(**columns: list[str]) -> Table:
+    arrays = tuple(np.array(column, dtype=object) for column in columns.values())
+    return Table(tuple(columns), arrays, text=True, source="data.csv")
+
+
+def frame(**columns: Any) -> Table:
+    return read_table(pd.DataFrame(columns))
+
+
+def objects(*values: Any) -> pd.Series[Any]:
+    return pd.Series(values, dtype=object)
+
+
+def learn(table: Table, **options: Any) -> Dataset:
+    """The dataset of a table without a target: a column 'y' of two labels is added."""
+    rows = table.rows
+    if table.text:
+        y: Any = np.array((["n", "p"] * rows)[:rows], dtype=object)
+    else:
+        y = pd.Series((["n", "p"] * rows)[:rows])
+    whole = Table((*table.names, "y"), (*table.columns, y), table.text, table.source)
+    return make_dataset(whole, DataOptions("y", **options))
+
+
+def answers(table: Table, **options: Any) -> Dataset:
+    """The dataset of a table that is a target 'y', with a feature 'x' added."""
+    x: Any = np.array(["1"] * table.rows, dtype=object)
+    whole = Table(
+        (*table.names, "x"),
+        (*table.columns, x if table.text else pd.Series(x)),
+        table.text,
+        table.source,
+    )
+    return make_dataset(whole, DataOptions("y", **options))
+
+
+def only(dataset: Dataset) -> tuple[Feature, list[Any]]:
+    (feature,), (column,) = dataset.features, dataset.columns
+    return feature, column.tolist()
+
+
+def numeric(*values: float) -> tuple[Feature, list[Any]]:
+    return Feature("x", NUMERIC, FLOAT), list(values)
+
+
+def same(found: tuple[Feature, list[Any]], expected: tuple[Feature, list[Any]]) -> bool:
+    return found[0] == expected[0] and repr(found[1]) == repr(expected[1])
+
+
+# --- text -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "expected"),
+    [
+        (["1", "2", ""], {}, numeric(1.0, 2.0, NAN)),
+        ([" 1.5\t", "+.5e1", "5."], {}, numeric(1.5, 5.0, 5.0)),
+        (["inf", "-Infinity", "1e400"], {}, numeric(INF, -INF, INF)),
+        (["9007199254740993", "1"], {}, numeric(9007199254740992.0, 1.0)),
+        (["1", "?", "2"], {"na_values": ("?",)}, numeric(1.0, NAN, 2.0)),
+        (["-999", "2"], {"na_values": ("-999",)}, numeric(NAN, 2.0)),
+        (
+            ["1", "?"],
+            {},
+            (Feature("x", CATEGORICAL, STR, ("1", "?")), [0, 1]),
+        ),
+        (
+            ["nan", "1"],
+            {},
+            (Feature("x", CATEGORICAL, STR, ("1", "nan")), [1, 0]),
+        ),
+        (
+            ["true", "FALSE", "", "True"],
+            {},
+            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0, -1, 1]),
+        ),
+        (
+            ["b", "", "B", "a ", "a"],
+            {},
+            (
+                Feature("x", CATEGORICAL, STR, ("B", "a", "a ", "b")),
+                [3, -1, 0, 2, 1],
+            ),
+        ),
+        (
+            ["\U0001f333", "\uffff", "\0", "\ud800", "q'\"\n"],
+            {},
+            (
+                Feature(
+                    "x",
+                    CATEGORICAL,
+                    STR,
+                    ("\0", "q'\"\n", "\ud800", "\uffff", "\U0001f333"),
+                ),
+                [4, 3, 0, 2, 1],
+            ),
+        ),
+        (
+            ["10", "9", "-1"],
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, INT, (-1, 9, 10)), [2, 1, 0]),
+        ),
+        (
+            ["10", "09", ""],
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, STR, ("09", "10")), [1, 0, -1]),
+        ),
+        (
+            ["true", "false"],
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
+        ),
+        (
+            ["2024-01-31", "2024-02-01"],
+            {"categorical": ("x",)},
+            (
+                Feature("x", CATEGORICAL, STR, ("2024-01-31", "2024-02-01")),
+                [0, 1],
+            ),
+        ),
+        (
+            ["2024-01-31", "soon"],
+            {},
+            (Feature("x", CATEGORICAL, STR, ("2024-01-31", "soon")), [0, 1]),
+        ),
+        (
+            ["hi", "lo", "", "hi"],
+            {"ordinal": (("x", ("lo", "mid", "hi")),)},
+            (Feature("x", ORDINAL, STR, ("lo", "mid", "hi")), [2, 0, -1, 2]),
+        ),
+        (
+            ["3", "1"],
+            {"ordinal": (("x", ("3", "2", "1")),)},
+            (Feature("x", ORDINAL, INT, (3, 2, 1)), [0, 2]),
+        ),
+        (
+            ["2", "1"],
+            {"ordinal": (("x", ("1", "2", "3+")),)},
+            (Feature("x", ORDINAL, STR, ("1", "2", "3+")), [1, 0]),
+        ),
+    ],
+)
+def test_text_columns(
+    values: list[str], options: dict[str, Any], expected: tuple[Feature, list[Any]]
+) -> None:
+    assert same(only(learn(text(x=values), **options)), expected)
+
+
+ODD = ["1e5", ".5", "5.", "+3", "1e", "-", "e5", "1e400", "", " ", "1 2", ".", "1__0"]
+ODD += ["inf", "-INF", "infinity", "infin", "nan", "1_0", "0x1", "١", "+-1", "1e+", "t"]
+NUMBERLIKE = st.text("0123456789+-.eE \tinftyINFTYa_x\n\0١", max_size=8)
+
+
+@given(st.sampled_from(ODD) | NUMBERLIKE | st.floats().map(repr) | st.text(max_size=3))
+@example("1e5")
+@example("infinity")
+@example("\u00a01")
+def test_a_column_is_numeric_as_parse_number_says(value: str) -> None:
+    try:
+        expected = NAN if value == "" else parse_number("x", value)
+    except ValueError:
+        expected = None
+    feature, column = only(learn(text(x=["1", value])))
+    assert (feature.kind is NUMERIC) == (expected is not None)
+    if expected is not None:
+        assert repr(column) == repr([1.0, expected])
+
+
+# --- frames ---------------------------------------------------------------------------
+
+LOW_HIGH = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "expected"),
+    [
+        (pd.Series([1, 2]), {}, numeric(1.0, 2.0)),
+        (pd.Series([2**53 + 1, 1]), {}, numeric(2.0**53, 1.0)),
+        (pd.Series([2**64 - 1], dtype="uint64"), {}, numeric(2.0**64)),
+        (pd.Series([0.1], dtype="float32"), {}, numeric(0.10000000149011612)),
+        (pd.Series([1.5, None, INF]), {}, numeric(1.5, NAN, INF)),
+        (pd.Series([1, None], dtype="Int64"), {}, numeric(1.0, NAN)),
+        (pd.Series([1.5, None], dtype="Float64"), {}, numeric(1.5, NAN)),
+        (pd.Series([1, None], dtype="int8[pyarrow]"), {}, numeric(1.0, NAN)),
+        (objects(1, 2.5, None, pd.NA, NAN), {}, numeric(1.0, 2.5, NAN, NAN, NAN)),
+        (objects(Decimal("0.1"), Decimal("NaN")), {}, numeric(0.1, NAN)),
+        (objects(Decimal("sNaN"), Decimal(1)), {}, numeric(NAN, 1.0)),
+        (objects(Fraction(1, 4), 10**400), {}, numeric(0.25, INF)),
+        (
+            pd.Series([True, False]),
+            {},
+            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
+        ),
+        (
+            pd.Series([True, None], dtype="boolean"),
+            {},
+            (Feature("x", CATEGORICAL, BOOL, (True,)), [0, -1]),
+        ),
+        (
+            objects(True, np.False_, None),
+            {},
+            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0, -1]),
+        ),
+        (pd.Series([True, False]), {"numeric": ("x",)}, numeric(1.0, 0.0)),
+        (
+            pd.Series(["3", None, "", "10"]),
+            {},
+            (Feature("x", CATEGORICAL, STR, ("", "10", "3")), [2, -1, 0, 1]),
+        ),
+        (
+            objects("NA", None, "\ud800", NAN, pd.NaT),
+            {"na_values": ("NA",)},
+            (Feature("x", CATEGORICAL, STR, ("\ud800",)), [-1, -1, 0, -1, -1]),
+        ),
+        (
+            pd.Series(["a", "?"], dtype="string"),
+            {"na_values": ("?",)},
+            (Feature("x", CATEGORICAL, STR, ("a",)), [0, -1]),
+        ),
+        (
+            pd.Series(["mid", None, "low"], dtype=LOW_HIGH),
+            {},
+            (Feature("x", ORDINAL, STR, ("low", "mid", "high")), [1, -1, 0]),
+        ),
+        (
+            pd.Series(["mid", "low", "low"], dtype=LOW_HIGH),
+            {"na_values": ("mid",)},
+            (Feature("x", ORDINAL, STR, ("low", "high")), [-1, 0, 0]),
+        ),
+        (
+            pd.Series(["mid", "low"], dtype=LOW_HIGH),
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, STR, ("low", "mid", "high")), [1, 0]),
+        ),
+        (
+            pd.Series(["mid", "low"], dtype=LOW_HIGH),
+            {"ordinal": (("x", ("mid", "low")),)},
+            (Feature("x", ORDINAL, STR, ("mid", "low")), [0, 1]),
+        ),
+        (
+            pd.Series(pd.Categorical([2, 1], categories=[3, 2, 1])),
+            {},
+            (Feature("x", CATEGORICAL, INT, (3, 2, 1)), [1, 2]),
+        ),
+        (
+            pd.Series(pd.Categorical([2, 1], categories=[3, 2, 1])),
+            {"numeric": ("x",)},
+            numeric(2.0, 1.0),
+        ),
+        (
+            pd.Series(pd.Categorical([True, False])),
+            {},
+            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
+        ),
+        (
+            pd.Series([3.0, None, -1.0]),
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, INT, (-1, 3)), [1, -1, 0]),
+        ),
+        (
+            pd.Series([2**53 + 1, None, 2**53], dtype="Int64"),
+            {"categorical": ("x",)},
+            (Feature("x", CATEGORICAL, INT, (2**53, 2**53 + 1)), [1, -1, 0]),
+        ),
+        (
+            pd.Series([2, 1]),
+            {"ordinal": (("x", ("2", "1")),)},
+            (Feature("x", ORDINAL, INT, (2, 1)), [0, 1]),
+        ),
+    ],
+)
+def test_frame_columns(
+    values: pd.Series[Any],
+    options: dict[str, Any],
+    expected: tuple[Feature, list[Any]],
+) -> None:
+    assert same(only(learn(frame(x=values), **options)), expected)
+
+
+def test_categories_are_plain_strings() -> None:
+    feature, _ = only(learn(frame(x=objects(np.str_("a"), "b"))))
+    assert repr(feature.categories) == "('a', 'b')"
+
+
+# --- refusals -------------------------------------------------------------------------
+
+DAY = dt.date(2024, 1, 31)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (pd.Series(pd.to_datetime(["2024-01-31"])), "Timestamp .*days since"),
+        (pd.Series(pd.to_datetime(["2024-01-31"], utc=True)), "Timestamp"),
+        (pd.Series(pd.to_timedelta(["1 day"])), "Timedelta .*days since"),
+        (pd.Series(pd.period_range("2024-01", periods=1, freq="M")), "Period .*days"),
+        (pd.Series(pd.cut([1, 2], 2)), "Interval .*convert"),
+        (objects(DAY), "date .*weekday"),
+        (objects(dt.time(1)), "time .*days"),
+        (objects(None, np.timedelta64(1, "D")), "timedelta"),
+        (objects([1], [2]), "list .*--ignore"),
+        (objects(b"a"), "bytes"),
+        (pd.Series([1j]), "complex"),
+        (objects("a", 1), "mixes str and int"),
+        (objects(True, 1), "mixes bool and int"),
+        (objects(1.5, "a"), "mixes float and str"),
+        (pd.Series(pd.Categorical([1.5])), "row 1: 'x' is 1.5: a category is"),
+    ],
+)
+def test_frame_columns_refused(values: pd.Series[Any], words: str) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        learn(frame(x=values))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "date", ["2024-01-31", "2024-01-31 10:00", "2024-01-31T10:00:00.5Z"]
+)
+def test_dates_in_text_are_refused(date: str) -> None:
+    with pytest.raises(DataError, match=f"'x' holds dates .'{date}'.: .*--ignore"):
+        learn(text(x=[date, "", "1999-12-31"]))
+    with pytest.raises(DataError, match="'y' holds dates"):
+        answers(text(y=[date, ""]))
+    kept = learn(text(x=[date, ""], z=["1", "2"]), ignore=("x",))
+    assert [feature.name for feature in kept.features] == ["z"]
+
+
+X, Z = ["a", "b"], ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("error", "options", "words"),
+    [
+        (DataError, {"target": "yy"}, "'yy': did you mean 'y'"),
+        (DataError, {"numeric": ("w",)}, "no column 'w'"),
+        (DataError, {"ignore": ("w",)}, "no column 'w'"),
+        (DataError, {"numeric": ("x",)}, "row 1: 'x' is 'a': expected.*--na-value"),
+        (
+            DataError,
+            {"numeric": ("x",), "na_values": ("a",)},
+            "row 2: 'x' is 'b': expected a number",
+        ),
+        (
+            DataError,
+            {"ordinal": (("x", ("a",)),)},
+            "row 2: 'x' is 'b', .*does not list",
+        ),
+        (OptionError, {"ordinal": (("x", ("a", "b", "a")),)}, "'a' twice"),
+        (OptionError, {"ordinal": (("x", ()),)}, "'x' lists nothing"),
+        (OptionError, {"ignore": ("y",)}, "--ignore 'y': that is the target"),
+        (OptionError, {"numeric": ("y",)}, "--numeric 'y': that is the target"),
+        (OptionError, {"numeric": ("z",), "ignore": ("z",)}, "'z': --numeric names it"),
+        (OptionError, {"task": "guess"}, "'guess': expected classify or regress"),
+        (OptionError, {"task": "regress"}, "'y' is text.*--task classify"),
+        (OptionError, {"labels": ("n",)}, "lacks 'p'"),
+        (OptionError, {"labels": ("n", "p", "n")}, "'n' twice"),
+        (DataError, {"ignore": ("x", "z")}, "no column but 'y'"),
+        (DataError, {"na_values": ("n", "p")}, "'y' has no known value"),
+    ],
+)
+def test_options_that_do_not_fit(
+    error: type[TreecompileError], options: dict[str, Any], words: str
+) -> None:
+    table = text(x=X, z=Z, y=["n", "p"])
+    with pytest.raises(error, match=words) as caught:
+        make_dataset(table, DataOptions(**{"target": "y"} | options))
+    assert "\n" not in str(caught.value)
+
+
+def test_frames_with_options_that_do_not_fit() -> None:
+    with pytest.raises(DataError, match="row 1: 'x' is '3': expected a number"):
+        learn(frame(x=["3"]), numeric=("x",))
+    with pytest.raises(DataError, match="row 2: 'x' is 1.5: a category is"):
+        learn(frame(x=[1.0, 1.5]), categorical=("x",))
+    with pytest.raises(DataError, match="'x' is inf: a category is"):
+        learn(frame(x=[1.0, INF]), categorical=("x",))
+    with pytest.raises(DataError, match="'x' is Decimal.*: a category is"):
+        learn(frame(x=objects(Decimal("Infinity"))), categorical=("x",))
+    with pytest.raises(OptionError, match="--ordinal: 'x' is 'b': expected an int"):
+        learn(frame(x=[1, 2]), ordinal=(("x", ("1", "b")),))
+
+
+def test_too_many_categories() -> None:
+    many = [f"c{i}" for i in range(10_001)]
+    with pytest.raises(DataError, match="10001 categories.*--ignore"):
+        learn(text(x=many))
+    assert len(only(learn(text(x=many[1:])))[0].categories) == 10_000
+
+
+# --- the target -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "labels", "y", "note"),
+    [
+        (text(y=["p", "n"]), {}, ("n", "p"), [1, 0], "classify .*'y' is text with 2"),
+        (
+            text(y=["true", "false"]),
+            {},
+            (False, True),
+            [1, 0],
+            "classify .*true or fal",
+        ),
+        (text(y=["10", "9"]), {}, (9, 10), [1, 0], "classify .*integer with 2 labels"),
+        (text(y=["1", "01"]), {}, (), [1.0, 1.0], "regress .*number with 2 values"),
+        (
+            text(y=[str(i) for i in range(11)]),
+            {},
+            (),
+            [float(i) for i in range(11)],
+            "regress .*integer with 11 values",
+        ),
+        (text(y=["1.5", "2"]), {"task": "classify"}, (1.5, 2.0), [0, 1], None),
+        (text(y=["1", "2"]), {"task": "regress"}, (), [1.0, 2.0], None),
+        (text(y=["p", "n"]), {"labels": ("p", "n")}, ("p", "n"), [0, 1], "classify"),
+        (
+            text(y=["1", "2"]),
+            {"labels": ("3", "2", "1")},
+            (3, 2, 1),
+            [2, 1],
+            "3 labels",
+        ),
+        (frame(y=[True, False]), {}, (False, True), [1, 0], "classify"),
+        (frame(y=["3", "10"]), {}, ("10", "3"), [1, 0], "classify .*text"),
+        (frame(y=[3, 10]), {}, (3, 10), [0, 1], "classify"),
+        (frame(y=[3.0, 10.0]), {}, (), [3.0, 10.0], "regress"),
+        (frame(y=objects(1, Decimal("2.5"))), {}, (), [1.0, 2.5], "regress"),
+        (frame(y=objects(2, 1)), {}, (1, 2), [1, 0], "classify"),
+        (
+            frame(y=pd.Series(["mid", "low"], dtype=LOW_HIGH)),
+            {},
+            ("low", "mid"),
+            [1, 0],
+            "classify .*2 labels",
+        ),
+        (
+            frame(y=pd.Series(pd.Categorical([2, 1], categories=[3, 2, 1]))),
+            {},
+            (1, 2),
+            [1, 0],
+            "classify",
+        ),
+    ],
+)
+def test_targets(
+    table: Table,
+    options: dict[str, Any],
+    labels: tuple[Any, ...],
+    y: list[Any],
+    note: str | None,
+) -> None:
+    dataset = answers(table, **options)
+    assert repr(dataset.labels) == repr(labels)
+    assert dataset.y.tolist() == y
+    assert dataset.y.dtype == (np.int32 if labels else np.float64)
+    tasks = [line for line in dataset.notes if line.startswith("task: ")]
+    assert len(tasks) == (note is not None)
+    if note is not None:
+        assert re.search(note, tasks[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "table", "options", "words"),
+    [
+        (DataError, text(y=[]), {}, "no rows: there is nothing"),
+        (DataError, text(y=["", ""]), {}, "'y' has no known value"),
+        (DataError, text(y=["1.5", "inf"]), {}, "row 2: 'y' is infinite"),
+        (DataError, text(y=["", "-inf"]), {"task": "regress"}, "row 2: 'y' is inf"),
+        (DataError, text(y=["1.5", "inf"]), {"task": "classify"}, "infinite label"),
+        (OptionError, text(y=["true"]), {"task": "regress"}, "'y' is true or false"),
+        (OptionError, text(y=["1.5"]), {"labels": ("1.5",)}, "--labels is for classes"),
+        (
+            OptionError,
+            text(y=["1", "2"]),
+            {"labels": ("1", "b")},
+            "--labels: 'y' is 'b'",
+        ),
+        (DataError, frame(y=objects("a", 1)), {}, "'y' mixes str and int"),
+        (DataError, frame(y=objects(DAY)), {}, "'y' holds date values"),
+        (
+            DataError,
+            text(y=[str(i) for i in range(1001)]),
+            {"task": "classify"},
+            "1001 labels.*--task regress",
+        ),
+        (DataError, text(y=[f"l{i}" for i in range(1001)]), {}, "1001 labels.*group"),
+    ],
+)
+def test_targets_refused(
+    error: type[TreecompileError], table: Table, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        answers(table, **options)
+
+
+def test_how_many_values_make_classes() -> None:
+    ten = pd.Categorical([*range(10)], categories=[*range(11)])
+    assert answers(frame(y=ten)).labels == tuple(range(10))
+    thousand = [f"{i:03}" for i in range(1000)]
+    assert answers(frame(y=thousand)).labels == tuple(thousand)
+    with pytest.raises(DataError, match="'y' has no known value"):
+        answers(frame(y=pd.Series([None], dtype=LOW_HIGH)))
+
+
+def test_rows_without_a_target_are_dropped_before_anything_is_decided() -> None:
+    table = text(
+        y=["", "p", "NA", "n"],
+        x=["only here", "1", "there", "2"],
+        gone=["1", "", "2", ""],
+        size=["XL", "S", "XL", "S"],
+    )
+    options = DataOptions("y", na_values=("NA",), ordinal=(("size", ("S", "M")),))
+    dataset = make_dataset(table, options)
+    assert [f.name for f in dataset.features] == ["x", "size"]
+    assert [column.tolist() for column in dataset.columns] == [[1.0, 2.0], [0, 0]]
+    assert dataset.y.tolist() == [1, 0]
+    assert dataset.notes == (
+        "rows without a known 'y': 2, dropped",
+        "task: classify (target 'y' is text with 2 labels)",
+        "column 'gone' has no known value: dropped",
+        "column 'size' has one value only and cannot split",
+    )
+    numbers = text(y=["", "p", "", "n"], x=["?", "1", "?", "b"])
+    with pytest.raises(DataError, match="row 4: 'x' is 'b'"):
+        make_dataset(numbers, DataOptions("y", numeric=("x",)))
+
+
+def test_rows_of_a_frame_are_dropped_whatever_its_index() -> None:
+    data = pd.DataFrame({"x": [1, 2, 3], "y": [None, "p", "n"]}, index=[7, 7, 0])
+    dataset = make_dataset(read_table(data), DataOptions("y"))
+    assert dataset.columns[0].tolist() == [2.0, 3.0]
+    assert dataset.y.tolist() == [1, 0]
+
+
+def test_a_single_label_is_noted() -> None:
+    assert any("only one label" in note for note in answers(text(y=["p", "p"])).notes)
+
+
+# --- warnings -------------------------------------------------------------------------
+
+ELEVEN = [str(i) for i in (5, 3, 4, 9, 13, 6, 7, 8, 10, 11, 12)]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "word"),
+    [
+        (text(x=ELEVEN), {}, "identifier"),
+        (text(x=[*ELEVEN, ""]), {}, "identifier"),
+        (text(x=ELEVEN[:10]), {}, None),
+        (text(x=[*ELEVEN[1:], "5.5"]), {}, None),
+        (text(x=[*ELEVEN, "3"]), {}, None),
+        (text(x=[*ELEVEN[:-1], "99"]), {}, None),
+        (text(x=[*ELEVEN[:-1], "inf"]), {}, None),
+        (text(x=[*ELEVEN[:-2], "inf", "-inf"]), {}, None),
+        (text(x=[*ELEVEN[:-1], "99"]), {"categorical": ("x",)}, "--ignore 'x'"),
+        (text(x=[f"id{i}" for i in range(11)]), {}, "identifier"),
+        (text(x=[f"id{i}" for i in range(10)]), {}, None),
+        (text(x=["id1", *(f"id{i}" for i in range(11))]), {}, None),
+        (text(x=["1", "1", ""]), {}, "one value only"),
+        (text(x=["a", "a"]), {}, "one value only"),
+        (frame(x=pd.Series(["low", "low"], dtype=LOW_HIGH)), {}, "one value only"),
+        (text(x=["1", "2"], e=["", ""]), {}, "'e' has no known value"),
+        (frame(x=[1, 2], e=objects(None, NAN)), {}, "'e' has no known value"),
+        (frame(x=[1, 2], e=[NAN, NAN]), {"categorical": ("e",)}, "'e' has no known"),
+        (
+            frame(x=[1, 2], e=pd.Series([None] * 2, dtype=LOW_HIGH)),
+            {},
+            "'e' has no kno",
+        ),
+    ],
+)
+def test_warnings(table: Table, options: dict[str, Any], word: str | None) -> None:
+    dataset = learn(table, **options)
+    notes = [note for note in dataset.notes if not note.startswith(("task", "only"))]
+    assert [feature.name for feature in dataset.features] == ["x"]
+    assert len(notes) == (word is not None), notes
+    assert word is None or word in notes[0]
+
+
+# --- a dataset ------------------------------------------------------------------------
+
+
+def test_shape_types_and_summaries() -> None:
+    dataset = learn(text(a=["1", "", "-inf"], b=["u", "", ""], c=["2", "2", "4"]))
+    assert [column.dtype for column in dataset.columns] == [
+        np.float64,
+        np.int32,
+        np.float64,
+    ]
+    assert dataset.target == "y"
+    assert dataset.source == "data.csv"
+    assert dataset.summaries() == (
+        ColumnSummary(1, -INF, 1.0),
+        ColumnSummary(2),
+        ColumnSummary(0, 2.0, 4.0),
+    )
+
+
+def test_take_keeps_the_schema() -> None:
+    dataset = learn(text(a=["1", "", "3"], b=["u", "v", ""]))
+    part = take(dataset, np.array([2, 0]))
+    assert part.features == dataset.features
+    assert part.labels == dataset.labels
+    assert [column.tolist() for column in part.columns] == [[3.0, 1.0], [-1, 0]]
+    assert part.y.tolist() == [0, 0]
+    assert take(dataset, np.array([False, True, False])).y.tolist() == [1]
+    assert take(dataset, np.array([], dtype=int)).summaries() == (
+        ColumnSummary(0),
+        ColumnSummary(0),
+    )
+
+
+@given(st.lists(st.text(max_size=2), min_size=1, max_size=20))
+def test_every_text_survives(values: list[str]) -> None:
+    table = text(x=["#", *values])
+    feature, codes = only(learn(table))
+    back = ["" if code < 0 else feature.categories[code] for code in codes]
+    assert back == ["#", *values]
+    assert list(feature.categories) == sorted(set(back) - {""})
+
+
+# --- new data -------------------------------------------------------------------------
+
+SCHEMA = (
+    Feature("n", NUMERIC, FLOAT),
+    Feature("s", CATEGORICAL, STR, ("a", "b")),
+    Feature("i", CATEGORICAL, INT, (1, 2)),
+    Feature("o", ORDINAL, STR, ("lo", "hi")),
+    Feature("b", CATEGORICAL, BOOL, (False, True)),
+)
+
+
+def test_encode_text() -> None:
+    table = text(
+        b=["true", "", "FALSE"],
+        o=["hi", "no", ""],
+        i=["2", "3", ""],
+        s=["b", "c", "?"],
+        n=["1", "?", "inf"],
+    )
+    columns = encode(SCHEMA, table, range(5), na_values=("?",))
+    assert [column.tolist() for column in columns if column is not None][1:] == [
+        [1, 2, -1],
+        [1, 2, -1],
+        [1, 2, -1],
+        [1, -1, 0],
+    ]
+    assert repr(columns[0].tolist()) == "[1.0, nan, inf]"  # type: ignore[union-attr]
+    assert [c.dtype for c in columns if c is not None] == [np.float64] + [np.int32] * 4
+
+
+def test_encode_frame() -> None:
+    table = frame(
+        b=objects(True, 0, None),
+        o=pd.Series(["hi", "mid", None], dtype=LOW_HIGH.categories.dtype),
+        i=[2.0, 3.0, NAN],
+        s=pd.Categorical(["b", "c", None]),
+        n=objects(Decimal("0.5"), 3, pd.NA),
+    )
+    columns = encode(SCHEMA, table, {0, 1, 2, 3, 4})
+    assert [column.tolist() for column in columns if column is not None][1:] == [
+        [1, 2, -1],
+        [1, 2, -1],
+        [1, 2, -1],
+        [1, 0, -1],
+    ]
+    assert repr(columns[0].tolist()) == "[0.5, 3.0, nan]"  # type: ignore[union-attr]
+
+
+def test_encode_reads_only_what_is_required() -> None:
+    table = text(s=["a"], n=["not a number"])
+    columns = encode(SCHEMA, table, [1])
+    assert [column is None for column in columns] == [True, False, True, True, True]
+    with pytest.raises(DataError, match="no column 'i'"):
+        encode(SCHEMA, table, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (text(n=["1", "x"]), "row 2: 'n' is 'x': expected a number; .*--na-value"),
+        (text(i=["1", "1.0"]), "row 2: 'i' is '1.0': expected an integer"),
+        (text(b=["", "1"]), "row 2: 'b' is '1': expected true or false"),
+        (frame(n=["1"]), "row 1: 'n' is '1': expected a number"),
+        (frame(s=[1]), "row 1: 's' is 1: expected a string; convert"),
+        (frame(i=[1, 2.5]), "row 2: 'i' is 2.5: expected an integer"),
+        (frame(b=[0, 2]), "row 2: 'b' is 2: expected True or False"),
+        (frame(i=objects(1, Decimal("Infinity"))), "^row 2: .*convert the column"),
+        (frame(i=pd.Categorical([1.0], categories=[1.0, 2.5])), "^'i' is 2.5"),
+        (frame(n=objects(1, [2])), "'n' holds list"),
+        (frame(n=pd.to_datetime(["2024-01-31"])), "'n' holds Timestamp"),
+    ],
+)
+def test_encode_refuses(table: Table, words: str) -> None:
+    place = [feature.name for feature in SCHEMA].index(table.names[0])
+    with pytest.raises(DataError, match=words) as caught:
+        encode(SCHEMA, table, [place])
+    assert "\n" not in str(caught.value)
+
+
+def test_encode_agrees_with_the_dataset_it_came_from() -> None:
+    table = text(a=["1", "", "3"], b=["u", "v", ""], c=["true", "", "false"])
+    dataset = learn(table)
+    columns = encode(dataset.features, table, range(3))
+    for column, expected in zip(columns, dataset.columns, strict=True):
+        np.testing.assert_array_equal(column, expected)
+
+
+@pytest.mark.parametrize(
+    ("labels", "table", "expected"),
+    [
+        (("n", "p"), text(y=["p", "", "q", "?"]), [1, -1, 2, -1]),
+        ((1, 2), text(y=["2", "3"]), [1, 2]),
+        ((1, 2), frame(y=[2.0, NAN]), [1, -1]),
+        ((False, True), text(y=["true", "false"]), [1, 0]),
+        ((1.5, 2.0), text(y=["2", "1.50", "7"]), [1, 0, 2]),
+        ((), text(y=["2", "?"]), [2.0, NAN]),
+        ((), frame(y=[1, 2]), [1.0, 2.0]),
+    ],
+)
+def test_encode_target(labels: Any, table: Table, expected: list[Any]) -> None:
+    y = encode_target("y", labels, table, na_values=("?",))
+    assert repr(y.tolist()) == repr(expected)
+    assert y.dtype == (np.int32 if labels else np.float64)
+
+
+def test_encode_target_refuses() -> None:
+    with pytest.raises(DataError, match="row 1: 'y' is 'a': expected an integer"):
+        encode_target("y", (1, 2), text(y=["a"]))
+    with pytest.raises(DataError, match="no column 'z'"):
+        encode_target("z", (1, 2), text(y=["a"]))

@@ -1,0 +1,230 @@
+"""Reading: what reaches the table is what stands in the file, or an error in a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treecompile.errors import DataError
+from treecompile.read import Table, read_table
+
+
+def cells(table: Table) -> dict[str, list[object]]:
+    columns = zip(table.names, table.columns, strict=True)
+    return {name: column.tolist() for name, column in columns}
+
+
+def write(folder: Path, content: bytes, name: str = "data.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a,b\n1,x\n", {"a": ["1"], "b": ["x"]}),
+        (b"a,b\n1,x", {"a": ["1"], "b": ["x"]}),
+        (b"\xef\xbb\xbfa,b\n1,x\n", {"a": ["1"], "b": ["x"]}),
+        (b"a,b\r\n1,x\r\n", {"a": ["1"], "b": ["x"]}),
+        (b"a,b\r1,x\r", {"a": ["1"], "b": ["x"]}),
+        (b"a,b\n1,\n,x\n", {"a": ["1", ""], "b": ["", "x"]}),
+        (b'a,b\n"x,\r\ny","say ""hi"""\n', {"a": ["x,\r\ny"], "b": ['say "hi"']}),
+        (b"a,b\n 1 ,it's\n", {"a": [" 1 "], "b": ["it's"]}),
+        (b"a,b\n1,x\0y\n", {"a": ["1"], "b": ["x\0y"]}),
+        ("größe,🌳\nä,🍂\n".encode(), {"größe": ["ä"], "🌳": ["🍂"]}),
+        (b"a,b\n", {"a": [], "b": []}),
+        (b"\n\na,b\n\n1,x\n\n", {"a": ["1"], "b": ["x"]}),
+        (b'a\n1\n\n""\n2\n', {"a": ["1", "", "", "2"]}),
+        (b",b\n1,x\n", {"": ["1"], "b": ["x"]}),
+        (b"a,b\nNA,nan\n", {"a": ["NA"], "b": ["nan"]}),
+        (b"a,b\n1," + b"x" * 200_000, {"a": ["1"], "b": ["x" * 200_000]}),
+    ],
+)
+def test_csv_keeps_every_field_as_text(
+    tmp_path: Path, content: bytes, expected: dict[str, list[object]]
+) -> None:
+    table = read_table(write(tmp_path, content))
+    assert cells(table) == expected
+    assert table.text
+    assert table.source == "data.csv"
+    assert table.rows == len(next(iter(expected.values())))
+
+
+def test_tsv_and_suffix_in_capitals(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, b"a\tb\n1,5\tx\n", "data.TSV"))
+    assert cells(table) == {"a": ["1,5"], "b": ["x"]}
+
+
+def test_standard_input_is_csv_and_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa,b\n1,x\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    table = read_table("-")
+    assert cells(table) == {"a": ["1"], "b": ["x"]}
+    assert table.source == "standard input"
+    assert not stdin.closed
+
+
+def test_the_limit_of_csv_is_left_as_it_was(tmp_path: Path) -> None:
+    before = csv.field_size_limit(10)
+    try:
+        assert cells(read_table(write(tmp_path, b"a\n" + b"1" * 99)))["a"] == ["1" * 99]
+        with pytest.raises(DataError):
+            read_table(write(tmp_path, b'a\n"1\n'))
+        assert csv.field_size_limit() == 10
+    finally:
+        csv.field_size_limit(before)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["data.csv", "empty", "header"]),
+        (b"\xef\xbb\xbf\n\n", ["empty"]),
+        (b"a,b\n1,x\n1,x,y\n", ["data.csv, line 3", "3 fields", "2"]),
+        (b"a,b\n1\n", ["line 2", "1 field "]),
+        (b'a,b\n"x\ny",1\n\n1\n', ["line 5"]),
+        (b'a,b\n1,x\n2,"never\nclosed\n', ["line 3", "quote"]),
+        (b'a,b\n1,"x"y\n', ["line 2", "quote"]),
+        (b"a,b,a,c,b\n", ["'a', 'b'", "rename"]),
+        (b"a,b\n1,x\n2,caf\xe9\n", ["line 3", "0xe9", "UTF-8"]),
+        (b"a,b\n" + b"1,x\n" * 9_999 + b"1,\xff\n", ["line 10001", "0xff"]),
+        ("a,b\n1,x\n".encode("utf-16"), ["line 1", "UTF-8"]),
+    ],
+)
+def test_a_damaged_file_says_where(
+    tmp_path: Path, content: bytes, words: list[str]
+) -> None:
+    with pytest.raises(DataError) as caught:
+        read_table(write(tmp_path, content))
+    message = str(caught.value)
+    assert all(word in message for word in words), message
+    assert "\n" not in message
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    for name, words in {
+        "absent.csv": "No such file",
+        "absent.parquet": "No such file",
+        "folder.csv": "is a folder",
+        "data.xlsx": "unknown suffix.*[.]csv, [.]tsv, [.]parquet",
+        "nul\0.csv": "cannot read .*x00",
+    }.items():
+        with pytest.raises(DataError, match=words):
+            read_table(str(tmp_path / name))
+
+
+def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)  # the tests may run as root
+    with pytest.raises(DataError, match="cannot read .*: Permission denied"):
+        read_table(str(tmp_path / "data.csv"))
+
+
+def test_what_is_no_table() -> None:
+    with pytest.raises(DataError, match="not list"):
+        read_table([1, 2])  # type: ignore[arg-type]
+
+
+def test_an_absent_column_names_the_nearest(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, b"outlook,windy\n1,2\n"))
+    with pytest.raises(DataError, match="'outlok': did you mean 'outlook'[?]"):
+        table.column("outlok")
+    with pytest.raises(DataError, match="'zzz': the columns are 'outlook', 'windy'$"):
+        table.column("zzz")
+
+
+def test_a_frame_keeps_its_columns() -> None:
+    frame = pd.DataFrame({"a": [1, 2], 7: ["x", None]}, index=[5, 5])
+    table = read_table(frame)
+    assert table.names == ("a", "7")
+    assert not table.text
+    assert table.source == ""
+    assert table.rows == 2
+    assert np.shares_memory(np.asarray(table.column("a")), np.asarray(frame["a"]))
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), "'1'"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "level"),
+        (pd.DataFrame(index=[0]), "no columns"),
+    ],
+)
+def test_a_frame_with_unusable_names(frame: pd.DataFrame, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        read_table(frame)
+
+
+def test_parquet_round_trip(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    big = 2**53 + 1
+    frame = pd.DataFrame(
+        {
+            "i": pd.array([big, None], dtype="Int64"),
+            "f": [0.1, None],
+            "s": ["3", ""],
+            "d": [Decimal("1.5"), None],
+            "c": pd.Categorical(["b", "a"], categories=["b", "a", "z"], ordered=True),
+        }
+    )
+    path = tmp_path / "data.parquet"
+    frame.to_parquet(path)
+    table = read_table(path)
+    assert table.source == "data.parquet"
+    assert not table.text
+    assert table.names == ("i", "f", "s", "d", "c")
+    assert table.column("i").tolist() == [big, pd.NA]
+    assert table.column("f").tolist() == [0.1, pd.NA]
+    assert table.column("s").tolist() == ["3", ""]
+    assert table.column("d").tolist()[0] == Decimal("1.5")
+    assert table.column("c").dtype == frame["c"].dtype
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": range(1000)}).to_parquet(tmp_path / "sound.parquet")
+    sound = (tmp_path / "sound.parquet").read_bytes()
+    for content in (b"", b"PAR1", b"a,b\n", sound[:-20], sound[: len(sound) // 2]):
+        path = write(tmp_path, content, "data.parquet")
+        with pytest.raises(DataError, match="not sound Parquet") as caught:
+            read_table(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_parquet_without_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ImportError("no pyarrow")
+
+    monkeypatch.setattr(pd, "read_parquet", refuse)
+    path = write(tmp_path, b"PAR1", "data.parquet")
+    with pytest.raises(DataError, match=r"pip install 'treecompile\[parquet\]'"):
+        read_table(path)
+
+
+def test_csv_does_without_pandas(tmp_path: Path) -> None:
+    path = write(tmp_path, b"a,b\n1,x\n2,y\n")
+    script = (
+        "import sys\n"
+        "from treecompile.data import DataOptions, make_dataset\n"
+        "from treecompile.read import read_table\n"
+        f"make_dataset(read_table({str(path)!r}), DataOptions('b'))\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", script], cwd=root, check=True)

@@ -1,0 +1,224 @@
+"""The public classes and functions: the same verbs as the commands, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile import compiler, model_file
+from treecompile.batch import deciders
+from treecompile.compiler import LearnOptions
+from treecompile.data import DataOptions, encode
+from treecompile.errors import OptionError
+from treecompile.extract import outcomes
+from treecompile.ir import Leaf, Program, Rule, RuleSet, Tree
+from treecompile.lower import EmitOptions
+from treecompile.quality import Evaluation
+from treecompile.read import read_table
+from treecompile.render import write_text
+from treecompile.semantics import probabilities, required_features
+from treecompile.show import show
+from treecompile.verify import Report, verify
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Data = str | Path | pd.DataFrame
+
+
+def learn(
+    data: Data,
+    *,
+    target: str,
+    algorithm: str = "",
+    task: str | None = None,
+    labels: Sequence[str] = (),
+    na_value: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    numeric: str | Sequence[str] = (),
+    ordinal: Mapping[str, Sequence[str]] | None = None,
+    ignore: str | Sequence[str] = (),
+    max_depth: int | None = None,
+    min_split: int = 2,
+    min_leaf: int = 1,
+    min_gain: float = 0.0,
+    validation: Data | None = None,
+    validation_fraction: float = 0.0,
+    seed: int = 0,
+) -> Model:
+    """Learn a tree that predicts the column `target` from the other columns.
+
+    `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
+    those of `treecompile learn`. What was chosen and what looks odd about the data is
+    in the `notes` of the model.
+
+    >>> model = learn("examples/tennis/tennis.csv", target="play")
+    >>> model.n_leaves
+    5
+    """
+    columns = DataOptions(
+        target=target,
+        task=task,
+        labels=tuple(labels),
+        na_values=_several(na_value),
+        categorical=_several(categorical),
+        numeric=_several(numeric),
+        ordinal=tuple((name, tuple(order)) for name, order in (ordinal or {}).items()),
+        ignore=_several(ignore),
+    )
+    options = LearnOptions(
+        algorithm=algorithm,
+        max_depth=max_depth,
+        min_split=min_split,
+        min_leaf=min_leaf,
+        min_gain=min_gain,
+        validation_fraction=validation_fraction,
+        seed=seed,
+    )
+    learned = compiler.learn(data, columns, options, validation)
+    return Model(learned.program, learned.notes)
+
+
+def load(path: str | Path) -> Model:
+    """Read a model file; a damaged one raises ModelFileError."""
+    return Model(model_file.read_program(path))
+
+
+def _several(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+class Model:
+    """A learned tree or its list of rules, and all that they can be turned into.
+
+    Models are values: nothing changes one, and `rules` gives a new one.
+    """
+
+    def __init__(self, program: Program, notes: Sequence[str] = ()) -> None:
+        self.program = program
+        self.notes = tuple(notes)
+
+    def __repr__(self) -> str:
+        kind = "tree" if isinstance(self.program.body, Tree) else "rules"
+        return (
+            f"<treecompile.Model {kind} for {self.program.target!r}:"
+            f" {self.n_leaves} leaves, sha256 {self.sha256[:12]}>"
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """The identity of the model, which every artefact carries."""
+        return model_file.sha256(self.program)
+
+    @property
+    def n_nodes(self) -> int:
+        """Splits and leaves of a tree; the rules and the default of a list."""
+        body = self.program.body
+        return len(body.nodes) if isinstance(body, Tree) else len(body.rules) + 1
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of a tree; rules of a list, the default not counted."""
+        body = self.program.body
+        if isinstance(body, RuleSet):
+            return len(body.rules)
+        return sum(isinstance(node, Leaf) for node in body.nodes)
+
+    @property
+    def depth(self) -> int:
+        """The most tests that a row can meet on its way."""
+        body = self.program.body
+        if isinstance(body, RuleSet):
+            return max((len(rule.conditions) for rule in body.rules), default=0)
+        depths = [0] * len(body.nodes)
+        for position, node in enumerate(body.nodes):
+            for branch in getattr(node, "branches", ()):
+                depths[branch.then] = depths[position] + 1
+        return max(depths)
+
+    def rules(self) -> Model:
+        """The same decisions as an ordered list of simplified rules."""
+        return Model(compiler.flatten(self.program))
+
+    def emit(
+        self,
+        to: str = "python",
+        *,
+        dialect: str = "sqlite",
+        form: str = "expression",
+        table: str = "",
+        name: str = "",
+        output: str = "label",
+        label: str = "",
+        columns: Mapping[str, str] | None = None,
+    ) -> str:
+        """The text of an artefact: `python`, `sql` or `markdown`.
+
+        For SQL: the `dialect`, the `form` (expression, select or view; the latter two
+        read `table`, and a view is called `name`), the `output` (label, probability or
+        rule), the `label` whose probability it is, and `columns` that are called
+        otherwise in the database.
+        """
+        options = EmitOptions(
+            dialect, form, table, name, output, label, dict(columns or {})
+        )
+        return compiler.emit(self.program, to, options).text
+
+    def predict(self, data: Data) -> pd.Series[Any]:
+        """The prediction for each row, with the index of the frame.
+
+        Every column that some test reads must be there; others are ignored.
+        """
+        import pandas as pd
+
+        where, rules = self._decided(data)
+        labels = self.program.body.labels
+        answers = np.empty(max(rules) + 1, dtype=object if labels else np.float64)
+        for position, rule in rules.items():
+            answers[position] = rule.value
+        kind = type(labels[0]) if labels else float
+        values = answers[where].astype(object if kind is str else kind)
+        index = getattr(data, "index", None)
+        return pd.Series(values, index=index, name="prediction")
+
+    def predict_proba(self, data: Data) -> pd.DataFrame:
+        """The probability of each label (a column) for each row."""
+        import pandas as pd
+
+        labels = self.program.body.labels
+        if not labels:
+            raise OptionError("a regression has no probabilities")
+        where, rules = self._decided(data)
+        shares = np.zeros((max(rules) + 1, len(labels)))
+        for position, rule in rules.items():
+            shares[position] = probabilities(rule.stats)
+        index = getattr(data, "index", None)
+        return pd.DataFrame(shares[where], index=index, columns=list(labels))
+
+    def _decided(self, data: Data) -> tuple[NDArray[np.intp], dict[int, Rule]]:
+        body = self.program.body
+        table = read_table(data)
+        na = self.program.na_values
+        columns = encode(body.features, table, required_features(body), na)
+        return deciders(body, columns, table.rows), outcomes(body)
+
+    def evaluate(self, data: Data) -> Evaluation:
+        """Accuracy, confusion and what each rule did, on rows that have the target."""
+        return compiler.evaluate_on(self.program, read_table(data))
+
+    def verify(self, text: str, engine: str = "", **options: Any) -> Report:
+        """Prove the text of an artefact equal to this model; see `verify.verify`."""
+        return verify(self.program, text, engine, **options)
+
+    def show(self) -> str:
+        """The tree, or the rules, as text for a terminal."""
+        return show(self.program)
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file, whole or not at all."""
+        write_text(Path(path), model_file.dumps(self.program))

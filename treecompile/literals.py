@@ -1,0 +1,139 @@
+"""Values as source text, exactly: the quoting functions that targets name.
+
+Each takes a value and gives text that the language of the target reads back as the very
+same value, or raises TargetError where that language has no such text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from math import frexp, inf, ldexp, nextafter
+
+from treecompile.errors import TargetError
+
+# ---------------------------------------------------------------- Python
+
+
+def python_string(text: str) -> str:
+    """A Python string on one line, in the quotes that black would choose."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    escaped = "".join(_python_character(c, quote) for c in text)
+    return f"{quote}{escaped}{quote}"
+
+
+def _python_character(character: str, quote: str) -> str:
+    if character == "\\" or character == quote:
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return ascii(character)[1:-1]
+
+
+def python_literal(value: object) -> str:
+    """A label, a category or a number of the IR."""
+    return python_string(value) if isinstance(value, str) else repr(value)
+
+
+# ---------------------------------------------------------------- SQL
+
+
+def sql_string(text: str) -> str:
+    """Standard SQL: quotes doubled, everything else as it is."""
+    if "\0" in text:
+        raise TargetError(f"a NUL character cannot be written in a string: {text!r}")
+    _encodable(text)
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sqlite_string(text: str) -> str:
+    """Standard, but for NUL, at which SQLite stops reading."""
+    _encodable(text)
+    if "\0" in text:
+        return f"CAST(x'{text.encode().hex()}' AS TEXT)"
+    return sql_string(text)
+
+
+def duckdb_string(text: str) -> str:
+    """Standard, but for NUL, which DuckDB takes from chr() only."""
+    if "\0" in text:
+        return "concat(" + ", chr(0), ".join(map(sql_string, text.split("\0"))) + ")"
+    return sql_string(text)
+
+
+def _encodable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TargetError(
+            f"{text!r} is not Unicode text (it has half a surrogate pair),"
+            " and no database can hold it"
+        ) from None
+
+
+def sql_integer(value: int) -> str:
+    """An integer that fits the 64 bits of a SQL column."""
+    if not -(2**63) <= value < 2**63:
+        raise TargetError(f"{value} does not fit a 64-bit integer column")
+    # The least one is no literal: SQL reads the minus as an operator on 2^63.
+    return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
+
+
+def sql_double(value: float) -> str:
+    """The shortest text, with an exponent so that it is a double and not a decimal."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+@cache
+def sqlite_double(value: float) -> str:
+    """Text that every release of SQLite reads exactly.
+
+    Releases misread different decimals by one unit in the last place. Plain text is
+    used only where even sloppy arithmetic is right: whole numbers below 2^53, and short
+    decimals clearly nearer to this double than to its neighbours. Anything else is
+    written as an odd whole number times a power of two, which is exact.
+    """
+    text = repr(value)
+    if value < 0:
+        return f"-{sqlite_double(-value)}"
+    if value < 2.0**53 and value == int(value):
+        return text
+    if _clearly_nearest(value, text):
+        return text
+    mantissa, exponent = frexp(value)
+    whole, power = int(ldexp(mantissa, 53)), exponent - 53
+    while whole % 2 == 0:
+        whole, power = whole // 2, power + 1
+    sign = "/" if power < 0 else "*"
+    steps, rest = divmod(abs(power), 62)
+    factors = [f"{sign}(1<<62)"] * steps + ([f"{sign}(1<<{rest})"] if rest else [])
+    return f"({whole}.0{''.join(factors)} /* {text} */)"
+
+
+def _clearly_nearest(value: float, text: str) -> bool:
+    digits, _, exponent = text.partition("e")
+    whole, _, decimals = digits.partition(".")
+    scale = int(exponent or 0) - len(decimals)
+    number = int(whole + decimals)
+    if not (number < 2**53 and -22 <= scale < 0):
+        return False
+    exact = Fraction(number) * Fraction(10) ** scale
+    return all(
+        abs(exact - (Fraction(value) + Fraction(nextafter(value, towards))) / 2)
+        > exact * Fraction(1, 2**59)
+        for towards in (0.0, inf)
+    )
+
+
+# An explicit table: a dialect file can name these and nothing else.
+STRINGS: dict[str, Callable[[str], str]] = {
+    "sql": sql_string,
+    "sqlite": sqlite_string,
+    "duckdb": duckdb_string,
+}
+DOUBLES: dict[str, Callable[[float], str]] = {
+    "sql": sql_double,
+    "sqlite": sqlite_double,
+}

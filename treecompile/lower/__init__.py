@@ -1,0 +1,38 @@
+"""IR -> finished strings, one module for each kind of target.
+
+A lowering decides everything: names, quoting, order, line breaks. What it returns is
+the context of a template, and the template only loops over it and places it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from treecompile.ir import Program
+
+
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    """What a user can ask of an artefact."""
+
+    dialect: str = "sqlite"  # sql: the database
+    form: str = "expression"  # sql: expression, select or view
+    table: str = ""  # sql: the table that a select or view reads
+    name: str = ""  # sql: the name of the result column or of the view
+    output: str = "label"  # sql: label, probability or rule
+    label: str = ""  # sql: whose probability; "" is the predicted label's
+    columns: Mapping[str, str] = field(default_factory=dict)  # sql: feature -> column
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a lowering starts from: the program, and the identity it stamps on."""
+
+    program: Program
+    sha256: str
+    version: str  # of the tool
+
+
+Context = dict[str, object]
+Lowering = Callable[[Source, EmitOptions], Context]

@@ -1,0 +1,292 @@
+"""IR -> the strings of a SQL expression, query or view in one dialect.
+
+Only what this module writes itself (ids, counts, hashes) goes into comments; text from
+the data appears as quoted names and literals and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from treecompile import words
+from treecompile.errors import OptionError, TargetError
+from treecompile.extract import outcomes
+from treecompile.ir import (
+    Body,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Rule,
+    Tree,
+)
+from treecompile.literals import DOUBLES, STRINGS, sql_integer
+from treecompile.lower import Context, EmitOptions, Source
+from treecompile.membership import membership
+from treecompile.semantics import (
+    asks_presence,
+    conditions,
+    probabilities,
+    required_features,
+    threshold,
+)
+from treecompile.shape import Step, rule_steps, tree_steps
+from treecompile.targets import Dialect, read_dialect
+
+FORMS = ("expression", "select", "view")
+OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
+
+
+def lower(source: Source, options: EmitOptions) -> Context:
+    """Everything that the template of the query places."""
+    body = source.program.body
+    dialect = read_dialect(options.dialect)
+    check_choice("--as", options.form, FORMS)
+    check_choice("--output", options.output, OUTPUTS)
+    if options.form != "expression" and not options.table:
+        raise OptionError(f"--as {options.form} needs --table, the table to read")
+    label = label_position(body, options)
+    names = Quoting(dialect)
+    writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
+    result = result_text(body, dialect, options, label)
+    decided = outcomes(body)
+    if isinstance(body, Tree):
+        steps = tree_steps(body, dialect.limits.nesting)
+    else:
+        steps = rule_steps(body)
+    margin = "" if options.form == "expression" else "  "
+    asked = options.output if label is None else f"{options.output} {label}"
+    header = (
+        f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
+        f" model {source.sha256}"
+    )
+    slow = 0 < dialect.limits.slow_leaves <= len(decided)
+    return {
+        "header": header,
+        "form": options.form,
+        "lines": list(case_lines(steps, decided, writer.text, result, body, margin)),
+        "result": names.name(OUTPUTS[options.output]),
+        "table": names.path(options.table) if options.table else "",
+        "view": names.path(options.name or "predictions"),
+        "warnings": (
+            [f"{dialect.name} is slow to read an expression of {len(decided)} leaves"]
+            if slow
+            else []
+        ),
+    }
+
+
+def check_choice(option: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+
+
+# ---------------------------------------------------------------- layout
+
+
+def case_lines(
+    steps: Iterable[Step],
+    decided: Mapping[int, Rule],
+    text: Callable[[Condition], str],
+    result: Callable[[Rule], str],
+    body: Body,
+    margin: str,
+) -> Iterator[str]:
+    """The steps as nested CASE, one arm on each line."""
+    opened = -1  # depth of the innermost CASE
+    for step in steps:
+        indent = margin + "    " * step.depth
+        answer = ""
+        if step.outcome is not None:
+            rule = decided[step.outcome]
+            said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+            answer = f"{result(rule)} /* {rule.id}: {said} */"
+        if not step.tests:
+            if opened < step.depth:  # nothing to decide
+                yield f"{indent}{answer}"
+                return
+            yield f"{indent}  ELSE {answer}"
+            yield f"{indent}END"
+            opened = step.depth - 1
+            continue
+        if opened < step.depth:
+            yield f"{indent}CASE"
+            opened = step.depth
+        when = " AND ".join(map(text, step.tests))
+        yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
+
+
+def label_position(body: Body, options: EmitOptions) -> int | None:
+    """Whose probability is asked for; None for the predicted label's."""
+    if not options.label:
+        return None
+    if options.output != "probability":
+        raise OptionError("--label goes with --output probability")
+    texts = [v if isinstance(v, str) else words.value(v) for v in body.labels]
+    if options.label not in texts:
+        shown = ", ".join(map(words.value, body.labels))
+        raise OptionError(
+            f"--label {options.label!r} is not a label: there are {shown}"
+        )
+    return texts.index(options.label)
+
+
+def result_text(
+    body: Body, dialect: Dialect, options: EmitOptions, label: int | None
+) -> Callable[[Rule], str]:
+    """How the answer of a rule is written, by what the user asks for."""
+    if options.output == "rule":
+        return lambda rule: literal(rule.id, dialect)
+    if options.output == "label":
+        return lambda rule: literal(rule.value, dialect)
+    if not body.labels:
+        raise OptionError("--output probability: a regression has no probabilities")
+
+    def probability(rule: Rule) -> str:
+        assert isinstance(rule.stats, ClassCounts)
+        position = body.labels.index(rule.value) if label is None else label
+        return literal(probabilities(rule.stats)[position], dialect)
+
+    return probability
+
+
+def literal(value: Label | None, dialect: Dialect) -> str:
+    """A label or a category of any type."""
+    if isinstance(value, bool):
+        return dialect.literals.true if value else dialect.literals.false
+    if isinstance(value, int):
+        return sql_integer(value)
+    if isinstance(value, float):
+        return DOUBLES[dialect.literals.double](value)
+    assert isinstance(value, str)
+    return STRINGS[dialect.literals.string](value)
+
+
+# ---------------------------------------------------------------- conditions
+
+
+class Conditions:
+    """Spells conditions as the dialect says."""
+
+    def __init__(
+        self, dialect: Dialect, body: Body, columns: Mapping[int, str]
+    ) -> None:
+        self.dialect = dialect
+        self.features = body.features
+        self.columns = columns
+        self.typed = {
+            position: dialect.columns.of(body.features[position].type).format(column)
+            for position, column in columns.items()
+        }
+        self.double = DOUBLES[dialect.literals.double]
+        self.known: dict[Condition, str] = {}
+        limits = dialect.limits
+        if limits.many_doubles:
+            thresholds = {c.value for c in conditions(body) if type(c.value) is float}
+            if len(thresholds) > limits.many_doubles:
+                plain = self.double
+                self.double = lambda value: limits.double_of_many.format(plain(value))
+
+    def text(self, test: Condition) -> str:
+        if test not in self.known:
+            form, value = self.form(test)
+            self.known[test] = form.format(
+                x=self.typed[test.feature],
+                column=self.columns[test.feature],
+                value=value,
+            )
+        return self.known[test]
+
+    def form(self, test: Condition) -> tuple[str, str]:
+        """The template of a condition and the text of its value."""
+        forms = self.dialect.conditions
+        feature = self.features[test.feature]
+        if feature.kind is not Kind.NUMERIC:
+            return self.membership_form(test, feature)
+        if asks_presence(test):
+            return (forms.number_missing if test.missing else forms.number_known), ""
+        if test.value == float("inf"):  # holds for every value or for none
+            return (forms.always if test.op is Op.LE else forms.never), ""
+        value = self.double(threshold(test) + 0.0)  # -0.0 compares like 0.0
+        if test.op is Op.LE:
+            return (forms.at_most_or_missing if test.missing else forms.at_most), value
+        return (forms.above_or_missing if test.missing else forms.above), value
+
+    def membership_form(self, test: Condition, feature: Feature) -> tuple[str, str]:
+        forms = self.dialect.conditions
+        inside, chosen, missing = membership(test, feature)
+        if not chosen:
+            if missing == inside:
+                return (forms.missing if missing else forms.known), ""
+            return (forms.always if missing else forms.never), ""
+        value = ", ".join(literal(category, self.dialect) for category in chosen)
+        if len(chosen) == 1:
+            if inside:
+                return (forms.equal_or_missing if missing else forms.equal), value
+            return (forms.unequal_or_missing if missing else forms.unequal), value
+        if inside:
+            return (forms.within_or_missing if missing else forms.within), value
+        return (forms.without_or_missing if missing else forms.without), value
+
+
+# ---------------------------------------------------------------- names
+
+
+class Quoting:
+    """Quotes names, whatever is in them."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def name(self, text: str) -> str:
+        if not text and not self.dialect.names.empty:
+            raise TargetError(
+                f"{self.dialect.name} has no empty column names:"
+                " give the column another with --column =NEW_NAME"
+            )
+        if "\0" in text or (not text.isprintable() and not _encodable(text)):
+            raise TargetError(
+                f"{self.dialect.name} cannot hold the name {text!r}:"
+                " give the column another with --column NAME=NEW_NAME"
+            )
+        quote = self.dialect.names.quote
+        return f"{quote}{text.replace(quote, quote * 2)}{quote}"
+
+    def path(self, text: str) -> str:
+        """A table, perhaps with its schema: dots separate, unless within quotes."""
+        parts = re.findall(r'"((?:[^"]|"")*)"|([^."]+)', text)
+        names = [quoted.replace('""', '"') or plain for quoted, plain in parts]
+        return ".".join(self.name(name) for name in names)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def column_names(
+    body: Body, dialect: Dialect, renamed: Mapping[str, str]
+) -> dict[int, str]:
+    """The quoted column of each required feature."""
+    known = {feature.name for feature in body.features}
+    for name in renamed:
+        if name not in known:
+            raise OptionError(f"--column {name!r}: the model has no such feature")
+    actual = [renamed.get(feature.name, feature.name) for feature in body.features]
+    required = required_features(body)
+    if dialect.names.fold_case:
+        for position in required:
+            twins = [n for n in actual if n.casefold() == actual[position].casefold()]
+            if len(twins) > 1:
+                raise TargetError(
+                    f"{dialect.name} takes {twins[0]!r} and {twins[1]!r} for one column,"
+                    " so a table has only one: rename one with --column NAME=NEW_NAME"
+                )
+    quoting = Quoting(dialect)
+    return {position: quoting.name(actual[position]) for position in required}

@@ -1,0 +1,50 @@
+"""A table with the predictions of a model, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from treecompile.batch import deciders
+from treecompile.data import encode
+from treecompile.errors import DataError
+from treecompile.extract import outcomes
+from treecompile.ir import Label, Program
+from treecompile.read import Table, read_table
+from treecompile.semantics import required_features
+
+PREDICTION = "prediction"
+
+
+def scored_csv(program: Program, data: str, na_values: tuple[str, ...] = ()) -> str:
+    """The rows of a file and, in a last column, what the model predicts for each."""
+    table = read_table(data)
+    if PREDICTION in table.names:
+        raise DataError(
+            f"there is a column {PREDICTION!r} already: rename or remove it"
+        )
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow([*table.names, PREDICTION])
+    for *fields, answer in zip(
+        *table.columns, predictions(program, table, na_values), strict=True
+    ):
+        writer.writerow([*fields, answer])
+    return lines.getvalue()
+
+
+def predictions(
+    program: Program, table: Table, na_values: tuple[str, ...] = ()
+) -> Iterator[Label]:
+    """What the model predicts for each row, booleans as the text that we also read."""
+    body = program.body
+    blanks = (*program.na_values, *na_values)
+    columns = encode(body.features, table, required_features(body), blanks)
+    answers = {
+        position: (
+            str(rule.value).lower() if isinstance(rule.value, bool) else rule.value
+        )
+        for position, rule in outcomes(body).items()
+    }
+    return (answers[int(p)] for p in deciders(body, columns, table.rows))

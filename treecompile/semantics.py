@@ -1,0 +1,255 @@
+"""The one meaning of a condition, a tree and a rule set.
+
+Every artefact, on every engine, is judged by these functions. They work on one row of
+converted values: None where a value is missing (a NaN counts as missing too), a float
+for a numeric feature, a category otherwise. They are written to be read; `batch` says
+the same over whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+from treecompile.ir import (
+    Body,
+    Category,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    Op,
+    Row,
+    RuleSet,
+    Split,
+    Stats,
+    Tree,
+    Value,
+)
+
+NEGATED = {Op.LE: Op.GT, Op.GT: Op.LE, Op.IN: Op.NOT_IN, Op.NOT_IN: Op.IN}
+
+
+def holds(condition: Condition, feature: Feature, value: Value) -> bool:
+    """Say whether a value of the feature satisfies the condition."""
+    if value is None or value != value:
+        return condition.missing
+    match condition.op:
+        case Op.IN:
+            return value in members(condition)
+        case Op.NOT_IN:
+            return value not in members(condition)
+    at_most: bool
+    if feature.kind is Kind.ORDINAL:
+        if value not in feature.categories:
+            return condition.missing
+        at_most = rank(feature, value) <= rank(feature, condition.value)
+    else:
+        at_most = float(value) <= threshold(condition)
+    return at_most == (condition.op is Op.LE)
+
+
+def negate(condition: Condition) -> Condition:
+    """The condition that holds exactly where this one does not."""
+    op = NEGATED[condition.op]
+    return Condition(
+        condition.feature, op, condition.value, missing=not condition.missing
+    )
+
+
+def intersect(
+    conditions: Sequence[Condition], feature: Feature
+) -> tuple[Condition, ...] | None:
+    """Merge conditions on one feature into the fewest that say the same.
+
+    At most a lower and an upper bound for numbers and ordinals, one set for
+    categories; None if no value at all satisfies them, not even the missing one.
+    """
+    if not conditions:
+        return ()
+    where = conditions[0].feature
+    missing = all(condition.missing for condition in conditions)
+    if feature.kind is Kind.CATEGORICAL:
+        return _intersect_sets(conditions, feature, where, missing)
+    lower = [c for c in conditions if c.op is Op.GT]
+    upper = [c for c in conditions if c.op is Op.LE]
+
+    def order(condition: Condition) -> float:
+        if feature.kind is Kind.ORDINAL:
+            return rank(feature, condition.value)
+        return threshold(condition)
+
+    low = max(lower, key=order, default=None)
+    high = min(upper, key=order, default=None)
+    bounds = [bound for bound in (low, high) if bound is not None]
+    if low is not None and high is not None:
+        if order(low) < order(high):
+            if order(high) == inf:
+                bounds = [low]
+        elif not missing:
+            return None
+        elif feature.kind is Kind.NUMERIC:
+            bounds = [is_missing(where, feature)]
+    return tuple(Condition(where, b.op, b.value, missing) for b in bounds)
+
+
+def _intersect_sets(
+    conditions: Sequence[Condition], feature: Feature, where: int, missing: bool
+) -> tuple[Condition, ...] | None:
+    kept: set[Category] | None = None
+    barred: set[Category] = set()
+    for condition in conditions:
+        if condition.op is Op.NOT_IN:
+            barred.update(members(condition))
+        elif kept is None:
+            kept = set(members(condition))
+        else:
+            kept.intersection_update(members(condition))
+    if kept is None:
+        return (Condition(where, Op.NOT_IN, in_order(feature, barred), missing),)
+    if kept <= barred and not missing:
+        return None
+    return (Condition(where, Op.IN, in_order(feature, kept - barred), missing),)
+
+
+def in_order(feature: Feature, categories: Iterable[Category]) -> tuple[Category, ...]:
+    """Categories in the order of the feature."""
+    chosen = set(categories)
+    return tuple(c for c in feature.categories if c in chosen)
+
+
+def is_missing(where: int, feature: Feature) -> Condition:
+    """The condition "the value is missing"; its negation is "is present"."""
+    if feature.kind is Kind.NUMERIC:
+        return Condition(where, Op.GT, inf, missing=True)
+    return Condition(where, Op.IN, (), missing=True)
+
+
+def asks_presence(condition: Condition) -> bool:
+    """Whether the condition asks only if the value is missing or present."""
+    return condition.value in (inf, ()) and condition.missing == (
+        condition.op in (Op.GT, Op.IN)
+    )
+
+
+def members(condition: Condition) -> tuple[Category, ...]:
+    """The categories of an IN or NOT_IN condition."""
+    assert isinstance(condition.value, tuple)
+    return condition.value
+
+
+def threshold(condition: Condition) -> float:
+    """The number that a numeric condition compares with."""
+    assert isinstance(condition.value, float)
+    return condition.value
+
+
+def rank(feature: Feature, category: object) -> int:
+    """The place of a category in the order of an ordinal feature."""
+    return feature.categories.index(category)
+
+
+def is_partition(split: Split, features: Sequence[Feature]) -> bool:
+    """Whether exactly one branch holds for every value, missing and unseen included."""
+    tests = [branch.when for branch in split.branches]
+    if len(tests) < 2 or len({test.feature for test in tests}) > 1:
+        return False
+    if features[tests[0].feature].kind is not Kind.CATEGORICAL:
+        return len(tests) == 2 and tests[1] == negate(tests[0])
+    rest = [test for test in tests if test.op is Op.NOT_IN]
+    named = [c for test in tests if test.op is Op.IN for c in members(test)]
+    return (
+        len(rest) == 1
+        and sum(test.missing for test in tests) == 1
+        and len(named) == len(set(named))
+        and set(named) == set(members(rest[0]))
+    )
+
+
+def leaf_position(tree: Tree, row: Row) -> int:
+    """The position of the leaf that a row falls into."""
+    position = 0
+    node = tree.nodes[0]
+    while isinstance(node, Split):
+        feature = node.branches[0].when.feature
+        value = row[feature]
+        for branch in node.branches:
+            if holds(branch.when, tree.features[feature], value):
+                position = branch.then
+                break
+        node = tree.nodes[position]
+    return position
+
+
+def leaf_positions(tree: Tree) -> Iterator[int]:
+    """The leaves in reading order: depth first, in the order of the branches."""
+    stack = [0]
+    while stack:
+        position = stack.pop()
+        node = tree.nodes[position]
+        if isinstance(node, Split):
+            stack.extend(branch.then for branch in reversed(node.branches))
+        else:
+            yield position
+
+
+def rule_position(rules: RuleSet, row: Row) -> int:
+    """The position of the first rule all of whose conditions hold.
+
+    The number of rules stands for the default.
+    """
+    for position, rule in enumerate(rules.rules):
+        if all(
+            holds(c, rules.features[c.feature], row[c.feature]) for c in rule.conditions
+        ):
+            return position
+    return len(rules.rules)
+
+
+def decider(body: Body, row: Row) -> int:
+    """The position of what decides a row: a leaf among the nodes, or a rule."""
+    if isinstance(body, RuleSet):
+        return rule_position(body, row)
+    return leaf_position(body, row)
+
+
+def predict(body: Body, row: Row) -> Label:
+    """The answer to one row."""
+    position = decider(body, row)
+    if isinstance(body, RuleSet):
+        return (*body.rules, body.default)[position].value
+    leaf = body.nodes[position]
+    assert isinstance(leaf, Leaf)
+    return leaf.value
+
+
+def answer(stats: Stats, labels: Sequence[Label]) -> Label:
+    """What statistics predict: the heaviest label, the first at a tie; or the mean."""
+    if isinstance(stats, ClassCounts):
+        return labels[stats.weights.index(max(stats.weights))]
+    return stats.mean
+
+
+def probabilities(stats: Stats) -> tuple[float, ...]:
+    """The share of each label: count / total, in double."""
+    assert isinstance(stats, ClassCounts)
+    total = stats.weight
+    return tuple(weight / total for weight in stats.weights)
+
+
+def conditions(body: Body) -> Iterator[Condition]:
+    """Every condition of a tree or rule set."""
+    if isinstance(body, Tree):
+        for node in body.nodes:
+            if isinstance(node, Split):
+                yield from (branch.when for branch in node.branches)
+    else:
+        for rule in body.rules:
+            yield from rule.conditions
+
+
+def required_features(body: Body) -> tuple[int, ...]:
+    """The features that some condition tests, in column order."""
+    return tuple(sorted({condition.feature for condition in conditions(body)}))

@@ -1,0 +1,115 @@
+"""How a value that comes from outside becomes a value of the law.
+
+The library and every generated Python module convert with these very functions: the
+Python target copies their source, so this file keeps to the standard library and to
+Python 3.9. Each takes the feature's name for the message of its error.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from math import inf, nan
+from numbers import Real
+from typing import Any
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and the NA and NaT of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and bool(value != value)
+
+
+def is_boolean(value: Any) -> bool:
+    """A bool, or the boolean scalar of numpy."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def as_number(name: str, value: Any) -> float:
+    """Any real number as the nearest double; NaN where it is missing."""
+    if is_missing(value):
+        return nan
+    if isinstance(value, (Real, Decimal)) or is_boolean(value):
+        try:
+            return float(value)
+        except OverflowError:
+            return inf if value > 0 else -inf
+        except TypeError:  # a span of time of numpy calls itself an integer
+            pass
+    raise TypeError(f"{name!r} is {value!r}: expected a number")
+
+
+def as_integer(name: str, value: Any) -> int | None:
+    """An integer, also one that comes as 3.0; None where it is missing."""
+    if is_missing(value):
+        return None
+    if isinstance(value, (Real, Decimal)) and not is_boolean(value):
+        try:
+            whole = int(value)  # type: ignore[arg-type]
+        except (OverflowError, TypeError):  # an infinity; a span of time of numpy
+            whole = None
+        if whole is not None and whole == value:
+            return whole
+    raise TypeError(f"{name!r} is {value!r}: expected an integer")
+
+
+def as_boolean(name: str, value: Any) -> bool | None:
+    """A boolean, also one that comes as 0 or 1; None where it is missing."""
+    if is_missing(value):
+        return None
+    if is_boolean(value) or (isinstance(value, (Real, Decimal)) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name!r} is {value!r}: expected True or False")
+
+
+def as_text(name: str, value: Any) -> str | None:
+    """A string; None where it is missing."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return None
+    raise TypeError(f"{name!r} is {value!r}: expected a string")
+
+
+NUMBER = re.compile(
+    r"[ \t]*[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)[ \t]*"
+)
+
+
+def parse_number(name: str, text: str) -> float:
+    """Read a decimal number or an infinity ("nan", "1_0" and "0x10" are neither)."""
+    if NUMBER.fullmatch(text):
+        return float(text)
+    raise ValueError(f"{name!r} is {text!r}: expected a number")
+
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,999}")
+
+
+def parse_integer(name: str, text: str) -> int:
+    """Read an integer in the one form that Python prints it in."""
+    if INTEGER.fullmatch(text):
+        return int(text)
+    raise ValueError(f"{name!r} is {text!r}: expected an integer")
+
+
+BOOLEANS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+def parse_boolean(name: str, text: str) -> bool:
+    """Read true or false."""
+    if text in BOOLEANS:
+        return BOOLEANS[text]
+    raise ValueError(f"{name!r} is {text!r}: expected true or false")
+
+
+def parse_text(name: str, text: str) -> str:
+    """Take the text as it stands."""
+    return text

@@ -1,0 +1,144 @@
+"""Prove an artefact equal to its model, on the engine where it will run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treecompile.compiler import emit
+from treecompile.errors import EngineError
+from treecompile.extract import outcomes
+from treecompile.ir import ClassCounts, Program, Rule
+from treecompile.lower import EmitOptions
+from treecompile.semantics import decider, probabilities
+from treecompile.verify import constants
+from treecompile.verify.cells import BUDGET, Constants, trial
+from treecompile.verify.engines import (
+    DRIVERS,
+    PythonAnswer,
+    RefusedError,
+    run_python,
+    run_sql,
+    same,
+)
+
+PYTHON = "python"
+ENGINES = (PYTHON, *DRIVERS)
+HEADER = re.compile(
+    r"/\* treecompile \S+; dialect (\w+); output (label|rule|probability)(?: (\d+))?;"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    row: dict[str, Any]
+    expected: object
+    actual: object
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was tried and what came out."""
+
+    engine: str
+    rows: int
+    complete: bool  # every combination of edge values was tried
+    cells: int
+    entered: int
+    mismatches: tuple[Mismatch, ...] = ()
+    refused: str = ""  # what the engine said instead of answering
+
+    @property
+    def passed(self) -> bool:
+        return not self.mismatches and not self.refused
+
+
+def verify(
+    program: Program,
+    text: str,
+    engine: str = "",
+    *,
+    columns: Mapping[str, str] | None = None,
+    budget: int = BUDGET,
+    seed: int = 0,
+) -> Report:
+    """Run the text of an artefact over the cells of the model and compare.
+
+    `engine` is found in the text where it is not given: a SQL artefact names its
+    dialect in its first line. `columns` renames features, as for emitting.
+    """
+    header = HEADER.match(text)
+    engine = engine or (header.group(1) if header else PYTHON)
+    if engine not in ENGINES:
+        raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
+    wanted = (header.group(2), header.group(3)) if header else ("label", None)
+    options = EmitOptions(dialect=engine, columns=columns or {})
+    tries = trial(program.body, _added(program, text, engine, options), budget, seed)
+    features = program.body.features
+    refused, mismatches = "", []
+    try:
+        if engine == PYTHON:
+            actual = run_python(text, features, tries.rows)
+        else:
+            actual = run_sql(text, features, tries.rows, engine, options.columns)
+    except RefusedError as error:
+        refused, actual = str(error), []
+    decided = outcomes(program.body)
+    names = [feature.name for feature in features]
+    for row, answer in zip(tries.rows, actual, strict=False):
+        rule = decided[decider(program.body, row)]
+        expected, found = _compared(rule, program, answer, wanted)
+        if not all(map(same, expected, found)):
+            shown = dict(zip(names, row, strict=True))
+            mismatches.append(Mismatch(shown, _plain(expected), _plain(found)))
+    return Report(
+        engine=engine,
+        rows=len(tries.rows),
+        complete=tries.complete,
+        cells=tries.cells,
+        entered=tries.entered,
+        mismatches=tuple(mismatches),
+        refused=refused,
+    )
+
+
+def _added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:
+    """The constants that somebody put into an artefact beside ours."""
+    if engine == PYTHON:
+        try:
+            found = constants.in_python(text)
+        except SyntaxError:  # the engine will say so, with the place
+            return Constants()
+        return constants.added(found, constants.in_python(emit(program, "python").text))
+    original = constants.in_sql(emit(program, "sql", options).text)
+    return constants.added(constants.in_sql(text), original)
+
+
+def _compared(
+    rule: Rule, program: Program, answer: Any, wanted: tuple[str, str | None]
+) -> tuple[Sequence[object], Sequence[object]]:
+    """The expected and the actual answer, part by part."""
+    if isinstance(answer, PythonAnswer):
+        shares: tuple[float, ...] = ()
+        if isinstance(rule.stats, ClassCounts):
+            shares = probabilities(rule.stats)
+        padded = (*answer.probabilities, *[None] * len(shares))[: max(len(shares), 1)]
+        return (
+            (rule.value, rule.id, *shares),
+            (answer.label, answer.rule, *(padded if shares else ())),
+        )
+    output, label = wanted
+    if output == "rule":
+        return (rule.id,), (answer,)
+    if output == "label":
+        return (rule.value,), (answer,)
+    assert isinstance(rule.stats, ClassCounts)
+    labels = program.body.labels
+    position = labels.index(rule.value) if label is None else int(label)
+    return (probabilities(rule.stats)[position],), (answer,)
+
+
+def _plain(parts: Sequence[object]) -> object:
+    return parts[0] if len(parts) == 1 else tuple(parts)
