@@ -27,6 +27,7 @@ from treecompile.ir import (
     Stats,
     Tree,
     Value,
+    ValueType,
 )
 
 NEGATED = {Op.LE: Op.GT, Op.GT: Op.LE, Op.IN: Op.NOT_IN, Op.NOT_IN: Op.IN}
@@ -64,40 +65,47 @@ def intersect(
 ) -> tuple[Condition, ...] | None:
     """Merge conditions on one feature into the fewest that say the same.
 
-    At most a lower and an upper bound for numbers and ordinals, one set for
-    categories; None if no value at all satisfies them, not even the missing one.
+    At most a lower and an upper bound for numbers and ordinals, one set for categories,
+    nothing for what always holds; None if nothing satisfies them, not even a missing
+    value.
     """
     if not conditions:
         return ()
-    where = conditions[0].feature
     missing = all(condition.missing for condition in conditions)
     if feature.kind is Kind.CATEGORICAL:
-        return _intersect_sets(conditions, feature, where, missing)
-    lower = [c for c in conditions if c.op is Op.GT]
-    upper = [c for c in conditions if c.op is Op.LE]
+        return _intersect_sets(conditions, feature, missing)
+    return _intersect_bounds(conditions, feature, missing)
+
+
+def _intersect_bounds(
+    conditions: Sequence[Condition], feature: Feature, missing: bool
+) -> tuple[Condition, ...] | None:
+    where = conditions[0].feature
+    last = inf if feature.kind is Kind.NUMERIC else len(feature.categories) - 1
 
     def order(condition: Condition) -> float:
-        if feature.kind is Kind.ORDINAL:
-            return rank(feature, condition.value)
-        return threshold(condition)
+        if feature.kind is Kind.NUMERIC:
+            return threshold(condition)
+        return rank(feature, condition.value)
 
-    low = max(lower, key=order, default=None)
-    high = min(upper, key=order, default=None)
-    bounds = [bound for bound in (low, high) if bound is not None]
-    if low is not None and high is not None:
-        if order(low) < order(high):
-            if order(high) == inf:
-                bounds = [low]
-        elif not missing:
+    low = max((c for c in conditions if c.op is Op.GT), key=order, default=None)
+    high = min((c for c in conditions if c.op is Op.LE), key=order, default=None)
+    upper = last if high is None else order(high)
+    if low is not None and order(low) >= upper:  # no value lies between
+        if not missing:
             return None
-        elif feature.kind is Kind.NUMERIC:
-            bounds = [is_missing(where, feature)]
+        if feature.kind is Kind.NUMERIC:
+            return (is_missing(where, feature),)
+    elif upper == last and (missing or low is not None):
+        high = None  # every value is below it
+    bounds = [bound for bound in (low, high) if bound is not None]
     return tuple(Condition(where, b.op, b.value, missing) for b in bounds)
 
 
 def _intersect_sets(
-    conditions: Sequence[Condition], feature: Feature, where: int, missing: bool
+    conditions: Sequence[Condition], feature: Feature, missing: bool
 ) -> tuple[Condition, ...] | None:
+    where = conditions[0].feature
     kept: set[Category] | None = None
     barred: set[Category] = set()
     for condition in conditions:
@@ -107,11 +115,15 @@ def _intersect_sets(
             kept = set(members(condition))
         else:
             kept.intersection_update(members(condition))
-    if kept is None:
-        return (Condition(where, Op.NOT_IN, in_order(feature, barred), missing),)
-    if kept <= barred and not missing:
-        return None
-    return (Condition(where, Op.IN, in_order(feature, kept - barred), missing),)
+    if feature.type is ValueType.BOOL and len(barred) == 2:
+        kept = set()  # there is no third value
+    if kept is not None:
+        if kept <= barred and not missing:
+            return None
+        return (Condition(where, Op.IN, in_order(feature, kept - barred), missing),)
+    if missing and not barred:
+        return ()
+    return (Condition(where, Op.NOT_IN, in_order(feature, barred), missing),)
 
 
 def in_order(feature: Feature, categories: Iterable[Category]) -> tuple[Category, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 
 from treecompile.ir import (
+    ColumnSummary,
     Condition,
     Feature,
     Kind,
@@ -16,7 +17,7 @@ from treecompile.ir import (
     Value,
     ValueType,
 )
-from treecompile.semantics import holds, intersect
+from treecompile.semantics import holds, intersect, threshold
 
 
 def unseen(feature: Feature) -> Value:
@@ -34,11 +35,20 @@ def unseen(feature: Feature) -> Value:
     return None
 
 
-def value_inside(conditions: Sequence[Condition], feature: Feature) -> Value:
-    """A value that satisfies all the conditions, which must be satisfiable."""
+NUMBER = Feature("", Kind.NUMERIC, ValueType.FLOAT)
+Range = tuple[float, float]
+
+
+def value_inside(
+    conditions: Sequence[Condition], feature: Feature, usual: Range = (0.0, 0.0)
+) -> Value:
+    """A value that satisfies all the conditions, which must be satisfiable.
+
+    A number comes from the usual range of the feature where it can.
+    """
     candidates: Iterable[Value]
     if feature.kind is Kind.NUMERIC:
-        candidates = _numbers_inside(conditions)
+        candidates = _numbers_inside(conditions, usual)
     else:
         candidates = (*feature.categories, unseen(feature), None)
     for value in candidates:
@@ -47,28 +57,36 @@ def value_inside(conditions: Sequence[Condition], feature: Feature) -> Value:
     raise ValueError("no value satisfies the conditions")
 
 
-def _numbers_inside(conditions: Sequence[Condition]) -> Iterable[Value]:
-    bounds = intersect(conditions, Feature("", Kind.NUMERIC, ValueType.FLOAT)) or ()
-    low = next((float(c.value) for c in bounds if c.op is Op.GT), -inf)  # type: ignore[arg-type]
-    high = next((float(c.value) for c in bounds if c.op is Op.LE), inf)  # type: ignore[arg-type]
-    if low > -inf and high < inf:
-        middle = low + (high - low) / 2
-        yield round(middle, 1)
+def _numbers_inside(conditions: Sequence[Condition], usual: Range) -> Iterable[Value]:
+    bounds = intersect(conditions, NUMBER) or ()
+    low = next((threshold(c) for c in bounds if c.op is Op.GT), -inf)
+    high = next((threshold(c) for c in bounds if c.op is Op.LE), inf)
+    start, end = max(low, usual[0]), min(high, usual[1])
+    middle = start + (end - start) / 2
+    if isfinite(middle):
+        yield from (round(middle, digits) for digits in range(6))
         yield middle
-    yield from (0.0, high, low + 1.0, nextafter(low, inf), None)
+    yield from (high, low + 1.0, nextafter(low, inf), None)
 
 
-def row_inside(rule: Rule, features: Sequence[Feature]) -> Row:
+def row_inside(
+    rule: Rule, features: Sequence[Feature], columns: Sequence[ColumnSummary] = ()
+) -> Row:
     """A row that satisfies a rule; features it does not test get an ordinary value."""
     by_feature: dict[int, list[Condition]] = {}
     for condition in rule.conditions:
         by_feature.setdefault(condition.feature, []).append(condition)
-    return tuple(
-        value_inside(by_feature.get(position, ()), feature)
-        for position, feature in enumerate(features)
-    )
+    values = []
+    for position, feature in enumerate(features):
+        usual = (0.0, 0.0)
+        if columns:
+            usual = columns[position].low or 0.0, columns[position].high or 0.0
+        tests = by_feature.get(position, ())
+        values.append(value_inside(tests, feature, usual))
+    return tuple(values)
 
 
-def example(rules: RuleSet) -> Row:
-    """A row for the first rule that has conditions, or any row at all."""
-    return row_inside(rules.rules[0] if rules.rules else rules.default, rules.features)
+def example(rules: RuleSet, columns: Sequence[ColumnSummary] = ()) -> Row:
+    """A row that the first rule decides."""
+    first = rules.rules[0] if rules.rules else rules.default
+    return row_inside(first, rules.features, columns)

@@ -106,7 +106,8 @@ def cuts(data: Dataset, position: int, node: Known) -> Candidate | None:
     best = int(np.flatnonzero(scores >= scores.max() - node.tie)[0])
     edge = int(edges[best])
     if feature.kind is Kind.NUMERIC:
-        value = float(thresholds[best])
+        low, high = float(values[edge - 1]), float(values[edge])
+        value = readable(float(thresholds[best]), low, high)
     else:
         value = feature.categories[values[edge - 1]]
     return Candidate(
@@ -126,6 +127,15 @@ def midpoints(low: Floats, high: Floats) -> Floats:
     middle = np.where(middle < high, middle, low)  # neighbouring doubles
     result: Floats = np.where((low <= middle) & np.isfinite(middle), middle, np.nan)
     return result + 0.0  # never -0.0
+
+
+def readable(threshold: float, low: float, high: float) -> float:
+    """The threshold to 15 digits, if it still divides the same two values.
+
+    The midpoint of 43.1 and 43.2 is 43.150000000000006 in doubles; people expect 43.15.
+    """
+    rounded = float(f"{threshold:.15g}")
+    return rounded if low <= rounded < high else threshold
 
 
 def subsets(data: Dataset, position: int, node: Known) -> Candidate | None:

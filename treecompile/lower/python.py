@@ -87,7 +87,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
     code = _Code(body, answer_type, helpers.names())
     decided = outcomes(body)
     functions = code.functions(decided)
-    rules = apply_rule_passes(extract(body)) if isinstance(body, Tree) else body
+    rules = apply_rule_passes(extract(body) if isinstance(body, Tree) else body)
     explanations = {
         rule.id: words.sentence(rule, rules, program.target)
         for rule in (*rules.rules, rules.default)
@@ -152,7 +152,8 @@ def _docstring(source: Source, rules: RuleSet) -> list[str]:
     target = words.name(program.target)
     count = len(outcomes(program.body))
     plural = "rule" if count == 1 else "rules"
-    row = example(rules)
+    columns = program.training.columns if program.training else ()
+    row = example(rules, columns)
     items = [
         f"{python_string(rules.features[p].name)}: {python_literal(row[p])}"
         for p in required_features(program.body)

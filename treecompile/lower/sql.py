@@ -285,7 +285,7 @@ def column_names(
             twins = [n for n in actual if n.casefold() == actual[position].casefold()]
             if len(twins) > 1:
                 raise TargetError(
-                    f"{dialect.name} takes {twins[0]!r} and {twins[1]!r} for one column,"
+                    f"{dialect.name} takes {twins[0]!r} and {twins[1]!r} for one name,"
                     " so a table has only one: rename one with --column NAME=NEW_NAME"
                 )
     quoting = Quoting(dialect)

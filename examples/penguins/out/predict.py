@@ -1,0 +1,246 @@
+"""Predict species: 8 rules learned by cart.
+
+    >>> predict(
+    ...     {
+    ...         "island": "Biscoe",
+    ...         "bill_length_mm": 37.0,
+    ...         "bill_depth_mm": 15.0,
+    ...         "flipper_length_mm": 190.0,
+    ...         "body_mass_g": 4500.0,
+    ...     }
+    ... )
+    'Adelie'
+
+Compiled by treecompile 0.1.0 from the model with SHA-256
+fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262.
+Standard library only, Python 3.9 or later. As a script it reads a CSV file
+and writes it with a column of predictions: python predict.py input.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from math import inf, nan
+from numbers import Real
+from typing import Any
+
+MODEL = {
+    "name": "species",
+    "algorithm": "cart",
+    "version": "0.1.0",
+    "sha256": "fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262",
+    "rules": 8,
+    "rows": 241,
+}
+FEATURES = {
+    "island": "str",
+    "bill_length_mm": "number",
+    "bill_depth_mm": "number",
+    "flipper_length_mm": "number",
+    "body_mass_g": "number",
+}
+CLASSES = ("Adelie", "Chinstrap", "Gentoo")
+
+
+def predict(row: Mapping[str, Any]) -> str:
+    """Predict species for a row, a mapping by column name.
+
+    None and NaN are missing values. A column that is absent is a KeyError, a value of
+    the wrong type a TypeError that names it.
+    """
+    return _decide(row)[0]
+
+
+def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
+    """The probability of each label: its share of the training cases of the rule."""
+    return dict(zip(CLASSES, PROBABILITIES[_decide(row)[1]]))
+
+
+def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Predict each of the rows."""
+    return [_decide(row)[0] for row in rows]
+
+
+def explain(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words."""
+    return RULES[_decide(row)[1]]
+
+
+def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The answer, and the id of the rule that gives it."""
+    island = row["island"]
+    if type(island) is not str:
+        island = as_text("island", island)
+    bill_length_mm = row["bill_length_mm"]
+    if type(bill_length_mm) is not float and type(bill_length_mm) is not int:
+        bill_length_mm = as_number("bill_length_mm", bill_length_mm)
+    bill_depth_mm = row["bill_depth_mm"]
+    if type(bill_depth_mm) is not float and type(bill_depth_mm) is not int:
+        bill_depth_mm = as_number("bill_depth_mm", bill_depth_mm)
+    flipper_length_mm = row["flipper_length_mm"]
+    if type(flipper_length_mm) is not float and type(flipper_length_mm) is not int:
+        flipper_length_mm = as_number("flipper_length_mm", flipper_length_mm)
+    body_mass_g = row["body_mass_g"]
+    if type(body_mass_g) is not float and type(body_mass_g) is not int:
+        body_mass_g = as_number("body_mass_g", body_mass_g)
+    if flipper_length_mm > 207.5:
+        if island in ("Dream", "Torgersen"):
+            return "Chinstrap", "R8"  # 3 of 5 cases
+        return "Gentoo", "R7"  # 87 of 87 cases
+    if not bill_length_mm > 43.15:
+        if bill_length_mm > 42.25:
+            return "Adelie", "R3"  # 4 of 5 cases
+        if bill_depth_mm <= 16.65:
+            return "Adelie", "R1"  # 7 of 8 cases
+        return "Adelie", "R2"  # 82 of 83 cases
+    if not body_mass_g > 4125.0:
+        return "Chinstrap", "R4"  # 42 of 42 cases
+    if bill_length_mm <= 48.8:
+        return "Adelie", "R5"  # 3 of 5 cases
+    return "Chinstrap", "R6"  # 6 of 6 cases
+
+
+PROBABILITIES = {
+    "R1": (0.875, 0.125, 0.0),
+    "R2": (0.9879518072289156, 0.0, 0.012048192771084338),
+    "R3": (0.8, 0.2, 0.0),
+    "R4": (0.0, 1.0, 0.0),
+    "R5": (0.6, 0.2, 0.2),
+    "R6": (0.0, 1.0, 0.0),
+    "R7": (0.0, 0.0, 1.0),
+    "R8": (0.4, 0.6, 0.0),
+}
+
+RULES = {
+    "R1": "R1: if flipper_length_mm <= 207.5 (or missing) and bill_length_mm <= 42.25 (or missing) and bill_depth_mm <= 16.65 then species = Adelie (7 of 8 cases)",
+    "R2": "R2: if flipper_length_mm <= 207.5 (or missing) and bill_length_mm <= 42.25 (or missing) and bill_depth_mm > 16.65 (or missing) then species = Adelie (82 of 83 cases)",
+    "R3": "R3: if flipper_length_mm <= 207.5 (or missing) and 42.25 < bill_length_mm <= 43.15 then species = Adelie (4 of 5 cases)",
+    "R4": "R4: if flipper_length_mm <= 207.5 (or missing) and bill_length_mm > 43.15 and body_mass_g <= 4125 (or missing) then species = Chinstrap (42 of 42 cases)",
+    "R5": "R5: if flipper_length_mm <= 207.5 (or missing) and 43.15 < bill_length_mm <= 48.8 and body_mass_g > 4125 then species = Adelie (3 of 5 cases)",
+    "R6": "R6: if flipper_length_mm <= 207.5 (or missing) and bill_length_mm > 48.8 and body_mass_g > 4125 then species = Chinstrap (6 of 6 cases)",
+    "R7": "R7: if flipper_length_mm > 207.5 and island = Biscoe (or any other, or missing) then species = Gentoo (87 of 87 cases)",
+    "R8": "R8: if flipper_length_mm > 207.5 and island in {Dream, Torgersen} then species = Chinstrap (3 of 5 cases)",
+}
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and the NA and NaT of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and bool(value != value)
+
+
+def is_boolean(value: Any) -> bool:
+    """A bool, or the boolean scalar of numpy."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def as_number(name: str, value: Any) -> float:
+    """Any real number as the nearest double; NaN where it is missing."""
+    if is_missing(value):
+        return nan
+    if isinstance(value, (Real, Decimal)) or is_boolean(value):
+        try:
+            return float(value)
+        except OverflowError:
+            return inf if value > 0 else -inf
+        except TypeError:  # a span of time of numpy calls itself an integer
+            pass
+    raise TypeError(f"{name!r} is {value!r}: expected a number")
+
+
+def as_text(name: str, value: Any) -> str | None:
+    """A string; None where it is missing."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return None
+    raise TypeError(f"{name!r} is {value!r}: expected a string")
+
+
+NUMBER = re.compile(
+    r"[ \t]*[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)[ \t]*"
+)
+
+
+def parse_number(name: str, text: str) -> float:
+    """Read a decimal number or an infinity ("nan", "1_0" and "0x10" are neither)."""
+    if NUMBER.fullmatch(text):
+        return float(text)
+    raise ValueError(f"{name!r} is {text!r}: expected a number")
+
+
+def parse_text(name: str, text: str) -> str:
+    """Take the text as it stands."""
+    return text
+
+
+PARSERS = {
+    "island": parse_text,
+    "bill_length_mm": parse_number,
+    "bill_depth_mm": parse_number,
+    "flipper_length_mm": parse_number,
+    "body_mass_g": parse_number,
+}
+BLANKS = ("", "NA")
+
+
+def main(arguments: list[str]) -> int:
+    """Write a CSV file with a column of predictions to standard output."""
+    if len(arguments) != 1:
+        print("usage: python predict.py input.csv (or -)", file=sys.stderr)
+        return 2
+    csv.field_size_limit(2**31 - 1)
+    try:
+        if arguments[0] == "-":
+            sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
+            score(sys.stdin)
+        else:
+            with open(arguments[0], encoding="utf-8-sig", newline="") as file:
+                score(file)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output has had enough of it
+    except (OSError, UnicodeError, ValueError, csv.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def score(lines: Iterable[str]) -> None:
+    """Predict the rows of a CSV file, whose first line names the columns."""
+    reader = csv.reader(lines, strict=True)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    header = next(reader, [])
+    for name in FEATURES:
+        if header.count(name) != 1:
+            raise ValueError(f"column {name!r} is there {header.count(name)} times")
+    if "prediction" in header:
+        raise ValueError("there is a column 'prediction' already: rename or remove it")
+    places = {name: header.index(name) for name in FEATURES}
+    writer.writerow([*header, "prediction"])
+    for record in reader:
+        if not record and len(header) > 1:
+            continue
+        record = record or [""]
+        try:
+            if len(record) != len(header):
+                raise ValueError(f"{len(record)} fields instead of {len(header)}")
+            row: dict[str, Any] = {}
+            for name, place in places.items():
+                text = record[place]
+                row[name] = None if text in BLANKS else PARSERS[name](name, text)
+            answer = predict(row)
+        except ValueError as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from None
+        writer.writerow([*record, answer])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,174 @@
+"""Predict play: 5 rules learned by id3.
+
+    >>> predict({"outlook": "cloudy", "humidity": "high", "wind": "strong"})
+    'yes'
+
+Compiled by treecompile 0.1.0 from the model with SHA-256
+6243b8d3f19df74489e749df85bca126854bca8759f8d803f8ca4472ea62c6c8.
+Standard library only, Python 3.9 or later. As a script it reads a CSV file
+and writes it with a column of predictions: python predict.py input.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+MODEL = {
+    "name": "play",
+    "algorithm": "id3",
+    "version": "0.1.0",
+    "sha256": "6243b8d3f19df74489e749df85bca126854bca8759f8d803f8ca4472ea62c6c8",
+    "rules": 5,
+    "rows": 14,
+}
+FEATURES = {"outlook": "str", "humidity": "str", "wind": "str"}
+CLASSES = ("no", "yes")
+
+
+def predict(row: Mapping[str, Any]) -> str:
+    """Predict play for a row, a mapping by column name.
+
+    None and NaN are missing values. A column that is absent is a KeyError, a value of
+    the wrong type a TypeError that names it.
+    """
+    return _decide(row)[0]
+
+
+def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
+    """The probability of each label: its share of the training cases of the rule."""
+    return dict(zip(CLASSES, PROBABILITIES[_decide(row)[1]]))
+
+
+def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Predict each of the rows."""
+    return [_decide(row)[0] for row in rows]
+
+
+def explain(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words."""
+    return RULES[_decide(row)[1]]
+
+
+def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The answer, and the id of the rule that gives it."""
+    outlook = row["outlook"]
+    if type(outlook) is not str:
+        outlook = as_text("outlook", outlook)
+    humidity = row["humidity"]
+    if type(humidity) is not str:
+        humidity = as_text("humidity", humidity)
+    wind = row["wind"]
+    if type(wind) is not str:
+        wind = as_text("wind", wind)
+    if outlook == "cloudy":
+        return "yes", "R1"  # 4 of 4 cases
+    if outlook == "sunny":
+        if humidity == "normal":
+            return "yes", "R5"  # 2 of 2 cases
+        return "no", "R4"  # 3 of 3 cases
+    if wind == "strong":
+        return "no", "R2"  # 2 of 2 cases
+    return "yes", "R3"  # 3 of 3 cases
+
+
+PROBABILITIES = {
+    "R1": (0.0, 1.0),
+    "R2": (1.0, 0.0),
+    "R3": (0.0, 1.0),
+    "R4": (1.0, 0.0),
+    "R5": (0.0, 1.0),
+}
+
+RULES = {
+    "R1": "R1: if outlook = cloudy then play = yes (4 of 4 cases)",
+    "R2": "R2: if outlook = rainy (or any other, or missing) and wind = strong then play = no (2 of 2 cases)",
+    "R3": "R3: if outlook = rainy (or any other, or missing) and wind = weak (or any other, or missing) then play = yes (3 of 3 cases)",
+    "R4": "R4: if outlook = sunny and humidity = high (or any other, or missing) then play = no (3 of 3 cases)",
+    "R5": "R5: if outlook = sunny and humidity = normal then play = yes (2 of 2 cases)",
+}
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and the NA and NaT of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and bool(value != value)
+
+
+def as_text(name: str, value: Any) -> str | None:
+    """A string; None where it is missing."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return None
+    raise TypeError(f"{name!r} is {value!r}: expected a string")
+
+
+def parse_text(name: str, text: str) -> str:
+    """Take the text as it stands."""
+    return text
+
+
+PARSERS = {"outlook": parse_text, "humidity": parse_text, "wind": parse_text}
+BLANKS = ("",)
+
+
+def main(arguments: list[str]) -> int:
+    """Write a CSV file with a column of predictions to standard output."""
+    if len(arguments) != 1:
+        print("usage: python predict.py input.csv (or -)", file=sys.stderr)
+        return 2
+    csv.field_size_limit(2**31 - 1)
+    try:
+        if arguments[0] == "-":
+            sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
+            score(sys.stdin)
+        else:
+            with open(arguments[0], encoding="utf-8-sig", newline="") as file:
+                score(file)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output has had enough of it
+    except (OSError, UnicodeError, ValueError, csv.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def score(lines: Iterable[str]) -> None:
+    """Predict the rows of a CSV file, whose first line names the columns."""
+    reader = csv.reader(lines, strict=True)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    header = next(reader, [])
+    for name in FEATURES:
+        if header.count(name) != 1:
+            raise ValueError(f"column {name!r} is there {header.count(name)} times")
+    if "prediction" in header:
+        raise ValueError("there is a column 'prediction' already: rename or remove it")
+    places = {name: header.index(name) for name in FEATURES}
+    writer.writerow([*header, "prediction"])
+    for record in reader:
+        if not record and len(header) > 1:
+            continue
+        record = record or [""]
+        try:
+            if len(record) != len(header):
+                raise ValueError(f"{len(record)} fields instead of {len(header)}")
+            row: dict[str, Any] = {}
+            for name, place in places.items():
+                text = record[place]
+                row[name] = None if text in BLANKS else PARSERS[name](name, text)
+            answer = predict(row)
+        except ValueError as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from None
+        writer.writerow([*record, answer])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,275 @@
+"""Random models and rows, as hostile as the law allows, from a seeded generator.
+
+Every kind of feature, condition, leaf and missing flag comes up, thresholds come from
+the whole range of doubles, and names and categories are chosen to break quoting. The
+trees are not sensible, they only have to be legal.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import inf, isfinite, nan, nextafter
+from random import Random
+
+from treecompile.extract import extract
+from treecompile.ir import (
+    Body,
+    Branch,
+    Category,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    Moments,
+    Node,
+    Op,
+    Program,
+    Row,
+    Rule,
+    RuleSet,
+    Split,
+    Stats,
+    Tree,
+    Value,
+    ValueType,
+)
+from treecompile.semantics import answer, conditions, negate, threshold
+
+HOSTILE = (
+    *("plain", "two words", "ünïcödé", "日本", "🐧 emoji", "UPPER", "upper", "Upper "),
+    *("it's", 'say "hi"', '"""', "'''", "back\\slash", "\\n", "new\nline", "tab\there"),
+    *(
+        "*/",
+        "/*",
+        "--",
+        "; DROP TABLE t; --",
+        "</script>",
+        "a|b",
+        "`tick`",
+        "{{ 7*7 }}",
+    ),
+    *("{% raw %}", "%s", "{x}", "$1", "?", ":name", "@v", "#", "[b]", "NULL", "None"),
+    *("nan", "true", "0", "1e5", "select", "class", "def", "row", "predict", "type"),
+    *(
+        "",
+        " ",
+        "\u00a0",
+        "\u200b",
+        "é",
+        "e\u0301",
+        "\x00nul",
+        "\x1b[31m",
+        "\r\n",
+        "x" * 200,
+    ),
+)
+SEVERAL = tuple(text for text in HOSTILE if text)
+
+
+def random_double(random: Random) -> float:
+    """A finite double: everyday, extreme, integral, or any bit pattern."""
+    match random.randrange(6):
+        case 0:
+            return round(random.uniform(-100, 100), random.randrange(4))
+        case 1:
+            return float(random.randint(-(2**60), 2**60))
+        case 2:
+            return random.choice(
+                (0.0, 5e-324, -5e-324, 1.7976931348623157e308, 0.1, 2.0**53)
+            )
+        case 3:
+            return random.random()
+        case 4:
+            return random.choice(
+                (0.03503766454344431, 0.0019247, 2.0**-1000, 1e22, 1e23)
+            )
+    number = struct.unpack("<d", random.randbytes(8))[0]
+    return float(number) if isfinite(number) else 1.5
+
+
+def random_text(random: Random) -> str:
+    if random.random() < 0.8:
+        return random.choice(HOSTILE)
+    return "".join(chr(random.randrange(1, 0xD800)) for _ in range(random.randrange(6)))
+
+
+def random_category(random: Random, value_type: ValueType) -> Category:
+    match value_type:
+        case ValueType.INT:
+            return random.choice(
+                (random.randint(-5, 5), random.randint(-(2**63), 2**63 - 1))
+            )
+        case ValueType.BOOL:
+            return random.random() < 0.5
+    return random_text(random)
+
+
+def random_features(
+    random: Random, names: tuple[str, ...] = HOSTILE
+) -> tuple[Feature, ...]:
+    chosen: dict[str, str] = {}  # no two names that differ only by case
+    for name in random.sample(names, min(len(names), random.randint(1, 6))):
+        chosen.setdefault(name.casefold(), name)
+    features = []
+    for name in chosen.values():
+        kind = random.choice(
+            (Kind.NUMERIC, Kind.NUMERIC, Kind.CATEGORICAL, Kind.ORDINAL)
+        )
+        if kind is Kind.NUMERIC:
+            features.append(Feature(name, kind, ValueType.FLOAT))
+            continue
+        value_type = random.choice(
+            (ValueType.STR, ValueType.STR, ValueType.INT, ValueType.BOOL)
+        )
+        drawn = (
+            random_category(random, value_type) for _ in range(random.randint(1, 9))
+        )
+        categories = tuple(dict.fromkeys(drawn))
+        features.append(Feature(name, kind, value_type, categories))
+    return tuple(features)
+
+
+def random_labels(random: Random) -> tuple[Label, ...]:
+    """Labels of one type; none for a regression."""
+    match random.randrange(6):
+        case 0:
+            return ()
+        case 1:
+            return tuple(
+                dict.fromkeys(random.randint(-(2**40), 2**40) for _ in range(3))
+            )
+        case 2:
+            return (False, True)
+        case 3:
+            return tuple({random_double(random) + 0.0: None for _ in range(3)})
+    return tuple(
+        dict.fromkeys(random_text(random) for _ in range(random.randint(1, 4)))
+    )
+
+
+def random_stats(random: Random, labels: tuple[Label, ...]) -> Stats:
+    if not labels:
+        mean = random_double(random) + 0.0
+        return Moments(float(random.randint(1, 50)), mean, abs(random.gauss(0, 9)))
+    weights = [float(random.choice((0, 0, 1, 2, 7, 0.25))) for _ in labels]
+    weights[random.randrange(len(labels))] += 1
+    return ClassCounts(tuple(weights))
+
+
+def random_tests(
+    random: Random, position: int, feature: Feature
+) -> tuple[Condition, ...]:
+    """The tests of the branches of a split: a partition of all values."""
+    flag = random.random() < 0.5
+    if feature.kind is Kind.NUMERIC:
+        value = inf if random.random() < 0.1 else random_double(random)
+        if value == inf:
+            flag = False  # "is known" and "is missing"
+        first = Condition(position, Op.LE, value, flag)
+        return first, negate(first)
+    if feature.kind is Kind.ORDINAL:
+        first = Condition(position, Op.LE, random.choice(feature.categories), flag)
+        return first, negate(first)
+    pool = list(feature.categories)
+    random.shuffle(pool)
+    groups: list[tuple[Category, ...]] = []
+    while pool and len(groups) < 4:
+        size = random.randint(0, len(pool))
+        groups.append(tuple(c for c in feature.categories if c in pool[:size]))
+        pool = pool[size:]
+    groups = groups or [()]
+    named = {c for group in groups for c in group}
+    rest = tuple(c for c in feature.categories if c in named)
+    tests = [Condition(position, Op.IN, group, False) for group in groups]
+    tests.append(Condition(position, Op.NOT_IN, rest, False))
+    random.shuffle(tests)
+    chosen = random.randrange(len(tests))
+    when = tests[chosen]
+    tests[chosen] = Condition(position, when.op, when.value, True)
+    return tuple(tests)
+
+
+def random_tree(
+    random: Random, splits: int | None = None, names: tuple[str, ...] = HOSTILE
+) -> Tree:
+    """A legal tree with about that many splits."""
+    features = random_features(random, names)
+    labels = random_labels(random)
+    left = random.randint(0, 25) if splits is None else splits
+    # Drafts: the children of a split, or none for a leaf.
+    children: list[list[int]] = [[]]
+    tests: list[tuple[Condition, ...]] = [()]
+    open_nodes = [0]
+    while left and open_nodes:
+        position = open_nodes.pop(random.randrange(len(open_nodes)))
+        feature = random.randrange(len(features))
+        tests[position] = random_tests(random, feature, features[feature])
+        for _ in tests[position]:
+            children[position].append(len(children))
+            open_nodes.append(len(children))
+            children.append([])
+            tests.append(())
+        left -= 1
+    nodes: list[Node] = []
+    for position, below in enumerate(children):
+        stats = random_stats(random, labels)
+        if below:
+            branches = (
+                Branch(when, then, float(random.randint(0, 9)))
+                for when, then in zip(tests[position], below, strict=True)
+            )
+            nodes.append(Split(tuple(branches), stats, random.random()))
+        else:
+            weight = random.choice((0.0, stats.weight))
+            nodes.append(Leaf(answer(stats, labels), stats, weight))
+    return Tree(features, labels, tuple(nodes))
+
+
+def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
+    """Ordered rules that overlap: those of a tree, shuffled and with tests removed."""
+    flat = extract(random_tree(random, names=names))
+    rules = []
+    for rule in flat.rules[:30]:
+        kept = tuple(c for c in rule.conditions if random.random() < 0.7)
+        rules.append(Rule(rule.id, kept, rule.value, rule.stats, rule.weight))
+    random.shuffle(rules)
+    return RuleSet(flat.features, flat.labels, tuple(rules), flat.default)
+
+
+def random_body(random: Random, names: tuple[str, ...] = HOSTILE) -> Body:
+    return (
+        random_rules(random, names)
+        if random.random() < 0.25
+        else random_tree(random, names=names)
+    )
+
+
+def random_program(random: Random, names: tuple[str, ...] = HOSTILE) -> Program:
+    return Program(random_text(random), "random", random_body(random, names))
+
+
+def random_value(random: Random, position: int, body: Body) -> Value:
+    """A value at an edge, beside one, missing, unseen, or any other."""
+    feature = body.features[position]
+    if random.random() < 0.15:
+        return None
+    if feature.kind is not Kind.NUMERIC:
+        if feature.categories and random.random() < 0.7:
+            category = random.choice(feature.categories)
+            if isinstance(category, str) and random.random() < 0.2:
+                return random.choice(
+                    (category.swapcase(), category + " ", category[:-1])
+                )
+            return category
+        return random_category(random, feature.type)
+    cuts = [threshold(c) for c in conditions(body) if c.feature == position]
+    if not cuts or random.random() < 0.2:
+        return random.choice((-inf, inf, nan, 0.0, -0.0, random_double(random)))
+    cut = random.choice(cuts)
+    return random.choice((cut, nextafter(cut, -inf), nextafter(cut, inf)))
+
+
+def random_row(random: Random, body: Body) -> Row:
+    return tuple(random_value(random, p, body) for p in range(len(body.features)))

@@ -1,0 +1,116 @@
+"""Small models whose answers are known by heart, for tests of the artefacts."""
+
+from __future__ import annotations
+
+import types
+from math import inf
+from pathlib import Path
+
+from treecompile.ir import (
+    Branch,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    Node,
+    Op,
+    Program,
+    Split,
+    Tree,
+    ValueType,
+)
+from treecompile.semantics import negate
+
+ROOT = Path(__file__).resolve().parent.parent
+TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
+
+NUMBER = Feature("number", Kind.NUMERIC, ValueType.FLOAT)
+TEXT = Feature("text", Kind.CATEGORICAL, ValueType.STR, ("a", "b", "z"))
+CODE = Feature("code", Kind.CATEGORICAL, ValueType.INT, (1, 2, 9))
+FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+GRADE = Feature("grade", Kind.ORDINAL, ValueType.STR, ("low", "mid", "high"))
+
+
+def chain(
+    features: tuple[Feature, ...],
+    tests: tuple[Condition, ...],
+    labels: tuple[Label, ...],
+) -> Program:
+    """Each test that holds gives the label at its place; where none does, the last."""
+    nodes: list[Node] = []
+    for place, test in enumerate(tests):
+        stats = leaf(labels, place).stats
+        yes, no = len(nodes) + 1, len(nodes) + 2
+        branches = (Branch(test, yes, 3.0), Branch(negate(test), no, 4.0))
+        nodes += [Split(branches, stats, 0.5), leaf(labels, place)]
+    nodes.append(leaf(labels, len(tests)))
+    return Program("answer", "by hand", Tree(features, labels, tuple(nodes)))
+
+
+def leaf(labels: tuple[Label, ...], place: int) -> Leaf:
+    weights = tuple(3.0 if other == place else 0.0 for other in range(len(labels)))
+    if place == 0:
+        weights = (3.0, 1.0, *weights[2:])
+    return Leaf(labels[place], ClassCounts(weights), sum(weights))
+
+
+def every_type() -> Program:
+    """One test of each kind; `number` is the only one that a missing value passes."""
+    return chain(
+        (NUMBER, TEXT, CODE, FLAG, GRADE),
+        (
+            Condition(0, Op.LE, 2.5, missing=True),
+            Condition(1, Op.IN, ("a", "b"), missing=False),
+            Condition(2, Op.IN, (1, 2), missing=False),
+            Condition(3, Op.IN, (True,), missing=False),
+            Condition(4, Op.LE, "mid", missing=False),
+        ),
+        ("number", "text", "code", "flag", "grade", "rest"),
+    )
+
+
+def stump(threshold: float, missing: bool = False) -> Program:
+    """`x <= threshold` is "low", anything else "high"."""
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    test = Condition(0, Op.LE, threshold, missing)
+    return chain((x,), (test,), ("low", "high"))
+
+
+def balanced(depth: int) -> Program:
+    """A full binary tree over one number in 0 ... 2**depth, one leaf for each unit.
+
+    The answer is the leaf's number, counted from the left.
+    """
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    size = 2**depth
+    stats = ClassCounts((1.0, 1.0))
+    nodes: list[Node] = []
+    for position in range(1, size):  # as in a heap, whose root is number 1
+        level = position.bit_length() - 1
+        width = size >> level
+        cut = float((position - (1 << level)) * width + width // 2)
+        when = Condition(0, Op.LE, cut - 0.5, missing=False)
+        low = Branch(when, 2 * position - 1, 1.0)
+        high = Branch(negate(when), 2 * position, 1.0)
+        nodes.append(Split((low, high), stats, 0.5))
+    labels = tuple(range(size))
+    for label in labels:
+        weights = ClassCounts(tuple(map(float, (label == other for other in labels))))
+        nodes.append(Leaf(label, weights if size < 64 else _first(size), 1.0))
+    return Program("leaf", "by hand", Tree((x,), labels, tuple(nodes)))
+
+
+def _first(size: int) -> ClassCounts:
+    return ClassCounts((1.0, *[0.0] * (size - 1)))
+
+
+def module_of(text: str) -> types.ModuleType:
+    """The generated module, loaded."""
+    module = types.ModuleType("generated")
+    exec(compile(text, "generated.py", "exec"), module.__dict__)
+    return module
+
+
+__all__ = ["ROOT", "TENNIS", "balanced", "chain", "every_type", "inf", "module_of"]
