@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from math import inf
 from pathlib import Path
 
 from treecompile.ir import (
@@ -14,6 +13,7 @@ from treecompile.ir import (
     Kind,
     Label,
     Leaf,
+    Moments,
     Node,
     Op,
     Program,
@@ -79,31 +79,23 @@ def stump(threshold: float, missing: bool = False) -> Program:
 
 
 def balanced(depth: int) -> Program:
-    """A full binary tree over one number in 0 ... 2**depth, one leaf for each unit.
+    """A full binary tree over one number: x from 0 to 2**depth - 1 is its own answer.
 
-    The answer is the leaf's number, counted from the left.
+    Its thresholds lie halfway between the whole numbers, and a missing x goes right.
     """
     x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
     size = 2**depth
-    stats = ClassCounts((1.0, 1.0))
     nodes: list[Node] = []
-    for position in range(1, size):  # as in a heap, whose root is number 1
+    for position in range(1, size):  # numbered as in a heap, the root being 1
         level = position.bit_length() - 1
         width = size >> level
-        cut = float((position - (1 << level)) * width + width // 2)
-        when = Condition(0, Op.LE, cut - 0.5, missing=False)
+        middle = (position - (1 << level)) * width + width // 2
+        when = Condition(0, Op.LE, middle - 0.5, missing=False)
         low = Branch(when, 2 * position - 1, 1.0)
         high = Branch(negate(when), 2 * position, 1.0)
-        nodes.append(Split((low, high), stats, 0.5))
-    labels = tuple(range(size))
-    for label in labels:
-        weights = ClassCounts(tuple(map(float, (label == other for other in labels))))
-        nodes.append(Leaf(label, weights if size < 64 else _first(size), 1.0))
-    return Program("leaf", "by hand", Tree((x,), labels, tuple(nodes)))
-
-
-def _first(size: int) -> ClassCounts:
-    return ClassCounts((1.0, *[0.0] * (size - 1)))
+        nodes.append(Split((low, high), Moments(2.0, 0.5, 0.5), 0.5))
+    nodes += [Leaf(float(n), Moments(1.0, float(n), 0.0), 1.0) for n in range(size)]
+    return Program("itself", "by hand", Tree((x,), (), tuple(nodes)))
 
 
 def module_of(text: str) -> types.ModuleType:
@@ -111,6 +103,3 @@ def module_of(text: str) -> types.ModuleType:
     module = types.ModuleType("generated")
     exec(compile(text, "generated.py", "exec"), module.__dict__)
     return module
-
-
-__all__ = ["ROOT", "TENNIS", "balanced", "chain", "every_type", "inf", "module_of"]

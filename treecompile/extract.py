@@ -15,6 +15,21 @@ def rule_ids(tree: Tree) -> dict[int, str]:
     return {p: f"R{n}" for n, p in enumerate(leaf_positions(tree), start=1)}
 
 
+def path(tree: Tree, leaf: int) -> tuple[Condition, ...]:
+    """The conditions on the way from the root to a node."""
+    above = {
+        branch.then: (position, branch.when)
+        for position, node in enumerate(tree.nodes[:leaf])
+        if isinstance(node, Split)
+        for branch in node.branches
+    }
+    conditions = []
+    while leaf:
+        leaf, when = above[leaf]
+        conditions.append(when)
+    return tuple(reversed(conditions))
+
+
 def extract(tree: Tree) -> RuleSet:
     """Flatten a tree into rules that are mutually exclusive and complete.
 

@@ -18,6 +18,8 @@ from treecompile.errors import TargetError
 
 def python_string(text: str) -> str:
     """A Python string on one line, in the quotes that black would choose."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
     escaped = "".join(_python_character(c, quote) for c in text)
     return f"{quote}{escaped}{quote}"

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite, nextafter
 
+from treecompile.extract import path
 from treecompile.ir import (
+    Body,
     ColumnSummary,
     Condition,
     Feature,
     Kind,
     Op,
     Row,
-    Rule,
     RuleSet,
     Value,
     ValueType,
 )
-from treecompile.semantics import holds, intersect, threshold
+from treecompile.semantics import holds, intersect, leaf_positions, threshold
 
 
 def unseen(feature: Feature) -> Value:
@@ -70,11 +71,13 @@ def _numbers_inside(conditions: Sequence[Condition], usual: Range) -> Iterable[V
 
 
 def row_inside(
-    rule: Rule, features: Sequence[Feature], columns: Sequence[ColumnSummary] = ()
+    conditions: Sequence[Condition],
+    features: Sequence[Feature],
+    columns: Sequence[ColumnSummary] = (),
 ) -> Row:
-    """A row that satisfies a rule; features it does not test get an ordinary value."""
+    """A row that satisfies all conditions; what they do not test is ordinary."""
     by_feature: dict[int, list[Condition]] = {}
-    for condition in rule.conditions:
+    for condition in conditions:
         by_feature.setdefault(condition.feature, []).append(condition)
     values = []
     for position, feature in enumerate(features):
@@ -86,7 +89,18 @@ def row_inside(
     return tuple(values)
 
 
-def example(rules: RuleSet, columns: Sequence[ColumnSummary] = ()) -> Row:
-    """A row that the first rule decides."""
-    first = rules.rules[0] if rules.rules else rules.default
-    return row_inside(first, rules.features, columns)
+def example(body: Body, columns: Sequence[ColumnSummary] = ()) -> Row:
+    """A row inside the first leaf or rule that a row can reach."""
+    for tests in _paths(body):
+        try:
+            return row_inside(tests, body.features, columns)
+        except ValueError:
+            continue
+    return row_inside((), body.features, columns)
+
+
+def _paths(body: Body) -> Iterator[tuple[Condition, ...]]:
+    if isinstance(body, RuleSet):
+        yield from (rule.conditions for rule in body.rules)
+    else:
+        yield from (path(body, position) for position in leaf_positions(body))

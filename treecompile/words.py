@@ -149,5 +149,10 @@ def sentence(rule: Rule, rules: RuleSet, target: str) -> str:
     """A whole rule: "R3: if wind = strong then play = no (2 of 2 cases)"."""
     tests = conjunction(rule.conditions, rules.features)
     when = f"if {' and '.join(tests)} then " if tests else ""
-    rests_on = evidence(rule.stats, rule.weight, rule.value, rules.labels)
-    return f"{rule.id}: {when}{name(target)} = {value(rule.value)} ({rests_on})"
+    return f"{rule.id}: {when}{conclusion(rule, rules.labels, target)}"
+
+
+def conclusion(rule: Rule, labels: Sequence[Label], target: str) -> str:
+    """What a rule says, and what it rests on: "play = no (2 of 2 cases)"."""
+    rests_on = evidence(rule.stats, rule.weight, rule.value, labels)
+    return f"{name(target)} = {value(rule.value)} ({rests_on})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count, islice
 from math import inf, nan, nextafter
 from random import Random
 
@@ -49,15 +50,21 @@ seeds = st.integers(0, 2**32)
 thorough = settings(max_examples=200, deadline=None)
 
 
-def outsider(feature: Feature) -> Value:
-    """A value that is no category, of whatever type it takes."""
-    return next(v for v in ("unseen", "unseen 2") if v not in feature.categories)
+def unseen_values(feature: Feature) -> list[Value]:
+    """A value that is no category, where there is one."""
+    candidates: dict[ValueType, Iterable[Value]] = {
+        ValueType.STR: ("x" * n for n in count()),
+        ValueType.INT: count(),
+        ValueType.BOOL: (False, True),
+    }
+    unseen = (v for v in candidates[feature.type] if v not in feature.categories)
+    return list(islice(unseen, 1))
 
 
 def every_cell(tests: Iterable[Condition], feature: Feature) -> list[Value]:
     """A value of every class that the tests can tell apart, and those at the edges."""
     if feature.kind is not Kind.NUMERIC:
-        return [None, nan, outsider(feature), *feature.categories]
+        return [None, nan, *unseen_values(feature), *feature.categories]
     values: list[Value] = [None, nan, -inf, inf, 0.0, -0.0, 5e-324]
     for test in tests:
         cut = threshold(test)
@@ -69,12 +76,12 @@ def splits_of(tree: Tree) -> list[Split]:
     return [node for node in tree.nodes if isinstance(node, Split)]
 
 
-def tests_of(split: Split) -> list[Condition]:
+def branch_tests(split: Split) -> list[Condition]:
     return [branch.when for branch in split.branches]
 
 
 def holding(split: Split, feature: Feature, value: Value) -> int:
-    return sum(holds(test, feature, value) for test in tests_of(split))
+    return sum(holds(test, feature, value) for test in branch_tests(split))
 
 
 @thorough
@@ -83,8 +90,8 @@ def test_exactly_one_branch_holds_for_every_value(seed: int) -> None:
     tree = random_tree(Random(seed))
     for split in splits_of(tree):
         assert is_partition(split, tree.features)
-        feature = tree.features[tests_of(split)[0].feature]
-        for value in every_cell(tests_of(split), feature):
+        feature = tree.features[branch_tests(split)[0].feature]
+        for value in every_cell(branch_tests(split), feature):
             assert holding(split, feature, value) == 1, value
 
 
@@ -115,6 +122,16 @@ def random_conditions(
     return result
 
 
+def single_bounds(tests: Sequence[Condition], feature: Feature) -> Iterator[Condition]:
+    """Every condition that could stand alone for all the tests."""
+    ordinal = feature.kind is Kind.ORDINAL
+    limits = feature.categories if ordinal else (*(t.value for t in tests), inf)
+    for limit in limits:
+        for op in (Op.LE, Op.GT):
+            yield Condition(tests[0].feature, op, limit, missing=True)
+            yield Condition(tests[0].feature, op, limit, missing=False)
+
+
 @settings(max_examples=500, deadline=None)
 @given(seeds)
 def test_merged_conditions_say_the_same(seed: int) -> None:
@@ -130,7 +147,10 @@ def test_merged_conditions_say_the_same(seed: int) -> None:
             continue
         assert any(expected)
         assert expected == [all(holds(t, feature, v) for t in merged) for v in values]
-        assert len(merged) <= (1 if feature.kind is Kind.CATEGORICAL else 2)
+        assert bool(merged) != all(expected)
+        if len(merged) > 1:
+            for single in single_bounds(tests, feature):
+                assert expected != [holds(single, feature, v) for v in values]
         assert len({test.missing for test in merged}) <= 1
         assert len({test.op for test in merged}) == len(merged)
         assert intersect(merged, feature) == merged
@@ -220,14 +240,15 @@ def test_what_is_no_partition_is_refused(seed: int) -> None:
     random = Random(seed)
     tree = random_tree(random, splits=4)
     for split in splits_of(tree):
-        feature = tree.features[tests_of(split)[0].feature]
+        feature = tree.features[branch_tests(split)[0].feature]
+        refused = 0
         for wrong in broken(random, split, feature):
-            # Taking a category out of one side only moves it where no other test has
-            # it; every other change leaves a value with no branch, or with two.
-            values = every_cell([*tests_of(split), *tests_of(wrong)], feature)
-            counts = [holding(wrong, feature, value) for value in values]
-            assert any(count != 1 for count in counts), (split, wrong)
-            assert not is_partition(wrong, tree.features), wrong
+            values = every_cell([*branch_tests(split), *branch_tests(wrong)], feature)
+            # A test that never holds can come twice, or go, without any harm.
+            if any(holding(wrong, feature, value) != 1 for value in values):
+                assert not is_partition(wrong, tree.features), wrong
+                refused += 1
+        assert refused >= 2 * len(split.branches)  # flipped flags and operators
 
 
 def test_branches_on_two_features_are_no_partition() -> None:

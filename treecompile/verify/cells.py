@@ -116,7 +116,7 @@ def cell_rows(
 ) -> Iterator[Row]:
     """Rows inside a rule and across each of its edges, from two places within it."""
     try:
-        inside = row_inside(rule, rules.features)
+        inside = row_inside(rule.conditions, rules.features)
     except ValueError:  # no row can match this rule
         return
     inside = vary(inside, required, edges, dice)

@@ -1,0 +1,237 @@
+"""Literals: what a language reads back is the very value, for hostile ones too."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from math import inf, isfinite, nextafter
+from random import Random
+
+import black
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.random_models import HOSTILE
+from treecompile.errors import TargetError
+from treecompile.literals import (
+    STRINGS,
+    duckdb_string,
+    python_literal,
+    python_string,
+    sql_double,
+    sql_integer,
+    sql_string,
+    sqlite_double,
+    sqlite_string,
+)
+
+QUOTES = ["'", '"', "\"'", "''\"", '""\'', "\\", "\\'", '\\"', "'''", '"""', '\\""', ""]
+UNPRINTABLE = ["\0", "\n", "\r", "\t", "\x7f", "\x85", "\u2028", "\u202e", "\ufeff"]
+SURROGATES = ["\ud800", "a\udfff", "\udc00\ud800"]
+TEXTS = [*HOSTILE, *QUOTES, *UNPRINTABLE, "\\N{DASH}", "\\x41", "{x}", "\U0001f427"]
+
+
+# ---------------------------------------------------------------- Python
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | st.text("'\"\\\n{x") | st.sampled_from([*TEXTS, *SURROGATES]))
+def test_python_reads_a_string_back(text: str) -> None:
+    literal = python_string(text)
+    assert ast.literal_eval(literal) == text
+    assert literal.isprintable()
+
+
+def test_black_leaves_strings_as_they_are() -> None:
+    random = Random(0)
+    letters = "'\"\\\n\0aéNx{u"
+    texts = [
+        "".join(random.choices(letters, k=random.randrange(7))) for _ in range(500)
+    ]
+    lines = [f"x = {python_string(text)}" for text in (*texts, *TEXTS, *SURROGATES)]
+    module = "\n".join(lines) + "\n"
+    mode = black.Mode(line_length=1000)
+    assert black.format_str(module, mode=mode) == module
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**30, True, False, 0.1, -0.0, 1e22, 5e-324])
+def test_python_reads_other_values_back(value: object) -> None:
+    back = ast.literal_eval(python_literal(value))
+    assert (type(back), repr(back)) == (type(value), repr(value))
+
+
+# ---------------------------------------------------------------- doubles
+
+# Releases of SQLite misread these, each its own.
+MISREAD = [0.03503766454344431, 0.0019247, 1e22, 1e23, 5e-324, 1.7976931348623157e308]
+POWERS = [2.0**power for power in range(-1074, 1024)]
+EVERYDAY = [n / 100 for n in range(-2000, 2000)]
+EDGES = [
+    *(0.0, 1.0, 2.0**53, 2.0**53 - 1, 2.0**53 + 2, 1e16, 123456789012345680.0),
+    *(2.2250738585072014e-308, nextafter(2.2250738585072014e-308, 0), 0.1, 1 / 3),
+]
+
+
+def bit_patterns(count: int) -> Iterator[float]:
+    random = Random(20)
+    while count:
+        number = struct.unpack("<d", random.randbytes(8))[0]
+        if isfinite(number):
+            yield number
+            count -= 1
+
+
+def chunks(size: int) -> Iterator[list[float]]:
+    for start in range(0, len(DOUBLE_SAMPLE), size):
+        yield DOUBLE_SAMPLE[start : start + size]
+
+
+DOUBLE_SAMPLE = [*MISREAD, *POWERS, *EVERYDAY, *EDGES, *bit_patterns(20_000)]
+
+
+def test_sqlite_reads_doubles_back() -> None:
+    connection = sqlite3.connect(":memory:")
+    for some in chunks(500):
+        rows = ",".join(f"({sqlite_double(x)})" for x in some)
+        found = [x for (x,) in connection.execute(f"VALUES {rows}")]
+        assert all(type(x) is float for x in found)
+        assert found == some
+    connection.close()
+
+
+def test_duckdb_reads_doubles_back() -> None:
+    connection = duckdb.connect()
+    for some in chunks(2000):
+        items = ",".join(map(sql_double, some))
+        query = f"SELECT x, typeof(x) FROM (SELECT unnest([{items}]) AS x)"
+        assert connection.execute(query).fetchall() == [(x, "DOUBLE") for x in some]
+    one = connection.execute(f"SELECT typeof({sql_double(0.25)})").fetchone()
+    assert one == ("DOUBLE",)
+    connection.close()
+
+
+EXACT = re.compile(r"-?\(([0-9]+)\.0((?:[*/]\(1<<[0-9]+\))*) /\* ([-+.e0-9]+) \*/\)")
+
+
+def test_odd_doubles_are_written_exactly_for_every_release_of_sqlite() -> None:
+    """No release is here to try but one: so the form itself must be right."""
+    exact = 0
+    for value in DOUBLE_SAMPLE:
+        text = sqlite_double(value)
+        match = EXACT.fullmatch(text)
+        if match is None:
+            assert text == repr(value)
+            assert_easily_read(abs(value), text.removeprefix("-"))
+            continue
+        exact += 1
+        whole, factors, comment = match.groups()
+        assert int(whole) < 2**53
+        number = Fraction(int(whole))
+        for sign, power in re.findall(r"([*/])\(1<<([0-9]+)\)", factors):
+            assert int(power) <= 62
+            scale = Fraction(2 ** int(power))
+            number = number * scale if sign == "*" else number / scale
+            assert Fraction(float(number)) == number  # no step rounds
+        assert number == abs(Fraction(value))
+        assert text.startswith("-") == (value < 0)
+        assert float(comment) == abs(value)
+    assert exact > 10_000
+    assert EXACT.fullmatch(sqlite_double(0.03503766454344431))
+
+
+def assert_easily_read(value: float, text: str) -> None:
+    """A whole number below 2^53, or few digits, far from the midpoints around it."""
+    if value == int(value):
+        assert value < 2.0**53
+        return
+    digits, _, exponent = text.partition("e")
+    scale = int(exponent or 0) - len(digits.partition(".")[2])
+    assert int(digits.replace(".", "")) < 2**53
+    assert -22 <= scale < 0
+    written = Fraction(text)
+    for neighbour in (nextafter(value, 0.0), nextafter(value, inf)):
+        midpoint = (Fraction(value) + Fraction(neighbour)) / 2
+        assert abs(written - midpoint) / written > Fraction(1, 2**59)
+
+
+def test_everyday_doubles_stay_readable() -> None:
+    assert [sqlite_double(x) for x in (0.0, 2.5, -0.1, 1e15, -3.0)] == [
+        *("0.0", "2.5", "-0.1", "1000000000000000.0", "-3.0")
+    ]
+    assert [sql_double(x) for x in (0.0, 2.5, 1e22)] == ["0.0e0", "2.5e0", "1e+22"]
+
+
+# ---------------------------------------------------------------- strings and integers
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text() | st.text("'\"\0\\\n;-"))
+def test_databases_read_strings_back(text: str) -> None:
+    assert read_by_sqlite(sqlite_string(text)) == text
+    assert read_by_duckdb(duckdb_string(text)) == text
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=ascii)
+def test_databases_read_hostile_strings_back(text: str) -> None:
+    assert read_by_sqlite(sqlite_string(text)) == text
+    assert read_by_duckdb(duckdb_string(text)) == text
+
+
+def read_by_sqlite(literal: str) -> object:
+    connection = sqlite3.connect(":memory:")
+    try:
+        value, kind = connection.execute(
+            f"SELECT {literal}, typeof({literal})"
+        ).fetchone()
+    finally:
+        connection.close()
+    assert kind in ("text", "integer")
+    return value
+
+
+@cache
+def duckdb_connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def read_by_duckdb(literal: str) -> object:
+    found = duckdb_connection().execute(f"SELECT {literal}").fetchone()
+    assert found is not None
+    return found[0]
+
+
+@pytest.mark.parametrize("text", SURROGATES, ids=ascii)
+@pytest.mark.parametrize("quote", STRINGS.values())
+def test_half_a_surrogate_pair_is_refused(
+    quote: Callable[[str], str], text: str
+) -> None:
+    for whole in (text, f"\0{text}"):
+        with pytest.raises(TargetError, match=r"surrogate|NUL"):
+            quote(whole)
+
+
+def test_standard_sql_has_no_nul() -> None:
+    with pytest.raises(TargetError, match=r"NUL.*'a\\x00b'"):
+        sql_string("a\0b")
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**53 + 1, 2**63 - 1, 1 - 2**63, -(2**63)])
+def test_databases_read_integers_back(value: int) -> None:
+    for found in (
+        read_by_sqlite(sql_integer(value)),
+        read_by_duckdb(sql_integer(value)),
+    ):
+        assert (type(found), found) == (int, value)
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
+def test_integers_beyond_64_bits_are_refused(value: int) -> None:
+    with pytest.raises(TargetError, match=str(value)):
+        sql_integer(value)

@@ -1,0 +1,436 @@
+"""The Python module: its interface, its inputs, its text, and its script mode."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import os
+import random
+import subprocess
+import sys
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import black
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import treecompile
+from tests.random_models import random_program
+from tests.samples import NUMBER, TENNIS, chain, every_type, module_of, stump
+from treecompile import render
+from treecompile.cli import main
+from treecompile.compiler import emit
+from treecompile.ir import Condition, Feature, Kind, Op, Program, ValueType
+from treecompile.model_file import dumps
+
+OLDEST = Path.home() / ".pyenv/versions/3.9.18/bin/python"
+REST = {"number": 9.0, "text": "z", "code": 9, "flag": False, "grade": "high"}
+
+
+def emitted(program: Program) -> str:
+    return emit(program, "python").text
+
+
+# ---------------------------------------------------------------- interface
+
+
+def test_the_interface_of_a_classifier() -> None:
+    program = every_type()
+    module = module_of(emitted(program))
+    assert module.predict(REST) == "rest"
+    assert module.predict_many([REST, {**REST, "number": 1}]) == ["rest", "number"]
+    assert module.predict_many(iter(())) == []
+    assert module.predict_proba({**REST, "number": 1}) == {
+        **dict.fromkeys(program.body.labels, 0.0),
+        "number": 0.75,
+        "text": 0.25,
+    }
+    assert module.explain({**REST, "text": "b"}).startswith("R2: if number > 2.5 and")
+    assert module.explain({**REST, "text": "b"}).endswith(
+        "answer = text (3 of 3 cases)"
+    )
+    assert module.FEATURES == {
+        "number": "number",
+        "text": "str",
+        "code": "int",
+        "flag": "bool",
+        "grade": "str",
+    }
+    assert module.CLASSES == program.body.labels
+    assert module.MODEL["name"] == "answer"
+    assert module.MODEL["version"] == treecompile.__version__
+    assert module.MODEL["algorithm"] == "by hand"
+    assert module.MODEL["sha256"] == treecompile.Model(program).sha256
+    assert module.MODEL["rules"] == 6
+
+
+def test_a_regression_has_no_classes() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 5], "y": [0.1, 0.7, 2.5]})
+    module = module_of(treecompile.learn(frame, target="y").emit("python"))
+    assert module.predict_many([{"x": x} for x in (1, 2, 5)]) == [0.1, 0.7, 2.5]
+    assert not hasattr(module, "predict_proba")
+    assert not hasattr(module, "CLASSES")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "answer"),
+    [
+        ("number", 2.5, "number"),
+        ("number", 2.5000000000000004, "rest"),
+        ("number", 2, "number"),
+        ("number", True, "number"),
+        ("number", Decimal("2.5"), "number"),
+        ("number", Decimal("2.6"), "rest"),
+        # Nearer to 2.5 than to the next double, so the double that it is not above.
+        ("number", Decimal("2.5000000000000000001"), "number"),
+        ("number", Decimal("1e999"), "rest"),
+        ("number", Fraction(5, 2), "number"),
+        ("number", np.float32(2.5), "number"),
+        ("number", np.int64(3), "rest"),
+        ("number", np.bool_(True), "number"),
+        ("number", 10**400, "rest"),
+        ("number", -(10**400), "number"),
+        ("number", Fraction(10**400), "rest"),
+        ("number", None, "number"),
+        ("number", float("nan"), "number"),
+        ("number", np.float64("nan"), "number"),
+        ("number", Decimal("NaN"), "number"),
+        ("number", Decimal("sNaN"), "number"),
+        ("number", pd.NA, "number"),
+        ("number", pd.NaT, "number"),
+        ("text", "b", "text"),
+        ("text", np.str_("b"), "text"),
+        ("text", "B", "rest"),
+        ("text", "b ", "rest"),
+        ("text", "", "rest"),
+        ("text", None, "rest"),
+        ("code", 2, "code"),
+        ("code", 2.0, "code"),
+        ("code", Decimal(2), "code"),
+        ("code", np.uint8(2), "code"),
+        ("code", 10**400, "rest"),
+        ("code", float("nan"), "rest"),
+        ("flag", True, "flag"),
+        ("flag", 1, "flag"),
+        ("flag", 0.0, "rest"),
+        ("flag", np.bool_(True), "flag"),
+        ("flag", pd.NA, "rest"),
+        ("grade", "low", "grade"),
+        ("grade", "lowest", "rest"),
+    ],
+)
+def test_values_are_taken_by_the_law(name: str, value: Any, answer: str) -> None:
+    assert module_of(emitted(every_type())).predict({**REST, name: value}) == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("number", "2.5", "a number"),
+        ("number", date(2024, 1, 1), "a number"),
+        ("number", 1j, "a number"),
+        ("number", np.timedelta64(1, "s"), "a number"),
+        ("text", 5, "a string"),
+        ("text", b"a", "a string"),
+        ("code", True, "an integer"),
+        ("code", 1.5, "an integer"),
+        ("code", "1", "an integer"),
+        ("code", float("inf"), "an integer"),
+        ("flag", 2, "True or False"),
+        ("flag", "true", "True or False"),
+        ("grade", 1, "a string"),
+    ],
+)
+def test_a_wrong_type_is_named(name: str, value: Any, expected: str) -> None:
+    module = module_of(emitted(every_type()))
+    with pytest.raises(TypeError) as caught:
+        # It is checked before the first test, which would settle this row.
+        module.predict({**REST, "number": 1.0, name: value})
+    assert str(caught.value) == f"{name!r} is {value!r}: expected {expected}"
+
+
+@pytest.mark.parametrize("name", REST)
+def test_an_absent_key_is_not_a_missing_value(name: str) -> None:
+    module = module_of(emitted(every_type()))
+    row = {key: value for key, value in REST.items() if key != name}
+    for function in (module.predict, module.predict_proba, module.explain):
+        with pytest.raises(KeyError, match=name):
+            function(row)
+
+
+@pytest.mark.parametrize("threshold", [2.0**53, 2.0**60, -(2.0**53)])
+def test_a_long_integer_is_compared_as_a_double(threshold: float) -> None:
+    module = module_of(emitted(stump(threshold)))
+    whole = int(threshold)
+    beside = whole + 1  # it rounds to the threshold, to the even neighbour
+    assert float(beside) == threshold or threshold < 0
+    for value in (whole - 1, whole, beside, whole + 2, whole + 10**6):
+        expected = "low" if float(value) <= threshold else "high"
+        assert module.predict({"x": value}) == expected, value
+        assert module.predict({"x": Decimal(value)}) == expected, value
+
+
+# ---------------------------------------------------------------- text
+
+
+def wide_model() -> Program:
+    """Long names, many categories, deep and bushy: whatever strains the layout."""
+    dice = random.Random(5)
+    names = ("a", "annual income before tax in thousands of the local currency", "Ω 1")
+    codes = [f"category number {n}" for n in range(30)]
+    rows = 500
+    frame = pd.DataFrame({n: [dice.random() for _ in range(rows)] for n in names})
+    frame["region"] = [dice.choice(codes) for _ in range(rows)]
+    labels = ["accept", "reject", "a label too long to stand within a line of code"]
+    frame["y"] = [dice.choice(labels) for _ in range(rows)]
+    return treecompile.learn(frame, target="y", algorithm="cart").program
+
+
+def numbers_model() -> Program:
+    dice = random.Random(6)
+    frame = pd.DataFrame({"x": [dice.gauss(0, 1e6) for _ in range(300)]})
+    frame["y"] = [dice.random() for _ in range(300)]
+    return treecompile.learn(frame, target="y").program
+
+
+def deep_model() -> Program:
+    """A chain of 1,200 tests, which no nested form can hold."""
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    tests = tuple(Condition(0, Op.LE, float(n), missing=False) for n in range(1200))
+    return chain((x,), tests, tuple(range(1201)))
+
+
+ORDINARY = {
+    "tennis": lambda: treecompile.learn(TENNIS, target="play").program,
+    "rules": lambda: treecompile.learn(TENNIS, target="play").rules().program,
+    "every type": every_type,
+    "wide": wide_model,
+    "numbers": numbers_model,
+}
+
+
+def as_black_prints(text: str) -> str:
+    return black.format_str(text, mode=black.Mode())
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_the_text_is_as_black_prints_it_without_black(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "BLACK_UP_TO", 0)
+    text = emitted(ORDINARY[name]())
+    assert text == as_black_prints(text)
+
+
+def test_black_leaves_the_text_of_hostile_models_unchanged() -> None:
+    for seed in range(25):
+        text = emitted(random_program(random.Random(seed)))
+        if len(text) <= render.BLACK_UP_TO:
+            assert text == as_black_prints(text), seed
+
+
+def test_only_the_standard_library_is_imported_and_python_3_9_reads_it() -> None:
+    for seed in range(25):
+        tree = ast.parse(
+            emitted(random_program(random.Random(seed))), feature_version=(3, 9)
+        )
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                modules = [str(node.module)]
+            else:
+                continue
+            for module in modules:
+                assert module.partition(".")[0] in sys.stdlib_module_names
+
+
+def test_a_deep_tree_compiles_and_runs() -> None:
+    module = module_of(emitted(deep_model()))
+    for x in (-1, 0, 0.5, 599, 1199, 1199.5):
+        assert module.predict({"x": x}) == min(1200, max(0, int(-(-x // 1))))
+
+
+def test_the_worked_call_in_the_docstring_is_right() -> None:
+    samples = [make() for make in ORDINARY.values()]
+    samples += [random_program(random.Random(seed)) for seed in range(25)]
+    for place, program in enumerate(samples):
+        result = doctest.testmod(module_of(emitted(program)))
+        assert result.attempted == 1, place
+        assert result.failed == 0, place
+
+
+def test_the_same_data_give_the_same_bytes_whatever_the_hash_seed(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data.csv"
+    lines = ["region,x,y"]
+    lines += [f"r{n % 17},{n % 5},{'abc'[(n * n + n // 3) % 3]}" for n in range(120)]
+    data.write_text("\n".join(lines))
+    folders = []
+    for seed in ("0", "1", "271828"):
+        folder = tmp_path / seed
+        subprocess.run(
+            [sys.executable, "-m", "treecompile", "build", str(data)]
+            + ["--target", "y", "--out", str(folder), "--no-verify", "-q"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        folders.append({p.name: p.read_bytes() for p in folder.iterdir()})
+    assert b"frozenset" in folders[0]["predict.py"]
+    assert folders[0] == folders[1] == folders[2]
+    for content in folders[0].values():
+        assert str(tmp_path).encode() not in content
+
+
+def test_mypy_finds_nothing_in_it(tmp_path: Path) -> None:
+    for place, name in enumerate(("every type", "numbers")):
+        path = tmp_path / f"predict_{place}.py"
+        path.write_text(emitted(ORDINARY[name]()))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "."]
+        + ["--config-file", os.devnull],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---------------------------------------------------------------- script mode
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """predict.py and model.json of the model with every type, in one folder."""
+    folder = tmp_path_factory.mktemp("script")
+    (folder / "predict.py").write_text(emitted(every_type()), encoding="utf-8")
+    (folder / "model.json").write_text(dumps(every_type()))
+    return folder / "predict.py"
+
+
+def run_script(
+    script: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    python: str | Path = sys.executable,
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [str(python), "-I", "-S", str(script), *arguments],
+        input=stdin,
+        capture_output=True,
+    )
+
+
+HEADER = b"note,number,text,code,flag,grade\n"
+ROWS = (
+    'ordinary,1.5,z,9,false,high\n"quoted, with ""marks""\nand a line",9,a,9,False,low'
+    "\nmissing,,,,,\nmüßig 🐧, +9e0 ,z,2,TRUE,high\nzero,inf,,10,true,unheard\n\n"
+    '"carriage\rreturn",1e400,z,9,false,\n'
+).encode()
+ANSWERS = ["number", "text", "number", "code", "flag", "rest"]
+FILES = {
+    "plain": HEADER + ROWS,
+    "BOM": b"\xef\xbb\xbf" + HEADER + ROWS,
+    "CRLF": HEADER.replace(b"\n", b"\r\n") + b"a,1,z,9,true,high\r\nb,9,,,,\r\n",
+    "no end of line": HEADER + b"a,1,z,9,true,high",
+    "blank lines first": b"\n\r\n" + HEADER + ROWS,
+    "no rows": HEADER,
+    "another order": b"flag,grade,number,text,code\ntrue,low,9,z,9\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_script_writes_what_the_command_predict_writes(
+    script: Path, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "input.csv"
+    path.write_bytes(FILES[name])
+    model = str(script.with_name("model.json"))
+    expected = CliRunner().invoke(main, ["predict", model, str(path)])
+    assert expected.exit_code == 0
+    done = run_script(script, str(path))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == expected.stdout_bytes
+    if ROWS in FILES[name]:
+        ends = [line.rsplit(b",")[-1].decode() for line in done.stdout.split(b"\n")]
+        assert [end for end in ends if end in ANSWERS] == ANSWERS
+
+
+def test_a_script_reads_standard_input(script: Path) -> None:
+    done = run_script(script, "-", stdin=FILES["BOM"])
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(HEADER.rstrip() + b",prediction\n")
+    assert done.stdout.count(b"\n") == ROWS.count(b"\n")
+
+
+def test_a_script_writes_utf_8_whatever_the_locale(script: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", str(script), "-"],
+        input=FILES["plain"],
+        capture_output=True,
+        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},  # which would mean ASCII
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "müßig 🐧".encode() in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (HEADER + b"a,1,z,9,true,low\nb,many,z,9,true,low\n", "line 3: 'number' is"),
+        (HEADER + b"a,1_0,z,9,true,low\n", "line 2: 'number' is '1_0'"),
+        (HEADER + b"a,1,z,2.0,true,low\n", "line 2: 'code' is '2.0'"),
+        (HEADER + b"a,1,z,2,yes,low\n", "line 2: 'flag' is 'yes'"),
+        (HEADER + b"a,1,z,2,true\n", "line 2: 5 fields instead of 6"),
+        (b"text,code,flag,grade\n", "column 'number'"),
+        (HEADER.rstrip() + b",prediction\n", "'prediction'"),
+        (b"\xff\xfe", "utf-8"),
+        (b"", "column 'number'"),
+    ],
+)
+def test_a_script_names_the_line_of_an_error(
+    script: Path, content: bytes, said: str
+) -> None:
+    done = run_script(script, "-", stdin=content)
+    assert done.returncode == 2
+    message = done.stderr.decode()
+    assert message.startswith("error: ")
+    assert said in message
+    assert message.count("\n") == 1
+
+
+def test_a_script_without_a_file_says_how_to_call_it(script: Path) -> None:
+    for arguments in ((), ("a.csv", "b.csv")):
+        done = run_script(script, *arguments)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.startswith(b"usage: ")
+    done = run_script(script, "absent.csv")
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"absent.csv" in done.stderr
+
+
+@pytest.mark.skipif(not OLDEST.exists(), reason="there is no Python 3.9 here")
+def test_the_oldest_python_gives_the_same_answers(script: Path) -> None:
+    now = run_script(script, "-", stdin=FILES["plain"])
+    then = run_script(script, "-", stdin=FILES["plain"], python=OLDEST)
+    assert (then.returncode, then.stderr) == (0, b"")
+    assert then.stdout == now.stdout
+
+
+def test_labels_come_out_of_a_script_as_they_went_in(tmp_path: Path) -> None:
+    """Booleans, integers and doubles are written as the command reads them."""
+    test = Condition(0, Op.LE, 0.5, missing=False)
+    for labels in ((False, True), (10**20, -3), (0.1, 1e22)):
+        (tmp_path / "p.py").write_text(emitted(chain((NUMBER,), (test,), labels)))
+        done = run_script(tmp_path / "p.py", "-", stdin=b"number\n0.5\n0.75\n")
+        written = [line.split(",")[1] for line in done.stdout.decode().split()[1:]]
+        expected = ["false", "true"] if labels[0] is False else list(map(str, labels))
+        assert written == expected

@@ -1,0 +1,147 @@
+"""The spine: as shallow as promised, and the same decision as the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.random_models import random_row, random_rules, random_tree
+from treecompile.ir import (
+    Branch,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Op,
+    Row,
+    Split,
+    Tree,
+    ValueType,
+)
+from treecompile.semantics import decider, holds, leaf_positions, negate
+from treecompile.shape import Step, ranks, rule_steps, tree_steps
+
+ONE = ClassCounts((1.0,))
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+
+
+def run(steps: Sequence[Step], features: Sequence[Feature], row: Row) -> int:
+    """Execute steps as the guard clauses they stand for."""
+    position, depth = 0, 0
+    while True:
+        step = steps[position]
+        assert step.depth <= depth + 1, "a block opens one level at a time"
+        if step.depth == depth and all(
+            holds(test, features[test.feature], row[test.feature])
+            for test in step.tests
+        ):
+            if step.outcome is not None:
+                return step.outcome
+            depth += 1
+        position += 1  # over a nested block whose guard does not hold
+        while steps[position].depth > depth:
+            position += 1
+        assert steps[position].depth == depth, "a block ends with a step without tests"
+
+
+def nesting(steps: Sequence[Step]) -> int:
+    """How many decisions stand within one another."""
+    return max((step.depth + 1 for step in steps if step.tests), default=0)
+
+
+def binary(tests: Sequence[tuple[int, int, int]], nodes: int) -> Tree:
+    """A tree of splits given as position, left child, right child."""
+    splits = {}
+    for place, (position, left, right) in enumerate(tests):
+        below = Condition(0, Op.LE, float(place), missing=True)
+        branches = (Branch(below, left, 1.0), Branch(negate(below), right, 1.0))
+        splits[position] = Split(branches, ONE, 0.0)
+    leaf = Leaf("a", ONE, 1.0)
+    return Tree((X,), ("a",), tuple(splits.get(p, leaf) for p in range(nodes)))
+
+
+def chain(depth: int) -> Tree:
+    tests = [(2 * d, 2 * d + 1, 2 * d + 2) for d in range(depth)]
+    return binary(tests, 2 * depth + 1)
+
+
+def balanced(depth: int) -> Tree:
+    tests = [(p, 2 * p + 1, 2 * p + 2) for p in range(2**depth - 1)]
+    return binary(tests, 2 ** (depth + 1) - 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([None, 1, 2, 3]))
+def test_steps_decide_as_the_tree_does(seed: int, budget: int | None) -> None:
+    random = Random(seed)
+    tree = random_tree(random, splits=random.randint(0, 40))
+    steps = list(tree_steps(tree, budget))
+    for _ in range(20):
+        row = random_row(random, tree)
+        assert run(steps, tree.features, row) == decider(tree, row)
+    leaves = list(leaf_positions(tree))
+    assert sorted(s.outcome for s in steps if s.outcome is not None) == sorted(leaves)
+    rank = ranks(tree)[0]
+    assert nesting(steps) == (rank if budget is None else min(rank, budget))
+    assert rank <= log2(len(leaves))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_steps_decide_as_the_rules_do(seed: int) -> None:
+    random = Random(seed)
+    rules = random_rules(random)
+    steps = list(rule_steps(rules))
+    assert {step.depth for step in steps} == {0}
+    assert [step.tests == () for step in steps].index(True) == len(steps) - 1
+    for _ in range(20):
+        row = random_row(random, rules)
+        assert run(steps, rules.features, row) == decider(rules, row)
+
+
+@pytest.mark.parametrize("budget", [None, 1, 10])
+def test_a_chain_of_any_depth_nests_once(budget: int | None) -> None:
+    tree = chain(5000)
+    steps = list(tree_steps(tree, budget))
+    assert ranks(tree)[0] == nesting(steps) == 1
+    assert len(steps) == 5001
+    assert all(len(step.tests) == 1 for step in steps[:-1])
+
+
+@pytest.mark.parametrize("budget", [None, 1, 2, 5, 8, 12, 13])
+def test_a_balanced_tree_keeps_within_the_budget(budget: int | None) -> None:
+    tree = balanced(12)
+    steps = list(tree_steps(tree, budget))
+    assert nesting(steps) == min(budget or 12, 12)
+    # Each test in front of another saves a level.
+    assert max(len(step.tests) for step in steps) == 13 - min(budget or 12, 12)
+
+
+def test_a_leaf_alone_is_one_step() -> None:
+    assert list(tree_steps(binary([], 1), 3)) == [Step(0, (), 0)]
+
+
+def test_the_shape_of_a_small_tree() -> None:
+    """if a: {if b: 1, 2}, if c: 3, 4 - as the module's own picture has it."""
+    tree = balanced(2)
+    a, b, c = (node.branches[0].when for node in tree.nodes if isinstance(node, Split))
+    # Of two children that nest alike the last goes on behind the guard.
+    assert list(tree_steps(tree)) == [
+        Step(0, (a,), None),
+        Step(1, (b,), 3),
+        Step(1, (), 4),
+        Step(0, (c,), 5),
+        Step(0, (), 6),
+    ]
+    assert list(tree_steps(tree, 1)) == [
+        Step(0, (a, b), 3),
+        Step(0, (a,), 4),
+        Step(0, (c,), 5),
+        Step(0, (), 6),
+    ]

@@ -1,0 +1,205 @@
+"""Phrases for people: exact, on one line, and never ambiguous about the missing."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.random_models import HOSTILE, random_program
+from treecompile import words
+from treecompile.compiler import flatten
+from treecompile.ir import (
+    Category,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Moments,
+    Op,
+    Rule,
+    RuleSet,
+    Stats,
+    ValueType,
+)
+
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "green", "blue"))
+ONLY = Feature("only", Kind.CATEGORICAL, ValueType.STR, ("red",))
+FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+SIZE = Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L"))
+
+
+def number(op: Op, value: float, missing: bool = False) -> Condition:
+    return Condition(0, op, value, missing)
+
+
+def some(op: Op, *values: Category, missing: bool = False) -> Condition:
+    return Condition(0, op, values, missing)
+
+
+@pytest.mark.parametrize(
+    ("feature", "conditions", "expected"),
+    [
+        (X, [number(Op.LE, 5.0)], "x <= 5"),
+        (X, [number(Op.LE, 5.0, True)], "x <= 5 (or missing)"),
+        (X, [number(Op.GT, 0.1)], "x > 0.1"),
+        (X, [number(Op.GT, 5e-324, True)], "x > 5e-324 (or missing)"),
+        (X, [number(Op.GT, -1.5), number(Op.LE, 1e22)], "-1.5 < x <= 1e+22"),
+        (X, [number(Op.GT, inf, True)], "x is missing"),
+        (X, [number(Op.LE, inf)], "x is known"),
+        (
+            X,
+            [number(Op.LE, 9.0, True), number(Op.GT, 1.0, True)],
+            "1 < x <= 9 (or missing)",
+        ),
+        (SIZE, [Condition(0, Op.LE, "M", False)], "size <= M"),
+        (
+            SIZE,
+            [Condition(0, Op.GT, "S", True)],
+            "size > S (or any other, or missing)",
+        ),
+        (
+            SIZE,
+            [Condition(0, Op.GT, "S", False), Condition(0, Op.LE, "L", False)],
+            "S < size <= L",
+        ),
+        (COLOUR, [some(Op.IN, "red")], "colour = red"),
+        (COLOUR, [some(Op.IN, "red", missing=True)], "colour = red (or missing)"),
+        (COLOUR, [some(Op.IN, "red", "blue")], "colour in {red, blue}"),
+        (COLOUR, [some(Op.IN, missing=True)], "colour is missing"),
+        (COLOUR, [some(Op.NOT_IN)], "colour is known"),
+        (COLOUR, [some(Op.NOT_IN, missing=True)], "colour is anything"),
+        (COLOUR, [some(Op.NOT_IN, "red")], "colour != red"),
+        (COLOUR, [some(Op.NOT_IN, "red", missing=True)], "colour != red (or missing)"),
+        (COLOUR, [some(Op.NOT_IN, "red", "blue")], "colour = green (or any other)"),
+        (
+            COLOUR,
+            [some(Op.NOT_IN, "red", "blue", missing=True)],
+            "colour = green (or any other, or missing)",
+        ),
+        (
+            COLOUR,
+            [some(Op.NOT_IN, "red", "green", "blue")],
+            "colour is none of the known values",
+        ),
+        (
+            COLOUR,
+            [some(Op.NOT_IN, "red", "green", "blue", missing=True)],
+            "colour is none of the known values (or missing)",
+        ),
+        (ONLY, [some(Op.NOT_IN, "red")], "only is none of the known values"),
+        (FLAG, [some(Op.IN, True)], "flag = true"),
+        (FLAG, [some(Op.NOT_IN, True)], "flag = false (or any other)"),
+    ],
+)
+def test_phrases(feature: Feature, conditions: list[Condition], expected: str) -> None:
+    assert words.phrase(conditions, feature) == expected
+
+
+def test_what_never_holds_does_not_sound_as_if_it_did() -> None:
+    never = words.phrase([some(Op.IN)], COLOUR)
+    unseen = words.phrase([some(Op.NOT_IN, "red", "green", "blue")], COLOUR)
+    assert never != unseen
+
+
+def test_unlike_conditions_never_read_alike() -> None:
+    for feature in (COLOUR, ONLY):
+        subsets: list[tuple[Category, ...]] = [()]
+        for category in feature.categories:
+            subsets += [(*subset, category) for subset in subsets]
+        tests = [
+            some(op, *subset, missing=flag)
+            for op in (Op.IN, Op.NOT_IN)
+            for subset in subsets
+            for flag in (False, True)
+        ]
+        phrases = [words.phrase([test], feature) for test in tests]
+        assert len(set(phrases)) == len(tests)
+
+
+def test_the_escape_reaches_names_values_and_signs() -> None:
+    def escape(text: str) -> str:
+        return f"<{text}>"
+
+    assert words.phrase([number(Op.LE, 5.0)], X, escape) == "<x> <<=> <5>"
+    assert words.phrase([some(Op.IN, "red")], COLOUR, escape) == "<colour> = <red>"
+    both = [Condition(0, Op.GT, "S", False), Condition(0, Op.LE, "L", False)]
+    assert words.phrase(both, SIZE, escape) == "<S> <<> <size> <<=> <L>"
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        *(("plain", "plain"), ("two words", "two words"), ("50 %", "50 %")),
+        *(("ünïcödé", "ünïcödé"), ("日本", "日本"), ("a.b-c/d", "a.b-c/d")),
+        *(("", '""'), (" a", '" a"'), ("a ", '"a "'), ("a  b", '"a  b"')),
+        *(("_a", '"_a"'), ("it's", '"it\'s"'), ('say "hi"', '"say \\"hi\\""')),
+        *(("a\nb", '"a\\nb"'), ("\0", '"\\u0000"'), ("\u2028", '"\\u2028"')),
+        *(("\u202e", '"\\u202e"'), ("\xa0", '"\\u00a0"'), ("\ud800", '"\\ud800"')),
+        *((True, "true"), (False, "false"), (3, "3"), (-3, "-3"), (3.0, "3")),
+        *((0.1, "0.1"), (1e22, "1e+22"), (-0.0, "-0"), (2.0**53, "9007199254740992")),
+    ],
+)
+def test_values(item: Label, expected: str) -> None:
+    assert words.value(item) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | st.sampled_from(HOSTILE))
+def test_a_name_is_itself_or_quoted_and_never_lost(text: str) -> None:
+    shown = words.name(text)
+    assert shown.isprintable()
+    assert shown == text or json.loads(shown) == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_sentences_stay_on_one_line(seed: int) -> None:
+    program = flatten(random_program(Random(seed)))
+    rules = program.body
+    assert isinstance(rules, RuleSet)
+    for rule in (*rules.rules, rules.default):
+        said = words.sentence(rule, rules, program.target)
+        assert said.isprintable()
+        assert said.startswith(f"{rule.id}: ")
+
+
+@pytest.mark.parametrize(
+    ("stats", "weight", "answer", "expected"),
+    [
+        (ClassCounts((4.0, 1.0)), 5.0, "no", "4 of 5 cases"),
+        (ClassCounts((0.0, 1.0)), 1.0, "yes", "1 of 1 case"),
+        (ClassCounts((4.0, 1.0)), 5.0, "yes", "1 of 5 cases"),
+        (ClassCounts((2.25, 0.5)), 2.75, "no", "2.2 of 2.8 cases"),
+        (ClassCounts((4.0, 1.0)), 0.0, "no", "no case"),
+        (Moments(12.0, 3.0, 1.08), 12.0, 3.0, "12 cases, sd 0.3"),
+        (Moments(1.0, 3.0, 0.0), 1.0, 3.0, "1 case, sd 0"),
+        (Moments(3.0, 3.0, 1.0), 0.0, 3.0, "no case"),
+    ],
+)
+def test_evidence(stats: Stats, weight: float, answer: Label, expected: str) -> None:
+    labels = ("no", "yes") if isinstance(stats, ClassCounts) else ()
+    assert words.evidence(stats, weight, answer, labels) == expected
+
+
+def test_a_whole_rule() -> None:
+    counts = ClassCounts((2.0, 0.0))
+    wind = (
+        Condition(1, Op.IN, ("red",), False),
+        number(Op.GT, 1.0),
+        number(Op.LE, 2.0),
+    )
+    rule = Rule("R3", wind, "no", counts, 2.0)
+    default = Rule("default", (), "yes", ClassCounts((1.0, 1.0)), 0.0)
+    rules = RuleSet((X, COLOUR), ("no", "yes"), (rule,), default)
+    assert (
+        words.sentence(rule, rules, "play\n")
+        == 'R3: if colour = red and 1 < x <= 2 then "play\\n" = no (2 of 2 cases)'
+    )
+    assert words.sentence(default, rules, "play") == "default: play = yes (no case)"

@@ -1,0 +1,271 @@
+"""The decision as Python functions of guard clauses.
+
+Every condition is one short comparison, because missing values are NaN or None here and
+both make a comparison say what the law wants: `not x > 5` holds for a NaN and `x > 5`
+does not, and None is a member of a set like any other value.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from treecompile import words
+from treecompile.ir import (
+    Body,
+    Category,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Rule,
+    Tree,
+    ValueType,
+)
+from treecompile.literals import python_literal, python_string
+from treecompile.lower import Context
+from treecompile.lower.python_layout import WIDTH, collection, frozen_set, with_comment
+from treecompile.membership import membership
+from treecompile.semantics import (
+    asks_presence,
+    conditions,
+    required_features,
+    threshold,
+)
+from treecompile.shape import rule_steps, tree_steps
+
+NAME_WIDTH = 24  # of a local variable
+INLINE_WIDTH = 24  # of a label or a set of categories within a line
+
+CONVERTERS = {
+    ValueType.FLOAT: "as_number",
+    ValueType.STR: "as_text",
+    ValueType.INT: "as_integer",
+    ValueType.BOOL: "as_boolean",
+}
+
+
+@dataclass(slots=True)
+class Function:
+    """One function of the module, filled while its block is walked."""
+
+    name: str
+    base: int  # depth of its outermost steps
+    lines: list[str] = field(default_factory=list)
+    uses: set[int] = field(default_factory=set)
+    caller: Function | None = None
+    call_at: int = 0  # where in the caller's lines the call belongs
+
+
+class DecisionCode:
+    """Writes the decision as functions of guard clauses."""
+
+    def __init__(self, body: Body, answer_type: str, taken: Iterable[str]) -> None:
+        self.body = body
+        self.answer_type = answer_type
+        self.variables = local_names(
+            body.features, {*taken, *RESERVED}, required_features(body)
+        )
+        self.sets: dict[tuple[Category | None, ...], str] = {}
+        self.texts = {test: self.test(test) for test in dict.fromkeys(conditions(body))}
+        self.large = {
+            test.feature
+            for test in self.texts
+            if isinstance(test.value, float) and 2.0**53 <= abs(test.value) < inf
+        }
+        widest = max(map(len, self.texts.values()), default=0)
+        self.levels = max(1, (WIDTH - len("if :") - widest) // 4 - 1)
+
+    def functions(self, decided: Mapping[int, Rule]) -> list[Context]:
+        body = self.body
+        steps = tree_steps(body) if isinstance(body, Tree) else rule_steps(body)
+        root = Function("_decide", 0)
+        finished = [root]
+        current = root
+        for step in steps:
+            while step.depth < current.base:
+                assert current.caller is not None
+                current.caller.uses |= current.uses
+                current = current.caller
+            margin = " " * (4 * (step.depth - current.base) + 4)
+            if step.tests:
+                current.uses.update(test.feature for test in step.tests)
+                current.lines += self.guard(step.tests, margin)
+                margin += "    "
+            if step.outcome is not None:
+                rule = decided[step.outcome]
+                said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+                answer = f"{margin}return {self.answer(rule.value)}, "
+                current.lines += with_comment(f'{answer}"{rule.id}"', said)
+            elif step.depth - current.base + 1 >= self.levels:
+                inner = Function(f"_decide_{len(finished)}", step.depth + 1)
+                inner.caller, inner.call_at = current, len(current.lines)
+                current.lines.append(margin)
+                finished.append(inner)
+                current = inner
+        while current.caller is not None:
+            current.caller.uses |= current.uses
+            current = current.caller
+        # The innermost first: each writes its call into its caller.
+        return [self.finish(function) for function in reversed(finished)][::-1]
+
+    def finish(self, function: Function) -> Context:
+        names = [self.variables[p] for p in sorted(function.uses)]
+        if function.caller is None:
+            head, arguments = self.reading(), ["row: Mapping[str, Any]"]
+        else:
+            margin = function.caller.lines[function.call_at]
+            call = collection(
+                f"{margin}return {function.name}(", names, ")", len(margin)
+            )
+            function.caller.lines[function.call_at] = "\n".join(call)
+            head, arguments = [], [f"{name}: Any" for name in names]
+        return {
+            "head": collection(
+                f"def {function.name}(",
+                arguments,
+                f") -> tuple[{self.answer_type}, str]:",
+            ),
+            "lines": head + function.lines,
+        }
+
+    def reading(self) -> list[str]:
+        """Fetch every required value and convert those that are not plain already."""
+        lines = []
+        for position, variable in self.variables.items():
+            feature = self.body.features[position]
+            plain = " and ".join(
+                f"type({variable}) is not {kind}" for kind in self.plain_types(position)
+            )
+            key = python_string(feature.name)
+            convert = CONVERTERS[feature.type]
+            lines += [
+                f"    {variable} = row[{key}]",
+                f"    if {plain}:",
+                f"        {variable} = {convert}({key}, {variable})",
+            ]
+        return lines
+
+    def plain_types(self, position: int) -> tuple[str, ...]:
+        """The types that compare by the law as they are.
+
+        An int compares exactly with a float, the law with the int rounded to a double:
+        the same below 2^53.
+        """
+        value_type = self.body.features[position].type
+        if value_type is not ValueType.FLOAT:
+            return (value_type.value,)
+        return ("float",) if position in self.large else ("float", "int")
+
+    def guard(self, tests: Sequence[Condition], margin: str) -> list[str]:
+        texts = [self.texts[test] for test in tests]
+        line = f"{margin}if {' and '.join(texts)}:"
+        if len(line) <= WIDTH:
+            return [line]
+        first, *others = texts
+        inner = margin + "    "
+        more = [f"{inner}and {text}" for text in others]
+        return [f"{margin}if (", f"{inner}{first}", *more, f"{margin}):"]
+
+    def test(self, test: Condition) -> str:
+        feature = self.body.features[test.feature]
+        variable = self.variables[test.feature]
+        if feature.kind is Kind.NUMERIC:
+            return number_test(variable, test)
+        inside, categories, missing = membership(test, feature)
+        # Missing is None, a member of the set like any other.
+        chosen = (*((None,) if missing == inside else ()), *categories)
+        if not chosen:
+            return "False" if inside else "True"
+        if len(chosen) == 1:
+            only = chosen[0]
+            if only is None:
+                return f"{variable} is None" if inside else f"{variable} is not None"
+            return f"{variable} {'==' if inside else '!='} {self.category(only, test)}"
+        return f"{variable} {'in' if inside else 'not in'} {self.set(chosen, test)}"
+
+    def category(self, category: Category, test: Condition) -> str:
+        text = python_literal(category)
+        return (
+            text if len(text) <= INLINE_WIDTH else f"{self.named((category,), test)}[0]"
+        )
+
+    def set(self, chosen: tuple[Category | None, ...], test: Condition) -> str:
+        text = f"({', '.join(map(python_literal, chosen))})"
+        return text if len(text) <= INLINE_WIDTH else self.named(chosen, test)
+
+    def named(self, chosen: tuple[Category | None, ...], test: Condition) -> str:
+        if chosen not in self.sets:
+            stem = self.variables[test.feature].upper().strip("_")[: NAME_WIDTH - 4]
+            self.sets[chosen] = f"{stem}_{len(self.sets) + 1}"
+        return self.sets[chosen]
+
+    def constants(self) -> list[str]:
+        lines = []
+        for chosen, name in self.sets.items():
+            items = [python_literal(category) for category in chosen]
+            if len(chosen) == 1:
+                lines += collection(f"{name} = (", items, ")")
+            else:
+                lines += frozen_set(name, items)
+        return lines
+
+    def answer(self, label: Label) -> str:
+        text = python_literal(label)
+        if len(text) <= INLINE_WIDTH or not self.body.labels:
+            return text
+        return f"CLASSES[{self.body.labels.index(label)}]"
+
+
+def number_test(variable: str, test: Condition) -> str:
+    if asks_presence(test):
+        return f"{variable} {'!=' if test.missing else '=='} {variable}"
+    if test.value == inf:  # satisfied by every number or by none, whatever is missing
+        return "True" if test.op is Op.LE else "False"
+    text = repr(threshold(test))
+    if test.missing:
+        return f"not {variable} {'>' if test.op is Op.LE else '<='} {text}"
+    return f"{variable} {test.op} {text}"
+
+
+# ---------------------------------------------------------------- names
+
+RESERVED = {
+    *keyword.kwlist,
+    *dir(builtins),
+    *("CLASSES", "FEATURES", "MODEL", "PARSERS", "Any", "Iterable", "Mapping"),
+    *(
+        "csv",
+        "sys",
+        "row",
+        "predict",
+        "predict_proba",
+        "predict_many",
+        "explain",
+        "main",
+    ),
+}
+
+
+def local_names(
+    features: Sequence[Feature], taken: set[str], positions: Iterable[int]
+) -> dict[int, str]:
+    """A readable variable for each feature, all different."""
+    names: dict[int, str] = {}
+    for position in positions:
+        stem = re.sub(r"[^0-9A-Za-z]+", "_", features[position].name).strip("_").lower()
+        stem = stem[: NAME_WIDTH - 4].strip("_") or "feature"
+        if stem[0].isdigit():
+            stem = f"x_{stem}"
+        name, number = stem, 1
+        while name in taken:
+            number += 1
+            name = f"{stem}_{number}"
+        taken.add(name)
+        names[position] = name
+    return names
