@@ -38,7 +38,10 @@ def chain(
     tests: tuple[Condition, ...],
     labels: tuple[Label, ...],
 ) -> Program:
-    """Each test that holds gives the label at its place; where none does, the last."""
+    """Each test that holds gives the label at its place; where none does, the last.
+
+    Labels that do not suffice are used again from the first.
+    """
     nodes: list[Node] = []
     for place, test in enumerate(tests):
         stats = leaf(labels, place).stats
@@ -50,6 +53,7 @@ def chain(
 
 
 def leaf(labels: tuple[Label, ...], place: int) -> Leaf:
+    place %= len(labels)
     weights = tuple(3.0 if other == place else 0.0 for other in range(len(labels)))
     if place == 0:
         weights = (3.0, 1.0, *weights[2:])

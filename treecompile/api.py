@@ -16,7 +16,7 @@ from treecompile.compiler import LearnOptions
 from treecompile.data import DataOptions, encode
 from treecompile.errors import OptionError
 from treecompile.extract import outcomes
-from treecompile.ir import Leaf, Program, Rule, RuleSet, Tree
+from treecompile.ir import Label, Leaf, Program, Rule, RuleSet, Tree
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation
 from treecompile.read import read_table
@@ -82,6 +82,22 @@ def learn(
     )
     learned = compiler.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
+
+
+def from_sklearn(
+    estimator: Any,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[Label] | None = None,
+) -> Model:
+    """A model from a fitted DecisionTreeClassifier or DecisionTreeRegressor.
+
+    It predicts what `estimator.predict` predicts, for every double: scikit-learn
+    compares 32-bit floats, so each threshold is moved to where the rounding ends. Names
+    come from the estimator where they are not given.
+    """
+    from treecompile.import_sklearn import import_tree
+
+    return Model(import_tree(estimator, feature_names, class_names))
 
 
 def load(path: str | Path) -> Model:

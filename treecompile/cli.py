@@ -279,7 +279,10 @@ def rules(model: str, out: str, quiet: bool) -> None:
 @click.option("--to", "target", required=True, help="python, sql or markdown.")
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
 @click.option(
-    "--dialect", default="sqlite", show_default=True, help="SQL: sqlite or duckdb."
+    "--dialect",
+    default="sqlite",
+    show_default=True,
+    help="SQL: sqlite, duckdb or postgres.",
 )
 @click.option(
     "--as",
@@ -404,8 +407,11 @@ def build(
 @click.argument("model")
 @click.argument("artefact")
 @click.option(
-    "--engine", default="", help="python, sqlite or duckdb. [by the artefact]"
+    "--engine",
+    default="",
+    help="python, sqlite, duckdb or postgres. [by the artefact]",
 )
+@click.option("--url", default="", help="Where the server is: postgresql://...")
 @click.option(
     "--column",
     "columns",
@@ -424,6 +430,7 @@ def verify(
     model: str,
     artefact: str,
     engine: str,
+    url: str,
     columns: tuple[str, ...],
     budget: int,
     seed: int,
@@ -446,7 +453,9 @@ def verify(
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     renamed = pairs("--column", columns)
-    report = verify(program, text, engine, columns=renamed, budget=budget, seed=seed)
+    report = verify(
+        program, text, engine, url=url, columns=renamed, budget=budget, seed=seed
+    )
     tell(quiet and report.passed, *verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)
 

@@ -77,7 +77,12 @@ class ClassCounts:
 class Moments:
     weight: float
     mean: float
-    sse: float  # sum of squared differences from the mean
+    sse: float | None  # sum of squared differences from the mean; None if not known
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation."""
+        return None if self.sse is None else (self.sse / self.weight) ** 0.5
 
 
 Stats = ClassCounts | Moments

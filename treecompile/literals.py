@@ -88,6 +88,11 @@ def sql_double(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
+def postgres_double(value: float) -> str:
+    """The shortest text, cast: without the cast it would be an exact decimal."""
+    return f"{value!r}::float8"
+
+
 @cache
 def sqlite_double(value: float) -> str:
     """Text that every release of SQLite reads exactly.
@@ -137,5 +142,6 @@ STRINGS: dict[str, Callable[[str], str]] = {
 }
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
+    "postgres": postgres_double,
     "sqlite": sqlite_double,
 }

@@ -432,7 +432,7 @@ class _Reader:
         return Moments(
             weight,
             self.number(item["mean"], where),
-            self.weight(item["sse"], where),
+            None if item["sse"] is None else self.weight(item["sse"], where),
         )
 
     def training(self, item: Any) -> Training | None:

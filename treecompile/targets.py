@@ -35,6 +35,7 @@ class Names:
     quote: str  # the quoting character, doubled inside a name
     fold_case: bool  # whether names that differ only by case are one column
     empty: bool  # whether a name may be empty
+    longest: int = 0  # bytes that a name may have; 0 for no limit worth naming
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,15 @@ class ByType:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberTypes:
+    """Other types that a column of numbers may have; "" where there is none."""
+
+    whole: str = ""  # integers of 64 bits
+    decimal: str = ""  # exact decimals
+    single: str = ""  # floats of 32 bits
+
+
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """How a condition is spelt: `{column}`, `{x}` (the column as its type), `{value}`.
 
@@ -110,6 +120,7 @@ class Dialect:
     literals: Literals
     limits: Limits
     types: ByType  # the type that a column of each kind needs
+    number_types: NumberTypes
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
     key: str = field(default="")  # the name of its file
@@ -160,6 +171,7 @@ SECTIONS: dict[str, type] = {
     "literals": Literals,
     "limits": Limits,
     "types": ByType,
+    "number_types": NumberTypes,
     "columns": ByType,
     "conditions": Conditions,
 }

@@ -137,8 +137,8 @@ def evidence(
     if isinstance(stats, ClassCounts):
         right = stats.weights[labels.index(answer)]
         return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
-    spread = (stats.sse / stats.weight) ** 0.5
-    return f"{amount(stats.weight)} {plural(stats.weight)}, sd {spread:.3g}"
+    spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
+    return f"{amount(stats.weight)} {plural(stats.weight)}{spread}"
 
 
 def plural(weight: float) -> str:

@@ -8,12 +8,11 @@ import pytest
 
 from tests.random_models import SEVERAL, random_program, random_row
 from treecompile.compiler import emit, flatten
-from treecompile.errors import TargetError
 from treecompile.extract import extract, outcomes
 from treecompile.ir import ClassCounts, Program, Row, Tree
 from treecompile.lower import EmitOptions
 from treecompile.semantics import decider, predict, probabilities
-from treecompile.verify.engines import run_python, run_sql, same
+from treecompile.verify.engines import Database, run_python, run_sql, same
 
 MODELS, ROWS = 200, 50
 BATCH = 20  # models for each test, so that the work spreads over the cores
@@ -52,7 +51,7 @@ def test_rules_python_and_sql_agree_with_the_semantics(batch: int) -> None:
             for output in ("label", "rule"):
                 options = EmitOptions(dialect=engine, output=output)
                 text = emit(program, "sql", options).text
-                found = run_sql(text, body.features, rows, engine, {})
+                found = run_sql(text, body.features, rows, Database.named(engine))
                 for row, rule, answer in zip(rows, rules, found, strict=True):
                     expected = rule.id if output == "rule" else rule.value
                     assert same(expected, answer), (seed, engine, row)

@@ -359,19 +359,6 @@ def test_midpoints(low: float, high: float, expected: float) -> None:
     assert math.isnan(middle) or low <= middle < high
 
 
-@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
-@example(-INF, INF)
-@example(-0.0, SMALLEST)
-def test_a_threshold_separates_and_is_finite(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    if low == high or high == -LARGEST:
-        return
-    (middle,) = midpoints(np.array([low]), np.array([high]))
-    assert low <= middle < high
-    assert math.isfinite(middle)
-    assert str(middle) != "-0.0"
-
-
 @pytest.mark.parametrize(
     "x",
     [
@@ -388,6 +375,40 @@ def test_a_threshold_separates_and_is_finite(one: float, other: float) -> None:
 def test_extreme_values_are_told_apart(x: list[float], y: list[Any]) -> None:
     tree = numeric(x, y)
     assert [predict(tree, (value,)) for value in x] == y
+    threshold = root_of(tree).branches[0].when.value
+    assert isinstance(threshold, float)
+    assert math.isfinite(threshold)
+
+
+def test_a_threshold_is_rounded_for_the_reader() -> None:
+    assert (43.1 + 43.2) / 2 == 43.150000000000006
+    assert threshold_between(43.1, 43.2) == 43.15
+    assert threshold_between(0.1, 0.2) == 0.15
+    # But only as far as it keeps the two values apart.
+    low = 1 / 3
+    high = math.nextafter(math.nextafter(low, 1), 1)
+    assert low <= threshold_between(low, high) < high
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+@example(-0.0, SMALLEST)
+@example(-INF, 0.0)
+@example(-INF, INF)
+@example(LARGEST, INF)
+def test_a_rounded_threshold_separates_and_is_finite(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    if low < high and high != -LARGEST:
+        threshold = threshold_between(low, high)
+        assert low <= threshold < high
+        assert math.isfinite(threshold)
+        assert str(threshold) != "-0.0"
+
+
+def threshold_between(low: float, high: float) -> float:
+    value = root_of(numeric([low, high], ["n", "p"])).branches[0].when.value
+    assert isinstance(value, float)
+    return value
 
 
 def test_minus_zero_is_zero() -> None:

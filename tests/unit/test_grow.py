@@ -115,7 +115,7 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any]]:
         "min_leaf": draw(st.sampled_from([1, 2])),
     }
     if algorithm != "id3":
-        columns["size"] = np.array(column(-0.0, 1.5, 1e300, np.inf, np.nan))
+        columns["size"] = np.array(column(-0.0, 1.5, 1e300, -np.inf, np.inf, np.nan))
     if algorithm != "id3" and draw(st.booleans()):
         columns["y"] = np.array(column(0.25, -7.5, 3.0))
         options["task"] = "regress"

@@ -101,7 +101,7 @@ def grow(
             tie = (
                 TIE
                 if isinstance(stats, ClassCounts)
-                else TIE * stats.sse / stats.weight
+                else TIE * (stats.deviation or 0.0) ** 2
             )
             chosen = best(find(node.rows, node.used, tie), limits, tie)
         if chosen is None:

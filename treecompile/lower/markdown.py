@@ -122,7 +122,7 @@ def rounded(value: float) -> str:
 
 
 def deviation(moments: Moments) -> str:
-    return rounded((moments.sse / (moments.weight or 1)) ** 0.5)
+    return "not known" if moments.deviation is None else rounded(moments.deviation)
 
 
 def spread(stats: Stats, labels: Sequence[Label]) -> str:

@@ -247,10 +247,16 @@ class Quoting:
                 f"{self.dialect.name} has no empty column names:"
                 " give the column another with --column =NEW_NAME"
             )
-        if "\0" in text or (not text.isprintable() and not _encodable(text)):
+        if "\0" in text or not _encodable(text):
             raise TargetError(
                 f"{self.dialect.name} cannot hold the name {text!r}:"
                 " give the column another with --column NAME=NEW_NAME"
+            )
+        longest = self.dialect.names.longest
+        if longest and len(text.encode()) > longest:
+            raise TargetError(
+                f"{self.dialect.name} cuts names off after {longest} bytes and cannot"
+                f" hold {text!r}: give it another with --column NAME=NEW_NAME"
             )
         quote = self.dialect.names.quote
         return f"{quote}{text.replace(quote, quote * 2)}{quote}"

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from treecompile.compiler import emit
 from treecompile.errors import EngineError
 from treecompile.extract import outcomes
-from treecompile.ir import ClassCounts, Program, Rule
+from treecompile.ir import ClassCounts, Feature, Program, Row, Rule
 from treecompile.lower import EmitOptions
 from treecompile.semantics import decider, probabilities
 from treecompile.verify import constants
-from treecompile.verify.cells import BUDGET, Constants, trial
+from treecompile.verify.cells import BUDGET, Constants, Trial, trial
 from treecompile.verify.engines import (
     DRIVERS,
+    Database,
     PythonAnswer,
     RefusedError,
     run_python,
     run_sql,
     same,
 )
+from treecompile.verify.number_types import typed_rows
 
 PYTHON = "python"
 ENGINES = (PYTHON, *DRIVERS)
@@ -60,6 +62,7 @@ def verify(
     text: str,
     engine: str = "",
     *,
+    url: str = "",
     columns: Mapping[str, str] | None = None,
     budget: int = BUDGET,
     seed: int = 0,
@@ -67,7 +70,8 @@ def verify(
     """Run the text of an artefact over the cells of the model and compare.
 
     `engine` is found in the text where it is not given: a SQL artefact names its
-    dialect in its first line. `columns` renames features, as for emitting.
+    dialect in its first line. `url` says where a database server is. `columns` renames
+    features, as for emitting.
     """
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
@@ -77,31 +81,49 @@ def verify(
     options = EmitOptions(dialect=engine, columns=columns or {})
     tries = trial(program.body, _added(program, text, engine, options), budget, seed)
     features = program.body.features
-    refused, mismatches = "", []
-    try:
-        if engine == PYTHON:
-            actual = run_python(text, features, tries.rows)
-        else:
-            actual = run_sql(text, features, tries.rows, engine, options.columns)
-    except RefusedError as error:
-        refused, actual = str(error), []
     decided = outcomes(program.body)
     names = [feature.name for feature in features]
-    for row, answer in zip(tries.rows, actual, strict=False):
-        rule = decided[decider(program.body, row)]
-        expected, found = _compared(rule, program, answer, wanted)
-        if not all(map(same, expected, found)):
-            shown = dict(zip(names, row, strict=True))
-            mismatches.append(Mismatch(shown, _plain(expected), _plain(found)))
+    refused, rows, mismatches = "", 0, []
+    try:
+        for some, answers in _runs(text, engine, url, options, features, tries, seed):
+            rows += len(some)
+            for row, answer in zip(some, answers, strict=True):
+                rule = decided[decider(program.body, row)]
+                expected, found = _compared(rule, program, answer, wanted)
+                if not all(map(same, expected, found)):
+                    shown = dict(zip(names, row, strict=True))
+                    mismatches.append(Mismatch(shown, _plain(expected), _plain(found)))
+    except RefusedError as error:
+        refused = str(error)
     return Report(
         engine=engine,
-        rows=len(tries.rows),
+        rows=rows,
         complete=tries.complete,
         cells=tries.cells,
         entered=tries.entered,
         mismatches=tuple(mismatches),
         refused=refused,
     )
+
+
+def _runs(
+    text: str,
+    engine: str,
+    url: str,
+    options: EmitOptions,
+    features: Sequence[Feature],
+    tries: Trial,
+    seed: int,
+) -> Iterator[tuple[Sequence[Row], list[Any]]]:
+    """Rows and what the engine answers: as doubles, then as each type of number."""
+    if engine == PYTHON:
+        yield tries.rows, run_python(text, features, tries.rows)
+        return
+    database = Database.named(engine, url)
+    yield tries.rows, run_sql(text, features, tries.rows, database, options.columns)
+    types = database.dialect.number_types
+    for kind, rows in typed_rows(tries.rows, features, types, seed):
+        yield rows, run_sql(text, features, rows, database, options.columns, kind)
 
 
 def _added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:

@@ -90,25 +90,22 @@ def run_python(text: str, features: Sequence[Feature], rows: Sequence[Row]) -> A
 
 
 class Connection(Protocol):
-    """What both drivers below, and most others, have in common."""
+    """What the drivers below, and most others, have in common."""
 
     def execute(self, query: str, parameters: Any = ..., /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """How to open a database and to fill a table quickly."""
+    """How to reach a database, which is left as it was found."""
 
-    connect: Callable[[], AbstractContextManager[Connection]]
-    fill: Callable[[Connection, str, Sequence[str], Sequence[Row]], None]
-    error: Callable[[], type[Exception]]
-
-
-def _connect_sqlite() -> AbstractContextManager[Connection]:
-    return closing(sqlite3.connect(":memory:"))
+    connect: Callable[[str], AbstractContextManager[Connection]]  # takes a URL or ""
+    insert: Callable[[Connection, str, Sequence[str], Sequence[Row]], None]
+    errors: Callable[[], tuple[type[Exception], ...]]
+    create: str = "CREATE TABLE"  # a temporary one where the database is not ours
 
 
-def _fill_sqlite(
+def insert_by_row(
     connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
 ) -> None:
     marks = ", ".join("?" * len(types))
@@ -116,65 +113,120 @@ def _fill_sqlite(
         connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
 
 
-def _connect_duckdb() -> AbstractContextManager[Connection]:
+def insert_by_column(mark: str) -> Callable[..., None]:
+    """Whole columns as lists, where row by row takes a millisecond each."""
+
+    def insert(
+        connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
+    ) -> None:
+        lists = ", ".join(f"unnest({mark}::{kind}[])" for kind in types)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
+
+    return insert
+
+
+def _sqlite(url: str) -> AbstractContextManager[Connection]:
+    return closing(sqlite3.connect(":memory:"))
+
+
+def _duckdb(url: str) -> AbstractContextManager[Connection]:
     try:
         import duckdb
     except ImportError:
         raise EngineError(
             "DuckDB is not installed: pip install 'treecompile[duckdb]'"
         ) from None
-    connection: AbstractContextManager[Connection] = duckdb.connect(":memory:")
-    return connection
+    return closing(duckdb.connect(":memory:"))
 
 
-def _fill_duckdb(
-    connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
-) -> None:
-    # Row by row takes a millisecond each; whole columns go in as lists.
-    lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    if rows:
-        connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
-
-
-def _duckdb_error() -> type[Exception]:
+def _duckdb_errors() -> tuple[type[Exception], ...]:
     import duckdb
 
-    return duckdb.Error
+    return (duckdb.Error,)
+
+
+def _postgres(url: str) -> AbstractContextManager[Connection]:
+    try:
+        import psycopg
+    except ImportError:
+        raise EngineError(
+            "the driver for PostgreSQL is not installed:"
+            " pip install 'treecompile[postgres]'"
+        ) from None
+    if not url:
+        raise EngineError(
+            "postgres needs --url, such as postgresql://user@host/database"
+        )
+    try:
+        # Never committed: closing it takes back the table and whatever else was made.
+        return closing(psycopg.connect(url))
+    except psycopg.Error as error:
+        message = " ".join(str(error).split())
+        raise EngineError(f"cannot connect to {url}: {message}") from None
+
+
+def _postgres_errors() -> tuple[type[Exception], ...]:
+    import psycopg
+
+    return (psycopg.Error,)
 
 
 DRIVERS: dict[str, Driver] = {
-    "sqlite": Driver(_connect_sqlite, _fill_sqlite, lambda: sqlite3.Error),
-    "duckdb": Driver(_connect_duckdb, _fill_duckdb, _duckdb_error),
+    "sqlite": Driver(_sqlite, insert_by_row, lambda: (sqlite3.Error,)),
+    "duckdb": Driver(_duckdb, insert_by_column("?"), _duckdb_errors),
+    "postgres": Driver(
+        _postgres, insert_by_column("%s"), _postgres_errors, "CREATE TEMPORARY TABLE"
+    ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where a SQL artefact is run."""
+
+    dialect: Dialect
+    driver: Driver
+    url: str = ""
+
+    @classmethod
+    def named(cls, engine: str, url: str = "") -> Database:
+        return cls(read_dialect(engine), DRIVERS[engine], url)
 
 
 def run_sql(
     text: str,
     features: Sequence[Feature],
     rows: Sequence[Row],
-    engine: str,
-    columns: Mapping[str, str],
+    database: Database,
+    columns: Mapping[str, str] | None = None,
+    number_type: str = "",
 ) -> Answers:
-    """Run an expression, a select or a view over a table of the rows."""
-    driver = DRIVERS[engine]
-    dialect = read_dialect(engine)
-    with driver.connect() as connection:
+    """Run an expression, a select or a view over a table of the rows.
+
+    Numeric columns have the usual type of the dialect, or the one that is given.
+    """
+    if not rows:
+        return []
+    with database.driver.connect(database.url) as connection:
         try:
-            return _run_sql(connection, driver, dialect, text, features, rows, columns)
-        except driver.error() as error:
+            return _run_sql(
+                connection, database, text, features, rows, columns or {}, number_type
+            )
+        except database.driver.errors() as error:
             raise RefusedError(" ".join(str(error).split())) from None
 
 
 def _run_sql(
     connection: Connection,
-    driver: Driver,
-    dialect: Dialect,
+    database: Database,
     text: str,
     features: Sequence[Feature],
     rows: Sequence[Row],
     columns: Mapping[str, str],
+    number_type: str,
 ) -> Answers:
+    dialect = database.dialect
     quoting = Quoting(dialect)
     form = sql_form(text)
     table = form.table or quoting.name("treecompile_rows")
@@ -183,17 +235,19 @@ def _run_sql(
     while number.casefold() in {name.casefold() for name in names}:
         number += "_"
     types = [dialect.types.of(feature.type) for feature in features]
+    if number_type:
+        usual = dialect.types.number
+        types = [number_type if kind == usual else kind for kind in types]
     declared = ", ".join(
         f"{quoting.name(name)} {kind}" for name, kind in zip(names, types, strict=True)
     )
-    number_type = dialect.types.integer
+    whole = dialect.types.integer
+    create = database.driver.create if "." not in table else "CREATE TABLE"
     for statement in _make_schema(table, dialect):
         connection.execute(statement)
-    connection.execute(
-        f"CREATE TABLE {table} ({quoting.name(number)} {number_type}, {declared})"
-    )
+    connection.execute(f"{create} {table} ({quoting.name(number)} {whole}, {declared})")
     numbered: list[Any] = [(n, *row) for n, row in enumerate(rows)]
-    driver.fill(connection, table, [number_type, *types], numbered)
+    database.driver.insert(connection, table, [whole, *types], numbered)
     query = text.strip().rstrip(";")
     if form.view:
         connection.execute(query)

@@ -1,0 +1,710 @@
+"""Model files: a round trip loses nothing, and no damage goes unnoticed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf, nextafter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.random_models import random_double, random_program, random_text
+from treecompile import model_file
+from treecompile.errors import ModelFileError
+from treecompile.extract import extract
+from treecompile.ir import (
+    Body,
+    Branch,
+    ClassCounts,
+    ClassQuality,
+    ColumnSummary,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Moments,
+    Op,
+    Program,
+    Quality,
+    Rule,
+    RuleSet,
+    Split,
+    Training,
+    Tree,
+    ValueQuality,
+    ValueType,
+)
+from treecompile.model_file import dumps, loads, read_program, sha256
+from treecompile.semantics import negate
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "model.schema.json"
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
+
+Document = Any
+Place = tuple[str | int, ...]
+
+# ---------------------------------------------------------------- two whole models
+
+
+def classifier() -> Program:
+    """A tree with a feature of every kind and type."""
+    counts = ClassCounts((2.0, 1.5))
+    low = Condition(0, Op.LE, 0.1, missing=True)
+    red = Condition(1, Op.IN, ("red",), missing=False)
+    rest = Condition(1, Op.NOT_IN, ("red", "blue"), missing=True)
+    blue = Condition(1, Op.IN, ("blue",), missing=False)
+    small = Condition(2, Op.LE, 20, missing=False)
+    known = Condition(0, Op.LE, inf, missing=False)
+    yes = Condition(3, Op.IN, (True,), missing=True)
+    leaf, other = Leaf("no", counts, 1.0), Leaf("yes", ClassCounts((0.0, 2.0)), 0.0)
+
+    def split(first: int, *tests: Condition) -> Split:
+        branches = (Branch(test, first + n, 1.5) for n, test in enumerate(tests))
+        return Split(tuple(branches), counts, 0.25)
+
+    tree = Tree(
+        (
+            Feature("x", Kind.NUMERIC, ValueType.FLOAT),
+            Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue", "")),
+            Feature("dose", Kind.ORDINAL, ValueType.INT, (10, 20, 30)),
+            Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True)),
+        ),
+        ("no", "yes"),
+        (
+            split(1, low, negate(low)),
+            split(3, red, rest, blue),
+            split(6, small, negate(small)),
+            *(leaf, other, leaf),
+            split(8, known, negate(known)),
+            split(10, yes, negate(yes)),
+            *(other, leaf, leaf, other),
+        ),
+    )
+    return Program(
+        target="play",
+        algorithm="cart",
+        body=tree,
+        options=(("max_depth", 3), ("min_gain", 0.5), ("exact", True), ("note", "n")),
+        na_values=("NA", "?"),
+        training=Training(
+            "data.csv",
+            14,
+            (
+                ColumnSummary(1, -inf, 99.5),
+                ColumnSummary(0),
+                ColumnSummary(3),
+                ColumnSummary(0),
+            ),
+            ClassQuality(((5, 1), (0, 8))),
+            ClassQuality(((0, 0), (0, 0))),
+        ),
+    )
+
+
+def regression() -> Program:
+    """A list of rules."""
+    stats = Moments(3.0, 1.5, 0.25)
+    tests = (Condition(0, Op.GT, 1e300, False), Condition(1, Op.LE, "M", True))
+    rules = RuleSet(
+        (
+            Feature("x", Kind.NUMERIC, ValueType.FLOAT),
+            Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L")),
+        ),
+        (),
+        (Rule("R1", tests, 1.5, stats, 3.0), Rule("R2", tests[:1], 0.1, stats, 2.0)),
+        Rule("default", (), -2.5, stats, 0.0),
+    )
+    measured = ValueQuality(20, 0.5, 0.75, 0.875)
+    columns = (ColumnSummary(2, 0.0, inf), ColumnSummary(0))
+    training = Training("", 20, columns, measured, replace(measured, r_squared=None))
+    return Program("y", "cart", rules, training=training)
+
+
+PROGRAMS = {"classifier": classifier(), "regression": regression()}
+both = pytest.mark.parametrize("name", PROGRAMS)
+
+
+def document(name: str) -> Document:
+    return json.loads(dumps(PROGRAMS[name]))
+
+
+# ---------------------------------------------------------------- round trips
+
+
+def random_training(random: Random, body: Body) -> Training | None:
+    if random.random() < 0.2:
+        return None
+
+    def quality() -> Quality | None:
+        if random.random() < 0.3:
+            return None
+        size = len(body.labels)
+        if size:
+            return ClassQuality(
+                tuple(
+                    tuple(random.randrange(99) for _ in range(size))
+                    for _ in range(size)
+                )
+            )
+        error = abs(random.gauss(0, 1))
+        r_squared = random.choice((None, random.uniform(-1, 1)))
+        return ValueQuality(random.randrange(99), error, 2 * error, r_squared)
+
+    columns = []
+    for feature in body.features:
+        summary = ColumnSummary(random.randrange(9))
+        if feature.kind is Kind.NUMERIC and random.random() < 0.9:
+            low = random.choice((-inf, -0.0, random_double(random)))
+            summary = replace(summary, low=low, high=inf)
+        columns.append(summary)
+    rows = random.randrange(99)
+    return Training(random_text(random), rows, tuple(columns), quality(), quality())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_round_trip_loses_nothing(seed: int) -> None:
+    random = Random(seed)
+    program = random_program(random)
+    program = replace(
+        program,
+        options=(("depth", random.randrange(9)), ("gain", random.random())),
+        na_values=(random_text(random),),
+        training=random_training(random, program.body),
+    )
+    text = dumps(program)
+    back = loads(text)
+    assert back == program == loads(text.encode())
+    assert dumps(back) == text
+    assert sha256(back) == sha256(program)
+    assert text.isascii()
+    VALIDATOR.validate(json.loads(text))
+
+
+@both
+def test_the_two_models_are_legal(name: str) -> None:
+    text = dumps(PROGRAMS[name])
+    assert loads(text) == PROGRAMS[name]
+    assert dumps(loads(text)) == text
+    VALIDATOR.validate(json.loads(text))
+
+
+def test_there_is_one_line_for_each_node() -> None:
+    text = dumps(classifier())
+    nodes = json.loads(text)["nodes"]
+    lines = [line.strip().removesuffix(",") for line in text.splitlines()]
+    assert [json.dumps(node) for node in nodes] == [
+        line for line in lines if line.startswith(("{", '{"')) and line != "{"
+    ][4:]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(VALIDATOR.schema)
+
+    def objects(part: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(part, dict):
+            if part.get("type") == "object":
+                yield part
+            part = list(part.values())
+        if isinstance(part, list):
+            for item in part:
+                yield from objects(item)
+
+    for part in objects(VALIDATOR.schema):
+        if "properties" in part:
+            assert part["additionalProperties"] is False, part
+
+
+# ---------------------------------------------------------------- systematic damage
+
+
+def places(part: Document, here: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every value of a document and where it stands, the whole left out."""
+    items: Any = ()
+    if isinstance(part, dict):
+        items = part.items()
+    elif isinstance(part, list):
+        items = enumerate(part)
+    for key, value in items:
+        yield (*here, key), value
+        yield from places(value, (*here, key))
+
+
+def put(whole: Document, place: Place, value: Any) -> Document:
+    changed = copy.deepcopy(whole)
+    part = changed
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    return changed
+
+
+def without(whole: Document, place: Place) -> Document:
+    changed = copy.deepcopy(whole)
+    part = changed
+    for key in place[:-1]:
+        part = part[key]
+    del part[place[-1]]
+    return changed
+
+
+def written(place: Place) -> str:
+    """`nodes[3].stats`, as the messages name it."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
+    return text.removeprefix(".")
+
+
+def refusal(changed: Document) -> str:
+    """The message with which a document is refused; infinities are out of range."""
+    text = json.dumps(changed)
+    with pytest.raises(ModelFileError) as caught:
+        loads(re.sub(r"(?<![\w\"])Infinity", "1e999", text))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def names_place(message: str, place: Place) -> bool:
+    """Whether a message says where: the place itself, or an object or list around."""
+    least = 2 if place[0] in ("nodes", "rules", "features") else 1
+    around = [written(place[:size]) for size in range(least, len(place) + 1)]
+    if len(place) == 1:
+        return str(place[0]) in message or message.startswith("the file")
+    return any(message.startswith((f"{text}:", f"{text}.")) for text in around)
+
+
+JSON_TYPES: dict[type, str] = {int: "number", float: "number"}
+OTHERS: tuple[Any, ...] = (None, True, 2.5, "text", [], {})
+
+
+def still_legal(place: Place, value: Any) -> bool:
+    """The few places that take more than one type."""
+    is_number = isinstance(value, float)
+    if place[0] == "options" and len(place) == 2:
+        return isinstance(value, (bool, float, str))
+    if place[0] == "training" and place[-1] in ("low", "high", "r_squared"):
+        return value is None or is_number
+    return value is None and place[-1] in ("training", "quality", "validation")
+
+
+@both
+def test_a_value_of_another_type_is_refused(name: str) -> None:
+    whole = document(name)
+    tried = 0
+    for place, value in places(whole):
+        kind = JSON_TYPES.get(type(value), type(value))
+        for other in OTHERS:
+            if JSON_TYPES.get(type(other), type(other)) == kind:
+                continue
+            changed = put(whole, place, other)
+            if still_legal(place, other):
+                loads(json.dumps(changed))
+                VALIDATOR.validate(changed)
+                continue
+            assert names_place(refusal(changed), place), (place, other)
+            # Which type an answer or a threshold has depends on labels and features.
+            if "value" not in place:
+                assert not VALIDATOR.is_valid(changed), (place, other)
+            tried += 1
+    assert tried > 300
+
+
+@both
+def test_every_key_is_needed(name: str) -> None:
+    whole = document(name)
+    for place, _ in places(whole):
+        *around, key = place
+        if isinstance(key, int) or around == ["options"]:
+            continue
+        changed = without(whole, place)
+        message = refusal(changed)
+        assert str(key) in message or key == "branches", place
+        assert names_place(message, tuple(around) or place), place
+        assert not VALIDATOR.is_valid(changed), place
+
+
+@both
+def test_no_other_key_is_known(name: str) -> None:
+    whole = document(name)
+    for place, value in [((), whole), *places(whole)]:
+        if not isinstance(value, dict) or place == ("options",):
+            continue
+        changed = put(whole, (*place, "extra\n"), 1)
+        message = refusal(changed)
+        assert message == f"{written(place) or 'the file'}: 'extra\\n' is not known"
+        assert not VALIDATOR.is_valid(changed), place
+
+
+@both
+def test_no_number_is_out_of_range(name: str) -> None:
+    whole = document(name)
+    for place, value in places(whole):
+        if type(value) not in (int, float):
+            continue
+        for other in (inf, -inf):
+            changed = put(whole, place, other)
+            assert names_place(refusal(changed), place), (place, other)
+            assert not VALIDATOR.is_valid(changed), (place, other)
+
+
+@both
+def test_counts_are_whole_and_weights_not_negative(name: str) -> None:
+    whole = document(name)
+    counts = {"rows", "feature", "then", "missing", "confusion"}
+    tried = 0
+    for place, value in places(whole):
+        wrong: tuple[float, ...] = ()
+        if type(value) is int and counts & set(place):
+            wrong = (-1, 2.5)
+        elif type(value) is float and (
+            place[-1] in ("weight", "sse") or "stats" in place and place[-1] != "mean"
+        ):
+            wrong = (-1, -5e-324)
+        for other in wrong:
+            changed = put(whole, place, other)
+            assert names_place(refusal(changed), place), (place, other)
+            assert not VALIDATOR.is_valid(changed), (place, other)
+            tried += 1
+    assert tried > 20
+
+
+# ---------------------------------------------------------------- meaning
+
+FIRST: Place = ("nodes", 0, "branches", 0)
+
+# Model, place, new value, how the message starts, whether a schema can see it too.
+NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
+    # the tree
+    ("classifier", (*FIRST, "then"), 0, "nodes[0].branches[0].then", True),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 0, "then"),
+        1,
+        "nodes[1].branches[0].then: a child stands behind its parent",
+        False,
+    ),
+    (
+        "classifier",
+        ("nodes", 2, "branches", 0, "then"),
+        1,
+        "nodes[2].branches[0].then: a child stands behind its parent",
+        False,
+    ),
+    ("classifier", (*FIRST, "then"), 12, "nodes[0].branches[0].then", False),
+    ("classifier", (*FIRST, "then"), 2, "nodes: each but the first", False),
+    ("classifier", (*FIRST, "then"), 10**400, "nodes[0].branches[0]", False),
+    ("classifier", ("nodes",), [], "nodes: a tree has at least one", True),
+    (
+        "classifier",
+        ("nodes", 0),
+        {"value": "no", "weight": 1, "stats": [1, 1]},
+        "nodes: each but the first must be the child of one",
+        False,
+    ),
+    # partitions
+    (
+        "classifier",
+        (*FIRST, "missing"),
+        False,
+        "nodes[0].branches: exactly one must hold for each value",
+        False,
+    ),
+    ("classifier", (*FIRST, "value"), 0.2, "nodes[0].branches: exactly", False),
+    ("classifier", ("nodes", 0, "branches"), [], "nodes[0].branches", True),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 1, "value"),
+        ["red"],
+        "nodes[1].branches: exactly",
+        False,
+    ),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 2, "value"),
+        ["red"],
+        "nodes[1].branches: exactly",
+        False,
+    ),
+    # conditions
+    ("classifier", (*FIRST, "feature"), 4, "nodes[0].branches[0].feat", False),
+    ("classifier", (*FIRST, "op"), "<", "nodes[0].branches[0].op: unk", True),
+    ("classifier", (*FIRST, "op"), "in", "nodes[0].branches[0].op: not", True),
+    ("classifier", (*FIRST, "value"), "-inf", "nodes[0].branches[0].v", False),
+    ("classifier", (*FIRST, "value"), "nan", "nodes[0].branches[0].v", False),
+    ("classifier", (*FIRST, "value"), 10**400, "nodes[0].branches[0]", False),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 0, "op"),
+        "<=",
+        "nodes[1].branches[0].op: not for a categorical feature",
+        True,
+    ),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 0, "value"),
+        ["pink"],
+        "nodes[1].branches[0].value: not a category of 'colour'",
+        False,
+    ),
+    (
+        "classifier",
+        ("nodes", 1, "branches", 0, "value"),
+        ["red", "red"],
+        "nodes[1].branches[0].value: a category stands there twice",
+        True,
+    ),
+    (
+        "classifier",
+        ("nodes", 2, "branches", 0, "value"),
+        15,
+        "nodes[2].branches[0].value: not a category of 'dose'",
+        False,
+    ),
+    (
+        "classifier",
+        ("nodes", 2, "branches", 0, "value"),
+        20.0,
+        "nodes[2].branches[0].value: expected int",
+        False,
+    ),
+    (
+        "classifier",
+        ("nodes", 7, "branches", 0, "value"),
+        [1],
+        "nodes[7].branches[0].value: expected bool",
+        False,
+    ),
+    # labels and statistics
+    ("classifier", ("nodes", 3, "value"), "maybe", "nodes[3].value", False),
+    ("classifier", ("labels",), ["no", "no"], "labels: one stands", True),
+    ("classifier", ("labels",), ["no", 1], "labels: all must be of one", True),
+    ("classifier", ("labels",), [False, 0], "labels: all must be of", True),
+    ("classifier", ("labels",), [], "nodes[0]", True),
+    ("classifier", ("nodes", 3, "stats"), [1], "nodes[3].stats", False),
+    ("classifier", ("nodes", 3, "stats"), [0, 0], "nodes[3].stats", True),
+    ("classifier", ("nodes", 3, "stats"), [1e308, 1e308], "nodes[3].s", False),
+    ("regression", ("rules", 0, "stats", "weight"), 0, "rules[0].stats", True),
+    ("regression", ("labels",), ["a"], "rules[0]", True),
+    # features
+    (
+        "classifier",
+        ("features", 1, "name"),
+        "x",
+        "features: two have the same name",
+        False,
+    ),
+    ("classifier", ("features", 0, "kind"), "ordinal", "features[0]:", True),
+    ("classifier", ("features", 0, "type"), "double", "features[0]:", True),
+    (
+        "classifier",
+        ("features", 0, "categories"),
+        ["a"],
+        "features[0]: a numeric feature has no categories",
+        True,
+    ),
+    (
+        "classifier",
+        ("features", 1, "categories"),
+        ["red", "blue", "red"],
+        "features[1].categories: one stands there twice",
+        True,
+    ),
+    (
+        "classifier",
+        ("features", 2, "categories"),
+        [10, 20, 30.5],
+        "features[2].categories: expected int",
+        True,
+    ),
+    # rules
+    ("regression", ("rules",), [], "rules: the last one is the default", True),
+    (
+        "regression",
+        ("rules", 2, "if"),
+        [{"feature": 0, "op": ">", "value": 1, "missing": True}],
+        "rules: the last one is the default: no conditions",
+        False,
+    ),
+    ("regression", ("rules", 1, "id"), "R1", "rules: two have the same", False),
+    ("regression", ("rules", 1, "id"), "", "rules[1].id", True),
+    ("regression", ("rules", 1, "id"), "*/", "rules[1].id", True),
+    ("regression", ("rules", 1, "id"), "R1\n", "rules[1].id", False),
+    ("regression", ("rules", 1, "id"), "R²", "rules[1].id", True),
+    ("regression", ("rules", 1, "id"), "R" * 41, "rules[1].id", True),
+    # what is known about the training
+    ("classifier", ("training", "columns"), [], "training.columns", False),
+    (
+        "classifier",
+        ("training", "quality", "confusion"),
+        [[1, 2]],
+        "training.quality: expected 2 rows of 2 counts",
+        False,
+    ),
+    ("classifier", ("training", "columns", 0, "low"), "nan", "training", True),
+    # the file
+    ("classifier", ("rules",), [], 'needs either "nodes" or "rules"', True),
+    ("classifier", ("format",), "other", "not a model file: ", True),
+    ("classifier", ("version",), 2, "version 2 of the format", True),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message", "structural"), NONSENSE)
+def test_what_makes_no_sense_is_refused(
+    name: str, place: Place, value: Any, message: str, structural: bool
+) -> None:
+    changed = put(document(name), place, value)
+    assert refusal(changed).startswith(message)
+    assert VALIDATOR.is_valid(changed) is not structural
+
+
+# ---------------------------------------------------------------- broken text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"null", b"[]", b"5", b'"treecompile model"', b"{}", b"\0"),
+        *(b"[" * 100_000, b'{"a":' * 100_000, b"9" * 10_000, b'{"a":' + b"1" * 9_999),
+        *(b"\xff\xfe", b'{"format": "\xff"}', b"PK\x03\x04", b"\xef\xbb\xbf{"),
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_what_is_no_model_file_is_refused(data: bytes) -> None:
+    with pytest.raises(ModelFileError, match=r"not a model file|the file"):
+        loads(data)
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_constants_that_are_not_json_are_refused(constant: str) -> None:
+    text = dumps(classifier())
+    for old in ("0.25", "0.1", "99.5", "14"):
+        assert f": {old}" in text
+        with pytest.raises(ModelFileError, match=f"{constant} is not JSON"):
+            loads(text.replace(f": {old}", f": {constant}", 1))
+
+
+@both
+def test_a_truncated_file_is_refused(name: str) -> None:
+    data = dumps(PROGRAMS[name]).encode().rstrip()
+    for size in range(0, len(data), 3):
+        with pytest.raises(ModelFileError, match="not a model file"):
+            loads(data[:size])
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    text = dumps(classifier())
+    for old in (' "target": "play"', '"gain": 0.25', '"missing": true'):
+        assert old in text
+        with pytest.raises(ModelFileError):
+            loads(text.replace(old, f"{old}, {old}", 1))
+
+
+def test_the_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = dumps(classifier())
+    monkeypatch.setattr(model_file, "MAX_BYTES", len(text) - 1)
+    with pytest.raises(ModelFileError, match=f"at most {len(text) - 1} bytes"):
+        loads(text)
+
+
+def test_reading_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    with pytest.raises(
+        ModelFileError, match=r"cannot read .*model\.json: No such file"
+    ):
+        read_program(path)
+    with pytest.raises(ModelFileError, match="Is a directory"):
+        read_program(tmp_path)
+    path.write_text("{}")
+    with pytest.raises(ModelFileError, match=r"model\.json: not a model file"):
+        read_program(str(path))
+    path.write_text(dumps(regression()))
+    assert read_program(path) == regression()
+
+
+# ---------------------------------------------------------------- identity
+
+
+def test_the_identity_of_a_small_model_never_changes() -> None:
+    assert (
+        sha256(classifier())
+        == "e57d4348c05893b150cda704028ca961de14082afc36733741259934f21baa96"
+    )
+    assert (
+        sha256(regression())
+        == "dea1d067a7cf37bbac3a7a8ed587430cf0411aad76ff30f05332c5bf85241e44"
+    )
+
+
+def test_the_identity_ignores_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = classifier()
+    before, text = sha256(program), dumps(program)
+    monkeypatch.setattr(model_file, "__version__", "99.0")
+    assert dumps(program) != text
+    assert json.loads(dumps(program))["tool"] == "99.0"
+    assert sha256(program) == before == sha256(loads(text))
+
+
+def test_the_identity_ignores_how_the_file_is_laid_out() -> None:
+    program = classifier()
+    shuffled = dict(reversed(document("classifier").items()))
+    assert sha256(loads(json.dumps(shuffled, indent=3))) == sha256(program)
+
+
+def test_the_identity_changes_with_any_content() -> None:
+    program = classifier()
+    tree, training = program.body, program.training
+    assert isinstance(tree, Tree)
+    assert training is not None
+    root, leaf = tree.nodes[0], tree.nodes[3]
+    assert isinstance(root, Split)
+    assert isinstance(leaf, Leaf)
+
+    def cut(branch: Branch, value: float) -> Branch:
+        return replace(branch, when=replace(branch.when, value=value))
+
+    moved = tuple(cut(branch, nextafter(0.1, 1.0)) for branch in root.branches)
+    turned = tuple(
+        replace(b, when=replace(b.when, missing=not b.when.missing))
+        for b in root.branches
+    )
+    features = list(tree.features)
+    bodies: list[Body] = []
+    for node in (
+        replace(root, branches=moved),
+        replace(root, branches=turned),
+        replace(root, branches=root.branches[::-1]),
+        replace(root, gain=nextafter(0.25, 1.0)),
+    ):
+        bodies.append(replace(tree, nodes=(node, *tree.nodes[1:])))
+    for other in (replace(leaf, value="yes"), replace(leaf, weight=1.25)):
+        nodes = (*tree.nodes[:3], other, *tree.nodes[4:])
+        bodies.append(replace(tree, nodes=nodes))
+    for feature in (
+        replace(features[1], name="color"),
+        replace(features[1], categories=("blue", "red", "")),
+        replace(features[1], kind=Kind.ORDINAL),
+    ):
+        body = replace(tree, features=(features[0], feature, *features[2:]))
+        bodies.append(body)
+    bodies += [replace(tree, labels=("yes", "no")), extract(tree)]
+    programs = [
+        program,
+        replace(program, target="Play"),
+        replace(program, algorithm="id3"),
+        replace(program, options=program.options[:-1]),
+        replace(program, na_values=("?", "NA")),
+        replace(program, training=None),
+        replace(program, training=replace(training, rows=15)),
+        replace(program, training=replace(training, validation=None)),
+        *(replace(program, body=body) for body in bodies),
+    ]
+    assert len({sha256(one) for one in programs}) == len(programs)

@@ -1,0 +1,146 @@
+"""Target folders and dialect files: what they may say, and what a slip is told."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from treecompile import targets
+from treecompile.compiler import LOWERINGS
+from treecompile.errors import TargetError
+from treecompile.ir import ValueType
+from treecompile.literals import DOUBLES, STRINGS
+from treecompile.targets import (
+    dialect_names,
+    read_dialect,
+    read_target,
+    templates_folder,
+)
+
+TARGETS = ("markdown", "python", "sql")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the templates that a test may spoil."""
+    copy = tmp_path / "templates"
+    shutil.copytree(str(templates_folder()), copy)
+    monkeypatch.setattr(targets, "templates_folder", lambda: copy)
+    read_target.cache_clear()
+    read_dialect.cache_clear()
+    yield copy
+    read_target.cache_clear()
+    read_dialect.cache_clear()
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_built_in_targets(name: str) -> None:
+    target = read_target(name)
+    assert target.lowering in LOWERINGS
+    assert templates_folder().joinpath(name, target.template).is_file()
+    assert target.suffix.startswith(".")
+    assert target.formatter in ("", "black")
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("name", dialect_names())
+def test_built_in_dialects(name: str) -> None:
+    dialect = read_dialect(name)
+    assert dialect.key == name
+    assert dialect.literals.string in STRINGS
+    assert dialect.literals.double in DOUBLES
+    assert len(dialect.names.quote) == 1
+    assert dialect.limits.nesting >= 1
+    assert dialect.limits.tests > dialect.limits.nesting
+    assert placeholders(dialect.limits.double_of_many) == {""}
+    for kind in ValueType:
+        assert placeholders(dialect.columns.of(kind)) == {""}
+        assert not placeholders(dialect.types.of(kind))
+    for key, text in asdict(dialect.conditions).items():
+        expected: set[str] = set()
+        if key not in ("always", "never"):
+            asks = key in ("missing", "known", "number_missing", "number_known")
+            expected = {"column"} if asks else {"x", "value"}
+        assert expected <= placeholders(text) <= expected | {"x", "column"}, key
+        if key.endswith("_or_missing"):
+            assert text.startswith("(")  # it stands between ANDs
+            assert "{column} IS NULL" in text
+
+
+def test_types_of_values_are_told_apart() -> None:
+    types = read_dialect("duckdb").types
+    assert [types.of(kind) for kind in ValueType] == [
+        *("DOUBLE", "VARCHAR", "BIGINT", "BOOLEAN")
+    ]
+
+
+@pytest.mark.parametrize("name", ["pyhton", "", "sql/dialects", "..", "Python"])
+def test_an_unknown_target_is_told_which_there_are(name: str) -> None:
+    with pytest.raises(
+        TargetError, match=r"There are markdown, python, sql$"
+    ) as caught:
+        read_target(name)
+    assert repr(name) in str(caught.value)
+
+
+def test_the_nearest_name_is_proposed() -> None:
+    with pytest.raises(TargetError, match=r"did you mean 'python'\?"):
+        read_target("pyhton")
+    with pytest.raises(TargetError, match=r"'sqlight': did you mean 'sqlite'\?"):
+        read_dialect("sqlight")
+    with pytest.raises(TargetError, match=r"unknown SQL dialect '\.\./target'"):
+        read_dialect("../target")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("suffix", "sufix", "target.toml: 'sufix' is not known"),
+        ('suffix = ".py"', "", "target.toml: 'suffix' is not there"),
+    ],
+)
+def test_a_slip_in_a_target(folder: Path, old: str, new: str, message: str) -> None:
+    change(folder / "python" / "target.toml", old, new)
+    with pytest.raises(TargetError) as caught:
+        read_target("python")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[limits]", "[limit]", "sqlite.toml: 'limit' is not known"),
+        ("nesting = 10", "", "sqlite.toml [limits]: 'nesting' is not there"),
+        ("at_most =", "at_mots =", "sqlite.toml [conditions]: 'at_mots' is not known"),
+        ("engine =", "enigne =", "sqlite.toml: 'enigne' is not known"),
+        ('engine = "sqlite"', "", "sqlite.toml: 'engine' is not there"),
+    ],
+)
+def test_a_slip_in_a_dialect(folder: Path, old: str, new: str, message: str) -> None:
+    change(folder / "sql" / "dialects" / "sqlite.toml", old, new)
+    with pytest.raises(TargetError) as caught:
+        read_dialect("sqlite")
+    assert str(caught.value) == message
+
+
+def test_a_new_file_is_a_new_dialect(folder: Path) -> None:
+    dialects = folder / "sql" / "dialects"
+    shutil.copy(dialects / "sqlite.toml", dialects / "mine.toml")
+    change(dialects / "mine.toml", 'name = "SQLite"', 'name = "Mine"')
+    assert "mine" in dialect_names()
+    dialect = read_dialect("mine")
+    assert (dialect.key, dialect.name) == ("mine", "Mine")

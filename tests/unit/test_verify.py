@@ -1,0 +1,290 @@
+"""The proof itself: its rows reach every cell, and no broken artefact gets through."""
+
+from __future__ import annotations
+
+import random
+import re
+from math import nextafter
+
+import pandas as pd
+import pytest
+
+import treecompile
+from tests.random_models import random_tree
+from tests.samples import TENNIS, chain, every_type
+from treecompile.compiler import emit
+from treecompile.errors import EngineError
+from treecompile.extract import extract, rule_ids
+from treecompile.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
+from treecompile.lower import EmitOptions
+from treecompile.semantics import intersect, leaf_position
+from treecompile.verify import verify
+from treecompile.verify.cells import trial
+
+# ---------------------------------------------------------------- cells
+
+
+def reachable(tree: Tree) -> set[str]:
+    """The leaves on whose path no two conditions contradict each other."""
+    found = set()
+    for rule in extract(tree).rules:
+        by_feature = [
+            [c for c in rule.conditions if c.feature == position]
+            for position in range(len(tree.features))
+        ]
+        merged = map(intersect, by_feature, tree.features)
+        if all(bounds is not None for bounds in merged):
+            found.add(rule.id)
+    return found
+
+
+def entered(tree: Tree, budget: int) -> tuple[set[str], bool]:
+    """The leaves that the rows of a trial reach, and whether it is complete."""
+    tried = trial(tree, budget=budget)
+    ids = rule_ids(tree)
+    return {ids[leaf_position(tree, row)] for row in tried.rows}, tried.complete
+
+
+def test_the_rows_enter_every_leaf_that_can_be_entered() -> None:
+    complete = walked = 0
+    for seed in range(60):
+        tree = random_tree(random.Random(seed), splits=6)
+        for budget in (20_000, 500):
+            found, whole = entered(tree, budget)
+            assert found == reachable(tree), (seed, budget)
+            complete += whole
+            walked += not whole
+    assert complete >= 20
+    assert walked >= 20
+
+
+def test_the_rows_are_the_same_for_the_same_seed_and_within_the_budget() -> None:
+    body = every_type().body
+    first, again = (trial(body, budget=60, seed=1) for _ in range(2))
+    assert repr(first) == repr(again)
+    assert repr(first) != repr(trial(body, budget=60, seed=2))
+    assert len(first.rows) <= 60
+    assert not first.complete
+
+
+def test_a_complete_trial_stands_on_every_edge() -> None:
+    rows = set(trial(every_type().body).rows)
+    for position, values in enumerate(
+        (
+            (2.5, nextafter(2.5, 0), nextafter(2.5, 9), float("inf"), None),
+            ("a", "A", "a ", "z", "unseen", None),
+            (1, 2, 9, 10, None),
+            (False, True, None),
+            ("low", "mid", "high", "unseen", None),
+        )
+    ):
+        tried = {row[position] for row in rows}
+        assert set(values) <= tried
+
+
+# ---------------------------------------------------------------- mutants
+
+
+def tennis() -> Program:
+    return treecompile.learn(TENNIS, target="play").program
+
+
+def numeric() -> Program:
+    """x <= 0.1 is "low", then y <= 2.5 (or missing) is "mid", the rest "high"."""
+    x, y = (Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in "xy")
+    tests = (
+        Condition(0, Op.LE, 0.1, missing=False),
+        Condition(1, Op.LE, 2.5, missing=True),
+    )
+    return chain((x, y), tests, ("low", "mid", "high"))
+
+
+MODELS = {"tennis": tennis, "numeric": numeric}
+# A model, a target, a piece of its text and what is put in its place; [x] is quoted as
+# the dialect does.
+MUTANTS: list[tuple[str, str, str, str]] = [
+    # python
+    ("numeric", "python", "x <= 0.1", "x <= 0.10000000000000002"),
+    ("numeric", "python", "x <= 0.1", "x <= 0.09999999999999999"),
+    ("numeric", "python", "x <= 0.1", "x < 0.1"),
+    ("numeric", "python", "x <= 0.1", "not x > 0.1"),
+    ("numeric", "python", "not y > 2.5", "y <= 2.5"),
+    ("numeric", "python", "not y > 2.5", "not y >= 2.5"),
+    ("numeric", "python", "not y > 2.5", "y > 2.5"),
+    (
+        "numeric",
+        "python",
+        "    if x <= 0.1",
+        "    if x == 13.0:\n        x = 0.0\n{old}",
+    ),
+    (
+        "numeric",
+        "python",
+        "    if x <= 0.1",
+        "    if x == -13:\n        x = 1.0\n{old}",
+    ),
+    # These constants are in every module: in the probabilities, the version, the code.
+    (
+        "numeric",
+        "python",
+        "    if x <= 0.1",
+        "    if x == 1.0:\n        x = 0.0\n{old}",
+    ),
+    (
+        "numeric",
+        "python",
+        "    if x <= 0.1",
+        "    if x == 0.75:\n        x = 0.0\n{old}",
+    ),
+    (
+        "numeric",
+        "python",
+        "    if x <= 0.1",
+        "    if x == 2.5:\n        x = 0.0\n{old}",
+    ),
+    ("numeric", "python", '"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
+    ("numeric", "python", "return [_decide(row)[0] for", "return ['low' for"),
+    ("numeric", "python", "return RULES[_decide(row)[1]]", 'return RULES["R1"]'),
+    ("tennis", "python", 'return "yes", "R3"', 'return "no", "R3"'),
+    ("tennis", "python", 'return "yes", "R3"', 'return "yes", "R1"'),
+    ("tennis", "python", 'outlook == "cloudy"', 'outlook == "Cloudy"'),
+    ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", None)'),
+    ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", "fog")'),
+    ("tennis", "python", 'wind == "strong"', 'wind in ("strong", "sunny")'),
+    ("tennis", "python", 'wind == "strong"', 'wind != "weak"'),
+    ("tennis", "python", 'wind == "strong"', 'wind != "strong"'),
+    ("tennis", "python", 'humidity == "normal"', 'humidity.strip() == "normal"'),
+    ("tennis", "python", "import csv", "import csv, treecompile"),
+    ("tennis", "python", "return _decide(row)[0]", "return _decide(row)[0"),
+    # sql
+    ("numeric", "sql", "<= 0.1", "<= 0.10000000000000002"),
+    ("numeric", "sql", "<= 0.1", "<= 0.09999999999999999"),
+    ("numeric", "sql", "<= 0.1", "< 0.1"),
+    ("numeric", "sql", " OR [y] IS NULL", ""),
+    ("numeric", "sql", "<= 2.5", ">= 2.5"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] = 13 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [y] = 0.1 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] > 1e300 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] IS NULL THEN 'low'\n"),
+    ("numeric", "sql", "ELSE 'high'", "ELSE 'High'"),
+    ("numeric", "sql", "ELSE 'high'", "ELSE NULL"),
+    ("tennis", "sql", "= 'cloudy'", "= 'cloudy '"),
+    ("tennis", "sql", "= 'cloudy'", "IN ('cloudy', 'fog')"),
+    ("tennis", "sql", "= 'strong'", "IN ('strong', 'sunny')"),
+    ("tennis", "sql", "= 'strong'", "<> 'strong'"),
+    ("tennis", "sql", "= 'strong'", "<> 'weak'"),
+    ("tennis", "sql", "ELSE 'no'", "ELSE 'yes'"),
+    ("tennis", "sql", "'cloudy' THEN 'yes'", "'cloudy' THEN 1"),
+    ("tennis", "sql", "= 'normal'", ">= 'normal'"),
+    ("tennis", "sql", "END", ""),
+]
+
+
+@pytest.mark.parametrize(("model", "to", "old", "new"), MUTANTS)
+def test_a_mutant_is_caught(model: str, to: str, old: str, new: str) -> None:
+    program = MODELS[model]()
+    for dialect in ("sqlite", "duckdb") if to == "sql" else ("sqlite",):
+        text = emit(program, to, EmitOptions(dialect=dialect)).text
+        quote = "`" if dialect == "sqlite" else '"'
+        before, after = (
+            re.sub(r"\[([xy])\]", rf"{quote}\1{quote}", part.replace("{old}", old))
+            for part in (old, new)
+        )
+        assert before in text, text
+        broken = text.replace(before, after, 1)
+        assert verify(program, text).passed
+        report = verify(program, broken)
+        assert not report.passed, (dialect, report)
+        assert report.mismatches or report.refused
+
+
+def test_swapped_branches_are_caught() -> None:
+    program = tennis()
+    for to in ("python", "sql"):
+        text = emit(program, to).text
+        lines = text.splitlines(keepends=True)
+        four, five = (
+            next(n for n, line in enumerate(lines) if mark in line)
+            for mark in (
+                ('"R4"  #', '"R5"  #') if to == "python" else ("/* R4:", "/* R5:")
+            )
+        )
+        if to == "python":
+            lines[four], lines[five] = (
+                lines[four].replace('"no"', '"yes"'),
+                lines[five].replace('"yes"', '"no"'),
+            )
+        else:
+            lines[four] = lines[four].replace("'no'", "'yes'")
+            lines[five] = lines[five].replace("'yes'", "'no'")
+        assert not verify(program, "".join(lines)).passed
+
+
+def test_a_collation_that_compares_loosely_is_caught() -> None:
+    text = emit(tennis(), "sql").text
+    assert not verify(tennis(), text.replace("BINARY", "NOCASE")).passed
+    assert not verify(tennis(), text.replace("BINARY", "RTRIM")).passed
+
+
+def test_the_other_outputs_are_compared_too() -> None:
+    program = numeric()
+    for options, old, new in (
+        (EmitOptions(output="rule"), "'R2'", "'R3'"),
+        (EmitOptions(output="probability"), "0.75", "0.76"),
+        (EmitOptions(output="probability", label="mid"), "0.25", "0.75"),
+        (EmitOptions(form="select", table="t"), "FROM `t`", "FROM `t` LIMIT 3"),
+        (EmitOptions(form="view", table="t"), "'mid'", "'low'"),
+    ):
+        text = emit(program, "sql", options).text
+        assert old in text
+        assert verify(program, text).passed
+        broken = text.replace(old, new, 1)
+        try:
+            assert not verify(program, broken).passed, options
+        except EngineError:
+            assert "LIMIT" in new
+
+
+# ---------------------------------------------------------------- the right is not
+
+
+def learned(columns: dict[str, list[object]], **options: str) -> treecompile.Model:
+    frame = pd.DataFrame({**columns, "y": ["n", "n", "y", "y"]})
+    return treecompile.learn(frame, target="y", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"a": [1, 1, 1, 1], "A": [2, 2, 2, 2]},
+        {"": [1, 1, 1, 1]},
+        {"nul\0": [1, 1, 1, 1]},
+    ],
+)
+def test_columns_that_no_test_reads_do_not_stand_in_the_way(
+    dialect: str, others: dict[str, list[object]]
+) -> None:
+    """The database's table need not have them, so their names do not matter."""
+    model = learned({**others, "x": [1, 2, 5, 6]})
+    assert model.verify(model.emit("sql", dialect=dialect)).passed
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("code", [2**63 - 1, -(2**63)])
+def test_the_greatest_integers_can_be_verified(dialect: str, code: int) -> None:
+    model = learned({"x": [code, code, 3, 3]}, categorical="x")
+    report = model.verify(model.emit("sql", dialect=dialect))
+    assert report.passed, report
+
+
+def test_a_model_without_a_test_can_be_verified() -> None:
+    model = treecompile.learn(TENNIS, target="play", max_depth=0)
+    for dialect in ("sqlite", "duckdb"):
+        assert model.verify(model.emit("sql", dialect=dialect)).passed
+    assert model.verify(model.emit("python")).passed
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(EngineError, match=r"'oracel'.*sqlite"):
+        verify(tennis(), emit(tennis(), "sql").text, "oracel")
