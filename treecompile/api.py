@@ -165,6 +165,7 @@ class Model:
         self,
         to: str = "python",
         *,
+        style: str = "standard",
         dialect: str = "sqlite",
         form: str = "expression",
         table: str = "",
@@ -175,13 +176,16 @@ class Model:
     ) -> str:
         """The text of an artefact: `python`, `sql` or `markdown`.
 
+        For Python: the `style`, standard for one row at a time or numpy for whole
+        columns.
+
         For SQL: the `dialect`, the `form` (expression, select or view; the latter two
         read `table`, and a view is called `name`), the `output` (label, probability or
         rule), the `label` whose probability it is, and `columns` that are called
         otherwise in the database.
         """
         options = EmitOptions(
-            dialect, form, table, name, output, label, dict(columns or {})
+            style, dialect, form, table, name, output, label, dict(columns or {})
         )
         return compiler.emit(self.program, to, options).text
 
@@ -197,10 +201,13 @@ class Model:
         answers = np.empty(max(rules) + 1, dtype=object if labels else np.float64)
         for position, rule in rules.items():
             answers[position] = rule.value
-        kind = type(labels[0]) if labels else float
-        values = answers[where].astype(object if kind is str else kind)
+        dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
+            type(labels[0]) if labels else float
+        ]
+        if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
+            dtype = "object"
         index = getattr(data, "index", None)
-        return pd.Series(values, index=index, name="prediction")
+        return pd.Series(answers[where], index=index, name="prediction", dtype=dtype)
 
     def predict_proba(self, data: Data) -> pd.DataFrame:
         """The probability of each label (a column) for each row."""

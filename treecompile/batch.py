@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.ir import Body, Condition, Feature, Kind, Op, RuleSet, Split, Tree
-from treecompile.semantics import members, rank, threshold
+from treecompile.membership import truth_table
+from treecompile.semantics import threshold
 
 Columns = Sequence[NDArray[Any] | None]
 Mask = NDArray[np.bool_]
@@ -27,20 +28,8 @@ def holds(condition: Condition, feature: Feature, column: NDArray[Any]) -> Mask:
         limit = threshold(condition)
         known: Mask = column <= limit if condition.op is Op.LE else column > limit
         return known | np.isnan(column) if condition.missing else known
-    # One entry for each category, then unseen, then missing, which code -1 reaches.
-    truth = np.zeros(len(feature.categories) + 2, dtype=bool)
-    if feature.kind is Kind.ORDINAL:
-        place = rank(feature, condition.value) + 1
-        truth[:place] = condition.op is Op.LE
-        truth[place:-2] = condition.op is Op.GT
-        truth[-2] = condition.missing
-    else:
-        chosen = set(members(condition))
-        inside = condition.op is Op.IN
-        truth[:-2] = [(c in chosen) == inside for c in feature.categories]
-        truth[-2] = not inside
-    truth[-1] = condition.missing
-    answer: Mask = truth[column]
+    # The last entry is for missing, which code -1 reaches.
+    answer: Mask = np.array(truth_table(condition, feature))[column]
     return answer
 
 

@@ -26,18 +26,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Turns our errors into one line and exit code 2, as click does with its own."""
+    """Turns every error of a user into one line and exit code 2."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         try:
-            return super().invoke(ctx)
-        except TreecompileError as error:
-            message = " ".join(str(error).split())
-            click.echo(f"Error: {message}", err=True)
-            ctx.exit(2)
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except (TreecompileError, click.ClickException) as error:
+            message = str(error)
+            if isinstance(error, click.ClickException):
+                message = error.format_message()
+            click.echo(f"Error: {' '.join(message.split())}", err=True)
+            code = 2
+        except click.Abort:
+            click.echo("interrupted", err=True)
+            code = 130
         except BrokenPipeError:
             sys.stderr.close()  # whoever read the output has had enough of it
-            ctx.exit(0)
+            code = 0
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -225,7 +231,7 @@ def output(path: str | None, text: str) -> None:
     from treecompile.render import write_text
 
     if path is None or path == "-":
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # as bytes, nothing in it is changed
     else:
         write_text(Path(path), text)
 
@@ -250,7 +256,14 @@ def summary(program: Program) -> str:
 @main.command()
 @click.argument("data")
 @learn_options
-@click.option("-o", "out", default="model.json", show_default=True, metavar="FILE")
+@click.option(
+    "-o",
+    "out",
+    default="model.json",
+    show_default=True,
+    metavar="FILE",
+    help="The model file; - for standard output.",
+)
 def learn(data: str, out: str, quiet: bool, **options: Any) -> None:
     """Learn a tree from DATA (CSV, TSV, Parquet, or - for CSV on standard input)."""
     from treecompile.model_file import dumps
@@ -262,7 +275,14 @@ def learn(data: str, out: str, quiet: bool, **options: Any) -> None:
 
 @main.command()
 @click.argument("model")
-@click.option("-o", "out", default="rules.json", show_default=True, metavar="FILE")
+@click.option(
+    "-o",
+    "out",
+    default="rules.json",
+    show_default=True,
+    metavar="FILE",
+    help="The model file; - for standard output.",
+)
 @quiet_option
 def rules(model: str, out: str, quiet: bool) -> None:
     """Flatten a tree into an ordered list of simplified rules."""
@@ -278,6 +298,12 @@ def rules(model: str, out: str, quiet: bool) -> None:
 @click.argument("model")
 @click.option("--to", "target", required=True, help="python, sql or markdown.")
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
+@click.option(
+    "--style",
+    default="standard",
+    show_default=True,
+    help="Python: standard (a row at a time) or numpy (whole columns).",
+)
 @click.option(
     "--dialect",
     default="sqlite",
@@ -367,13 +393,15 @@ def build(
     from treecompile.compiler import emit
     from treecompile.lower import EmitOptions
     from treecompile.model_file import dumps
-    from treecompile.render import write_text
+    from treecompile.render import write_texts
     from treecompile.reports import verification
     from treecompile.targets import read_dialect
     from treecompile.verify import verify
 
-    learned = learn_with(data, quiet, options)
-    program = learned.program
+    own = read_dialect(dialect).engine
+    for engine in engines:
+        read_dialect(engine)
+    program = learn_with(data, quiet, options).program
     tell(quiet, summary(program))
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
@@ -387,7 +415,6 @@ def build(
     reports = []
     if not no_verify:
         reports.append(("predict.py", verify(program, python.text, "python")))
-        own = read_dialect(dialect).engine
         if own:
             reports.append(("predict.sql", verify(program, sql.text, own)))
         for engine in dict.fromkeys(engines):
@@ -398,8 +425,7 @@ def build(
         tell(quiet and report.passed, *verification(name, report))
     if not all(report.passed for _, report in reports):
         raise SystemExit(1)
-    for name, text in texts.items():
-        write_text(Path(folder) / name, text)
+    write_texts({Path(folder) / name: text for name, text in texts.items()})
     tell(quiet, f"wrote {', '.join(texts)} in {folder}")
 
 

@@ -26,7 +26,15 @@ from treecompile.extract import extract
 from treecompile.ir import Program, Training, Tree
 from treecompile.learners import default_algorithm, grow_tree
 from treecompile.learners.grow import Limits, Progress
-from treecompile.lower import EmitOptions, Lowering, Source, markdown, python, sql
+from treecompile.lower import (
+    EmitOptions,
+    Lowering,
+    Source,
+    markdown,
+    python,
+    python_numpy,
+    sql,
+)
 from treecompile.model_file import sha256
 from treecompile.passes import apply_rule_passes
 from treecompile.quality import Evaluation, evaluate
@@ -41,9 +49,11 @@ if TYPE_CHECKING:
 # An explicit table: a target.toml can name these and nothing else.
 LOWERINGS: dict[str, Lowering] = {
     "python": python.lower,
+    "numpy": python_numpy.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
 }
+STYLES = {"standard": "python", "numpy": "numpy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +165,8 @@ def emit(
     program: Program, target: str = "python", options: EmitOptions = EmitOptions()
 ) -> Artefact:
     """Compile a program for a target."""
+    if target == "python":
+        target = _style(options.style)
     description = read_target(target)
     source = Source(program, sha256(program), __version__)
     context = LOWERINGS[description.lowering](source, options)
@@ -162,6 +174,13 @@ def emit(
     assert isinstance(warnings, (list, tuple))
     text = render(target, description, context)
     return Artefact(text, description.suffix, tuple(warnings))
+
+
+def _style(style: str) -> str:
+    """The target folder of a style of Python."""
+    if style not in STYLES:
+        raise OptionError(f"--style {style!r}: expected one of {', '.join(STYLES)}")
+    return STYLES[style]
 
 
 def evaluate_on(

@@ -40,6 +40,7 @@ from treecompile.values import (
 Doubles: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int32]
 
+LARGEST = 1.7976931348623157e308
 CLASSIFY, REGRESS = "classify", "regress"
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number to estimate
 MOST_LABELS = 1_000
@@ -219,6 +220,13 @@ def _target(
         if np.isinf(y).any():
             where = raw.row(int(np.isinf(y).argmax()))
             raise DataError(f"row {where}: {name!r} is infinite: correct or remove it")
+        known = y[~np.isnan(y)]
+        widest = float(np.abs(known).max())
+        if widest > (LARGEST / len(known)) ** 0.5 / 2:
+            raise DataError(
+                f"target {name!r} reaches {widest!r}, whose square is no double: "
+                "use a larger unit"
+            )
         labels: tuple[Label, ...] = ()
         found = f"is {SHOWN[type_]} with {_count(count, 'value')}"
     else:

@@ -1,4 +1,4 @@
-"""Categorical and ordinal tests as plain sets, as every target writes them."""
+"""Categorical and ordinal tests as plain sets, as targets write them."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def membership(
         # An unseen value goes with the missing one: name the side that has neither.
         return (False, false, True) if test.missing else (True, true, False)
     return test.op is Op.IN, members(test), test.missing
+
+
+def truth_table(test: Condition, feature: Feature) -> list[bool]:
+    """The truth for each category in order, then for unseen, then for missing."""
+    inside, chosen, missing = membership(test, feature)
+    members = set(chosen)
+    truth = [(category in members) == inside for category in feature.categories]
+    return [*truth, not inside, missing]

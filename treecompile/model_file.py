@@ -217,7 +217,9 @@ def loads(data: bytes | str) -> Program:
     if len(data) > MAX_BYTES:
         raise ModelFileError(f"a model file has at most {MAX_BYTES} bytes")
     try:
-        record = json.loads(data, parse_constant=_refuse_constant)
+        record = json.loads(
+            data, parse_constant=_refuse_constant, object_pairs_hook=_unique
+        )
     except RecursionError:
         raise ModelFileError("not a model file: nested too deeply") from None
     except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
@@ -227,6 +229,13 @@ def loads(data: bytes | str) -> Program:
 
 def _refuse_constant(name: str) -> float:
     raise ModelFileError(f"not a model file: {name} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ModelFileError("not a model file: a key stands twice in one object")
+    return record
 
 
 class _Reader:
@@ -239,7 +248,7 @@ class _Reader:
         self.object(record, "the file")
         if record.get("format") != FORMAT:
             raise ModelFileError(f'not a model file: "format" is not "{FORMAT}"')
-        if record.get("version") != VERSION:
+        if record.get("version") != VERSION or record["version"] is True:
             raise ModelFileError(
                 f"version {record.get('version')!r} of the format is not known to"
                 f" treecompile {__version__}: a newer release may read it"
@@ -248,6 +257,7 @@ class _Reader:
         if len(bodies) != 1:
             raise ModelFileError('needs either "nodes" or "rules"')
         self.keys(record, [*HEAD, *bodies], "the file")
+        self.text(record["tool"], "tool")
         self.features = tuple(
             self.feature(item, f"features[{i}]")
             for i, item in enumerate(self.list(record["features"], "features"))
@@ -263,7 +273,7 @@ class _Reader:
         )
         options = self.object(record["options"], "options")
         for key, value in options.items():
-            if not isinstance(value, (str, int, float)):
+            if not isinstance(value, (str, int, float)) or value in (inf, -inf):
                 raise ModelFileError(
                     f"options.{key}: expected text, a number or a boolean"
                 )
@@ -302,6 +312,8 @@ class _Reader:
         labels = self.list(item, "labels")
         if not all(type(label) in (str, int, bool, float) for label in labels):
             raise ModelFileError("labels: expected text, numbers or booleans")
+        if inf in labels or -inf in labels:
+            raise ModelFileError("labels: a number must be finite")
         if len({type(label) for label in labels}) > 1:
             raise ModelFileError("labels: all must be of one type")
         if len(set(labels)) < len(labels):
@@ -422,7 +434,7 @@ class _Reader:
     def stats(self, item: Any, where: str) -> Stats:
         if self.labels:
             weights = tuple(self.weight(w, where) for w in self.list(item, where))
-            if len(weights) != len(self.labels) or not sum(weights) > 0:
+            if len(weights) != len(self.labels) or not 0 < sum(weights) < inf:
                 raise ModelFileError(f"{where}: expected one weight for each label")
             return ClassCounts(weights)
         self.keys(item, ["weight", "mean", "sse"], where)
@@ -526,7 +538,7 @@ class _Reader:
     def number(value: Any, where: str) -> float:
         if type(value) not in (int, float) or abs(value) > 1.7976931348623157e308:
             raise ModelFileError(f"{where}: expected a finite number")
-        return float(value) + 0.0  # no engine tells -0.0 from 0.0
+        return float(value)
 
     def weight(self, value: Any, where: str) -> float:
         number = self.number(value, where)

@@ -83,7 +83,8 @@ def _numbers(
     errors = answers[where] - actual
     count = len(actual)
     squared = float((errors**2).sum())
-    spread = float(((actual - actual.mean()) ** 2).sum()) if count else 0.0
+    varies = count > 0 and actual.min() < actual.max()
+    spread = float(((actual - actual.mean()) ** 2).sum()) if varies else 0.0
     quality = ValueQuality(
         rows=count,
         mean_absolute_error=float(np.abs(errors).mean()) if count else 0.0,

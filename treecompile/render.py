@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
+from errno import EISDIR
 from functools import cache
 from pathlib import Path
 
@@ -51,23 +53,41 @@ def _loader() -> BaseLoader:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file in one step: another process sees the old one or the new one."""
+    write_texts({path: text})
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write several files, all of them or none if one cannot be written.
+
+    A link is followed; a pipe or a device is written to as it is.
+    """
+    waiting: list[tuple[str, Path]] = []
+    named = Path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{path.name[:40]}.", dir=path.parent
-        )
+        for named, text in texts.items():
+            path = named.resolve()
+            if path.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+            if path.exists() and not path.is_file():
+                path.write_text(text, encoding="utf-8")
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(
+                prefix=".treecompile-", dir=path.parent
+            )
+            waiting.append((temporary, path))
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.chmod(temporary, 0o666 & ~_umask())
+        while waiting:
+            temporary, named = waiting[0]
+            os.replace(temporary, named)
+            del waiting[0]
     except OSError as error:
-        raise TreecompileError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise TreecompileError(f"cannot write {path}: {error.strerror}") from None
-        raise
+        raise TreecompileError(f"cannot write {named}: {error.strerror}") from None
+    finally:
+        for temporary, _ in waiting:
+            os.unlink(temporary)
 
 
 def _umask() -> int:

@@ -96,7 +96,8 @@ def _intersect_bounds(
             return None
         if feature.kind is Kind.NUMERIC:
             return (is_missing(where, feature),)
-    elif upper == last and (missing or low is not None):
+        return (Condition(where, Op.GT, feature.categories[-1], missing=True),)
+    if upper == last and (missing or low is not None):
         high = None  # every value is below it
     bounds = [bound for bound in (low, high) if bound is not None]
     return tuple(Condition(where, b.op, b.value, missing) for b in bounds)
@@ -118,9 +119,12 @@ def _intersect_sets(
     if feature.type is ValueType.BOOL and len(barred) == 2:
         kept = set()  # there is no third value
     if kept is not None:
-        if kept <= barred and not missing:
+        kept -= barred
+        if not kept and not missing:
             return None
-        return (Condition(where, Op.IN, in_order(feature, kept - barred), missing),)
+        if feature.type is ValueType.BOOL and len(kept) == 2 and missing:
+            return ()
+        return (Condition(where, Op.IN, in_order(feature, kept), missing),)
     if missing and not barred:
         return ()
     return (Condition(where, Op.NOT_IN, in_order(feature, barred), missing),)

@@ -178,7 +178,10 @@ SECTIONS: dict[str, type] = {
 
 
 def _read(kind: type[T], path: Traversable, extra: Mapping[str, str]) -> T:
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise TargetError(f"{path.name}: {error}") from None
     for section, part in SECTIONS.items():
         if section in table:
             table[section] = _build(part, table[section], f"{path.name} [{section}]")

@@ -28,17 +28,22 @@ def is_boolean(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
+def is_real(value: Any) -> bool:
+    """A number that is not a boolean, nor a span of time, which numpy calls one."""
+    if is_boolean(value) or type(value).__name__ == "timedelta64":
+        return False
+    return isinstance(value, (Real, Decimal))
+
+
 def as_number(name: str, value: Any) -> float:
     """Any real number as the nearest double; NaN where it is missing."""
     if is_missing(value):
         return nan
-    if isinstance(value, (Real, Decimal)) or is_boolean(value):
+    if is_real(value) or is_boolean(value):
         try:
             return float(value)
         except OverflowError:
             return inf if value > 0 else -inf
-        except TypeError:  # a span of time of numpy calls itself an integer
-            pass
     raise TypeError(f"{name!r} is {value!r}: expected a number")
 
 
@@ -46,13 +51,8 @@ def as_integer(name: str, value: Any) -> int | None:
     """An integer, also one that comes as 3.0; None where it is missing."""
     if is_missing(value):
         return None
-    if isinstance(value, (Real, Decimal)) and not is_boolean(value):
-        try:
-            whole = int(value)  # type: ignore[arg-type]
-        except (OverflowError, TypeError):  # an infinity; a span of time of numpy
-            whole = None
-        if whole is not None and whole == value:
-            return whole
+    if is_real(value) and value not in (inf, -inf) and value == int(value):
+        return int(value)
     raise TypeError(f"{name!r} is {value!r}: expected an integer")
 
 
@@ -60,7 +60,7 @@ def as_boolean(name: str, value: Any) -> bool | None:
     """A boolean, also one that comes as 0 or 1; None where it is missing."""
     if is_missing(value):
         return None
-    if is_boolean(value) or (isinstance(value, (Real, Decimal)) and value in (0, 1)):
+    if is_boolean(value) or (is_real(value) and value in (0, 1)):
         return bool(value)
     raise TypeError(f"{name!r} is {value!r}: expected True or False")
 

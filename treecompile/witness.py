@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from math import inf, isfinite, nextafter
 
 from treecompile.extract import path
@@ -30,7 +31,7 @@ def unseen(feature: Feature) -> Value:
                 text += "_"
             return text
         case ValueType.INT:
-            return max((int(c) for c in feature.categories), default=0) + 1
+            return next(n for n in count() if n not in feature.categories)
         case ValueType.BOOL:
             return next((b for b in (False, True) if b not in feature.categories), None)
     return None

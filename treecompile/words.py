@@ -108,6 +108,8 @@ def _membership(
     texts = [escape(value(category)) for category in named]
     if not texts and condition.op is Op.NOT_IN and not members(condition):
         return f"{shown} is anything"
+    if not texts and condition.op is Op.IN:
+        return f"{shown} is nothing at all"
     if not texts:
         text = f"{shown} is none of the known values"
         extra = extra[1:]

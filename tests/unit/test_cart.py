@@ -316,7 +316,7 @@ def test_targets_whose_squares_overflow_are_refused(unit: float) -> None:
 
 
 @settings(deadline=None)
-@given(st.permutations(range(5)), st.sampled_from((1.0, 1e6, -1e6)))
+@given(st.permutations(range(5)), st.sampled_from((1.0, 2.0**48, -(2.0**48))))
 def test_a_large_offset_of_the_target_does_not_matter(
     y: list[int], offset: float
 ) -> None:

@@ -44,7 +44,7 @@ def staircase() -> Dataset:
     return Dataset("y", (feature,), (x,), ("a", "b"), y, (), "")
 
 
-def first_against_rest(rows: Rows, used: frozenset[int], tie: float) -> list[Candidate]:
+def first_against_rest(rows: Rows, tie: float) -> list[Candidate]:
     threshold = float(rows[0])
     return [
         Candidate(

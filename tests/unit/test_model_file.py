@@ -121,7 +121,7 @@ def regression() -> Program:
         ),
         (),
         (Rule("R1", tests, 1.5, stats, 3.0), Rule("R2", tests[:1], 0.1, stats, 2.0)),
-        Rule("default", (), -2.5, stats, 0.0),
+        Rule("default", (), -2.5, replace(stats, sse=None), 0.0),
     )
     measured = ValueQuality(20, 0.5, 0.75, 0.875)
     columns = (ColumnSummary(2, 0.0, inf), ColumnSummary(0))
@@ -170,7 +170,7 @@ def random_training(random: Random, body: Body) -> Training | None:
     return Training(random_text(random), rows, tuple(columns), quality(), quality())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_round_trip_loses_nothing(seed: int) -> None:
     random = Random(seed)
@@ -283,6 +283,7 @@ def names_place(message: str, place: Place) -> bool:
 
 
 JSON_TYPES: dict[type, str] = {int: "number", float: "number"}
+ALIKE = {("nodes", leaf) for leaf in (4, 5, 9, 10, 11)}  # to try one leaf is enough
 OTHERS: tuple[Any, ...] = (None, True, 2.5, "text", [], {})
 
 
@@ -293,6 +294,8 @@ def still_legal(place: Place, value: Any) -> bool:
         return isinstance(value, (bool, float, str))
     if place[0] == "training" and place[-1] in ("low", "high", "r_squared"):
         return value is None or is_number
+    if place[-1] == "sse":
+        return value is None or is_number
     return value is None and place[-1] in ("training", "quality", "validation")
 
 
@@ -301,6 +304,8 @@ def test_a_value_of_another_type_is_refused(name: str) -> None:
     whole = document(name)
     tried = 0
     for place, value in places(whole):
+        if place[:2] in ALIKE:
+            continue
         kind = JSON_TYPES.get(type(value), type(value))
         for other in OTHERS:
             if JSON_TYPES.get(type(other), type(other)) == kind:
@@ -366,7 +371,7 @@ def test_counts_are_whole_and_weights_not_negative(name: str) -> None:
         if type(value) is int and counts & set(place):
             wrong = (-1, 2.5)
         elif type(value) is float and (
-            place[-1] in ("weight", "sse") or "stats" in place and place[-1] != "mean"
+            place[-1] in ("weight", "sse") or ("stats" in place and place[-1] != "mean")
         ):
             wrong = (-1, -5e-324)
         for other in wrong:
@@ -634,14 +639,10 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
 
 
 def test_the_identity_of_a_small_model_never_changes() -> None:
-    assert (
-        sha256(classifier())
-        == "e57d4348c05893b150cda704028ca961de14082afc36733741259934f21baa96"
-    )
-    assert (
-        sha256(regression())
-        == "dea1d067a7cf37bbac3a7a8ed587430cf0411aad76ff30f05332c5bf85241e44"
-    )
+    assert [sha256(program) for program in PROGRAMS.values()] == [
+        "e57d4348c05893b150cda704028ca961de14082afc36733741259934f21baa96",
+        "424b8091d495eb73a9a6dadabfa739ba3c9acf55b8383486bddea08829fe39a9",
+    ]
 
 
 def test_the_identity_ignores_the_release(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 
 from treecompile import render
 from treecompile.errors import TreecompileError
-from treecompile.render import write_text
+from treecompile.render import write_text, write_texts
 from treecompile.targets import read_target
 
 
@@ -104,6 +104,20 @@ def test_a_file_in_the_way_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(TreecompileError, match=r"cannot write .*file/out: "):
         write_text(tmp_path / "file" / "out", "x")
     assert (tmp_path / "file").read_text() == "old"
+
+
+def test_several_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "first").write_text("old")
+    texts = {tmp_path / name: "new" for name in ("first", "second", "folder")}
+    with pytest.raises(
+        TreecompileError, match=r"cannot write .*folder: Is a directory"
+    ):
+        write_texts(texts)
+    assert listing(tmp_path) == ["first", "folder"]
+    assert (tmp_path / "first").read_text() == "old"
+    write_texts({tmp_path / "first": "new", tmp_path / "second": "new"})
+    assert [(tmp_path / n).read_text() for n in ("first", "second")] == ["new", "new"]
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

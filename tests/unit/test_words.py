@@ -179,6 +179,7 @@ def test_sentences_stay_on_one_line(seed: int) -> None:
         (ClassCounts((2.25, 0.5)), 2.75, "no", "2.2 of 2.8 cases"),
         (ClassCounts((4.0, 1.0)), 0.0, "no", "no case"),
         (Moments(12.0, 3.0, 1.08), 12.0, 3.0, "12 cases, sd 0.3"),
+        (Moments(12.0, 3.0, None), 12.0, 3.0, "12 cases"),
         (Moments(1.0, 3.0, 0.0), 1.0, 3.0, "1 case, sd 0"),
         (Moments(3.0, 3.0, 1.0), 0.0, 3.0, "no case"),
     ],

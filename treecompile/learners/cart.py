@@ -13,12 +13,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.data import Dataset
+from treecompile.data import Dataset, take
 from treecompile.ir import Kind, Op, Tree
 from treecompile.learners.criteria import gain, gini
 from treecompile.learners.grow import Candidate, Limits, Progress, Rows, grow
@@ -30,16 +31,18 @@ LARGEST = sys.float_info.max
 
 def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
     """Grow a tree by CART."""
+    if not data.labels:  # sums in the order of the targets: whatever that of the rows
+        data = take(data, np.argsort(data.y, kind="stable"))
     response = responses(data)
 
-    def find(rows: Rows, used: frozenset[int], tie: float) -> Iterable[Candidate]:
+    def find(rows: Rows, tie: float) -> Iterable[Candidate]:
         for position, feature in enumerate(data.features):
             column = data.columns[position][rows]
             if feature.kind is Kind.NUMERIC:
                 known = ~np.isnan(column)
             else:
                 known = column >= 0
-            share = np.count_nonzero(known) / len(rows)
+            share = float(np.count_nonzero(known) / len(rows))
             judge = subsets if feature.kind is Kind.CATEGORICAL else cuts
             node = Known(
                 column[known], response[rows[known]], share, tie, limits.min_leaf
@@ -123,6 +126,7 @@ def midpoints(low: Floats, high: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         middle = low + (high - low) / 2
         middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+        middle = np.where(np.isnan(middle), 0.0, middle)  # between the infinities
     middle = np.clip(middle, -LARGEST, LARGEST)
     middle = np.where(middle < high, middle, low)  # neighbouring doubles
     result: Floats = np.where((low <= middle) & np.isfinite(middle), middle, np.nan)
@@ -135,7 +139,7 @@ def readable(threshold: float, low: float, high: float) -> float:
     The midpoint of 43.1 and 43.2 is 43.150000000000006 in doubles; people expect 43.15.
     """
     rounded = float(f"{threshold:.15g}")
-    return rounded if low <= rounded < high else threshold
+    return rounded if isfinite(rounded) and low <= rounded < high else threshold
 
 
 def subsets(data: Dataset, position: int, node: Known) -> Candidate | None:

@@ -66,14 +66,13 @@ class Open:
 
     rows: Rows
     depth: int
-    used: frozenset[int]  # features that splits above it have used up
     parent: int  # position of the parent, and which of its branches this is
     place: int
     stand_in: Stats | None = None  # the parent's statistics, if no case came here
 
 
-# From the cases of a node, the features used above it, and what counts as a tie.
-Finder = Callable[[Rows, frozenset[int], float], Iterable[Candidate]]
+# From the cases of a node and what counts as a tie there.
+Finder = Callable[[Rows, float], Iterable[Candidate]]
 
 
 def grow(
@@ -81,12 +80,11 @@ def grow(
     find: Finder,
     limits: Limits,
     *,
-    once: bool = False,
     progress: Progress = lambda rows: None,
 ) -> Tree:
-    """Grow a tree; `once` bars a feature below a split that uses it."""
+    """Grow a tree from the candidates that `find` brings for each node."""
     nodes: list[Leaf | tuple[Stats, float, list[Branch]]] = []
-    stack = [Open(np.arange(len(data.y)), 0, frozenset(), -1, 0)]
+    stack = [Open(np.arange(len(data.y)), 0, -1, 0)]
     while stack:
         node = stack.pop()
         position = len(nodes)
@@ -103,7 +101,7 @@ def grow(
                 if isinstance(stats, ClassCounts)
                 else TIE * (stats.deviation or 0.0) ** 2
             )
-            chosen = best(find(node.rows, node.used, tie), limits, tie)
+            chosen = best(find(node.rows, tie), limits, tie)
         if chosen is None:
             weight = float(len(node.rows))
             nodes.append(Leaf(answer(stats, data.labels), stats, weight))
@@ -111,13 +109,12 @@ def grow(
             continue
         branches = make_branches(data, chosen)
         nodes.append((stats, chosen.gain, branches))
-        used = node.used | {chosen.feature} if once else node.used
         column = data.columns[chosen.feature][node.rows]
         feature = data.features[chosen.feature]
         for place in reversed(range(len(branches))):
             rows = node.rows[batch.holds(branches[place].when, feature, column)]
             stand_in = None if len(rows) else stats
-            stack.append(Open(rows, node.depth + 1, used, position, place, stand_in))
+            stack.append(Open(rows, node.depth + 1, position, place, stand_in))
     return Tree(data.features, data.labels, tuple(_frozen(node) for node in nodes))
 
 
@@ -172,5 +169,7 @@ def statistics(data: Dataset, rows: Rows) -> Stats:
     if data.labels:
         counts = np.bincount(y, minlength=len(data.labels))
         return ClassCounts(tuple(float(count) for count in counts))
-    mean = math.fsum(y) / len(y) + 0.0
+    rough = math.fsum(y) / len(y)
+    rest = math.fsum([*y, *[-rough] * len(y)])  # what rounding left out
+    mean = rough + rest / len(y) + 0.0
     return Moments(float(len(y)), mean, math.fsum((y - mean) ** 2))

@@ -1,9 +1,9 @@
 """ID3: categorical features, information gain, one branch for each category.
 
-A feature is not used again below its split. A category that no case of a node has
-becomes a leaf with the majority of the node. A feature that is constant at a node is
-passed over: it could only repeat the node. A missing value counts as the most common
-one at the node.
+A feature is not used again below its split, where it is constant. A category that no
+case of a node has becomes a leaf with the majority of the node. A feature that is
+constant at a node is passed over: it could only repeat the node. A missing value counts
+as the most common one at the node.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
     features = tuple(replace(f, kind=Kind.CATEGORICAL) for f in data.features)
     unordered = replace(data, features=features)
 
-    def find(rows: Rows, used: frozenset[int], tie: float) -> Iterable[Candidate]:
+    def find(rows: Rows, tie: float) -> Iterable[Candidate]:
         for position in range(len(features)):
-            if position not in used:
-                candidate = judge(unordered, position, rows)
-                sizes = [weight for weight in candidate.weights if weight]
-                if len(sizes) > 1 and min(sizes) >= limits.min_leaf:
-                    yield candidate
+            candidate = judge(unordered, position, rows)
+            sizes = [weight for weight in candidate.weights if weight]
+            if len(sizes) > 1 and min(sizes) >= limits.min_leaf:
+                yield candidate
 
-    return grow(unordered, find, limits, once=True, progress=progress)
+    return grow(unordered, find, limits, progress=progress)
 
 
 def judge(data: Dataset, position: int, rows: Rows) -> Candidate:

@@ -16,6 +16,7 @@ from treecompile.ir import Program
 class EmitOptions:
     """What a user can ask of an artefact."""
 
+    style: str = "standard"  # python: standard (one row) or numpy (whole columns)
     dialect: str = "sqlite"  # sql: the database
     form: str = "expression"  # sql: expression, select or view
     table: str = ""  # sql: the table that a select or view reads

@@ -14,7 +14,7 @@ from treecompile.literals import python_literal, python_string
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.python_code import CONVERTERS, DecisionCode
 from treecompile.lower.python_helpers import Helpers
-from treecompile.lower.python_layout import WIDTH, collection, mapping
+from treecompile.lower.python_layout import WIDTH, collection, in_docstring, mapping
 from treecompile.passes import apply_rule_passes
 from treecompile.semantics import predict, probabilities, required_features
 from treecompile.witness import example
@@ -49,7 +49,10 @@ def lower(source: Source, options: EmitOptions) -> Context:
     decided = outcomes(body)
     return {
         "docstring": _docstring(source, len(decided)),
-        "imports": helpers.imports(),
+        "imports": helpers.imports(
+            {"csv", "sys"},
+            {"collections.abc": {"Iterable", "Mapping"}, "typing": {"Any", "TextIO"}},
+        ),
         "model": mapping("MODEL", _identity(source, len(decided))),
         "features": mapping(
             "FEATURES", {f.name: python_string(PLAIN_NAMES[f.type]) for f in used}
@@ -57,7 +60,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "classes": collection("CLASSES = (", map(python_literal, body.labels), ")"),
         "is_classifier": bool(body.labels),
         "answer_type": answer_type,
-        "target": _in_docstring(words.name(program.target)),
+        "target": in_docstring(words.name(program.target)),
         "functions": code.functions(decided),
         "constants": code.constants(),
         "probabilities": _probabilities(decided),
@@ -112,11 +115,7 @@ def _docstring(source: Source, rules: int) -> list[str]:
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py input.csv",
     ]
-    return [_in_docstring(line).rstrip() for line in lines]
-
-
-def _in_docstring(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return [in_docstring(line).rstrip() for line in lines]
 
 
 def _probabilities(decided: Mapping[int, Rule]) -> list[str]:

@@ -29,7 +29,15 @@ from treecompile.ir import (
 )
 from treecompile.literals import python_literal, python_string
 from treecompile.lower import Context
-from treecompile.lower.python_layout import WIDTH, collection, frozen_set, with_comment
+from treecompile.lower.python_layout import (
+    WIDTH,
+    call,
+    collection,
+    condition,
+    frozen_set,
+    subscript,
+    with_comment,
+)
 from treecompile.membership import membership
 from treecompile.semantics import (
     asks_presence,
@@ -95,7 +103,8 @@ class DecisionCode:
             margin = " " * (4 * (step.depth - current.base) + 4)
             if step.tests:
                 current.uses.update(test.feature for test in step.tests)
-                current.lines += self.guard(step.tests, margin)
+                texts = [self.texts[test] for test in step.tests]
+                current.lines += condition(texts, margin)
                 margin += "    "
             if step.outcome is not None:
                 rule = decided[step.outcome]
@@ -120,13 +129,11 @@ class DecisionCode:
             head, arguments = self.reading(), ["row: Mapping[str, Any]"]
         else:
             margin = function.caller.lines[function.call_at]
-            call = collection(
-                f"{margin}return {function.name}(", names, ")", len(margin)
-            )
-            function.caller.lines[function.call_at] = "\n".join(call)
+            line = call(f"{margin}return {function.name}(", names, ")", len(margin))
+            function.caller.lines[function.call_at] = "\n".join(line)
             head, arguments = [], [f"{name}: Any" for name in names]
         return {
-            "head": collection(
+            "head": call(
                 f"def {function.name}(",
                 arguments,
                 f") -> tuple[{self.answer_type}, str]:",
@@ -139,16 +146,13 @@ class DecisionCode:
         lines = []
         for position, variable in self.variables.items():
             feature = self.body.features[position]
-            plain = " and ".join(
-                f"type({variable}) is not {kind}" for kind in self.plain_types(position)
-            )
+            plain = self.plain_types(position)
             key = python_string(feature.name)
             convert = CONVERTERS[feature.type]
-            lines += [
-                f"    {variable} = row[{key}]",
-                f"    if {plain}:",
-                f"        {variable} = {convert}({key}, {variable})",
-            ]
+            lines += subscript(f"    {variable} = row", key, 4)
+            lines += condition([f"type({variable}) is not {t}" for t in plain], "    ")
+            arguments = [key, variable]
+            lines += call(f"        {variable} = {convert}(", arguments, ")", 8)
         return lines
 
     def plain_types(self, position: int) -> tuple[str, ...]:
@@ -161,16 +165,6 @@ class DecisionCode:
         if value_type is not ValueType.FLOAT:
             return (value_type.value,)
         return ("float",) if position in self.large else ("float", "int")
-
-    def guard(self, tests: Sequence[Condition], margin: str) -> list[str]:
-        texts = [self.texts[test] for test in tests]
-        line = f"{margin}if {' and '.join(texts)}:"
-        if len(line) <= WIDTH:
-            return [line]
-        first, *others = texts
-        inner = margin + "    "
-        more = [f"{inner}and {text}" for text in others]
-        return [f"{margin}if (", f"{inner}{first}", *more, f"{margin}):"]
 
     def test(self, test: Condition) -> str:
         feature = self.body.features[test.feature]

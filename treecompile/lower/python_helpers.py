@@ -55,12 +55,10 @@ class Helpers:
             text for name, (text, _) in self.definitions.items() if name in self.needed
         ]
 
-    def imports(self) -> list[str]:
-        wanted: dict[str, set[str]] = {
-            "collections.abc": {"Iterable", "Mapping"},
-            "typing": {"Any"},
-        }
-        plain = {"csv", "sys"}
+    def imports(self, modules: set[str], names: dict[str, set[str]]) -> list[str]:
+        """Import statements for the helpers, and for these modules and names."""
+        plain = set(modules)
+        wanted = {module: set(some) for module, some in names.items()}
         for name in self.needed & self.origins.keys():
             module = self.origins[name]
             if module:
@@ -68,7 +66,7 @@ class Helpers:
             else:
                 plain.add(name)
         lines = [f"import {name}" for name in sorted(plain)]
-        for module, names in sorted(wanted.items()):
-            ordered = sorted(names, key=str.swapcase)
+        for module, some in sorted(wanted.items()):
+            ordered = sorted(some, key=str.swapcase)
             lines.append(f"from {module} import {', '.join(ordered)}")
         return lines

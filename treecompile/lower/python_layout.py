@@ -9,6 +9,11 @@ from treecompile.literals import python_string
 WIDTH = 88
 
 
+def in_docstring(text: str) -> str:
+    """Text that neither ends a docstring nor is read as an escape."""
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
 def collection(
     start: str, items: Iterable[str], end: str, indent: int = 0
 ) -> list[str]:
@@ -20,6 +25,36 @@ def collection(
         return [line]
     inner = " " * (indent + 4)
     return [start, *(f"{inner}{part}," for part in parts), " " * indent + end]
+
+
+def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[str]:
+    """The arguments of a call or a definition as black lays them out."""
+    line = f"{start}{', '.join(items)}{end}"
+    if len(line) <= WIDTH:
+        return [line]
+    inner = " " * (indent + 4) + ", ".join(items)
+    if len(inner) <= WIDTH:
+        return [start, inner, " " * indent + end]
+    return collection(start, items, end, indent)
+
+
+def subscript(start: str, key: str, indent: int) -> list[str]:
+    """A key in brackets as black lays it out."""
+    line = f"{start}[{key}]"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"{start}[", " " * (indent + 4) + key, " " * indent + "]"]
+
+
+def condition(tests: Sequence[str], margin: str) -> list[str]:
+    """An `if` as black lays it out."""
+    line = f"{margin}if {' and '.join(tests)}:"
+    if len(line) <= WIDTH:
+        return [line]
+    first, *others = tests
+    inner = margin + "    "
+    more = [f"{inner}and {test}" for test in others]
+    return [f"{margin}if (", f"{inner}{first}", *more, f"{margin}):"]
 
 
 def mapping(name: str, items: Mapping[str, str]) -> list[str]:

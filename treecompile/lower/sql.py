@@ -67,10 +67,15 @@ def lower(source: Source, options: EmitOptions) -> Context:
     return {
         "header": header,
         "form": options.form,
-        "lines": list(case_lines(steps, decided, writer.text, result, body, margin)),
+        "lines": list(
+            case_lines(
+                *(steps, decided, writer.text, result, body, margin),
+                dialect.limits.tests,
+            )
+        ),
         "result": names.name(OUTPUTS[options.output]),
-        "table": names.path(options.table) if options.table else "",
-        "view": names.path(options.name or "predictions"),
+        "table": names.path("--table", options.table) if options.table else "",
+        "view": names.path("--name", options.name or "predictions"),
         "warnings": (
             [f"{dialect.name} is slow to read an expression of {len(decided)} leaves"]
             if slow
@@ -94,6 +99,7 @@ def case_lines(
     result: Callable[[Rule], str],
     body: Body,
     margin: str,
+    most_tests: int,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
     opened = -1  # depth of the innermost CASE
@@ -115,6 +121,11 @@ def case_lines(
         if opened < step.depth:
             yield f"{indent}CASE"
             opened = step.depth
+        if len(step.tests) > most_tests:
+            raise TargetError(
+                f"a rule joins {len(step.tests)} conditions by AND, and the database"
+                f" takes {most_tests}: use the tree instead of its rules"
+            )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
 
@@ -160,7 +171,7 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     if isinstance(value, int):
         return sql_integer(value)
     if isinstance(value, float):
-        return DOUBLES[dialect.literals.double](value)
+        return DOUBLES[dialect.literals.double](value + 0.0)  # never -0.0
     assert isinstance(value, str)
     return STRINGS[dialect.literals.string](value)
 
@@ -261,11 +272,19 @@ class Quoting:
         quote = self.dialect.names.quote
         return f"{quote}{text.replace(quote, quote * 2)}{quote}"
 
-    def path(self, text: str) -> str:
+    def path(self, option: str, text: str) -> str:
         """A table, perhaps with its schema: dots separate, unless within quotes."""
-        parts = re.findall(r'"((?:[^"]|"")*)"|([^."]+)', text)
-        names = [quoted.replace('""', '"') or plain for quoted, plain in parts]
-        return ".".join(self.name(name) for name in names)
+        part = r'"(?:[^"]|"")+"|[^."]+'
+        if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
+            raise OptionError(
+                f"{option} {text!r}: expected NAME or SCHEMA.NAME, names with dots or"
+                ' quotes as "NAME"'
+            )
+        names = re.findall(part, text)
+        return ".".join(
+            self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
+            for name in names
+        )
 
 
 def _encodable(text: str) -> bool:

@@ -10,13 +10,14 @@ from typing import Any
 from treecompile.compiler import emit
 from treecompile.errors import EngineError
 from treecompile.extract import outcomes
-from treecompile.ir import ClassCounts, Feature, Program, Row, Rule
+from treecompile.ir import ClassCounts, Program, Row, Rule
 from treecompile.lower import EmitOptions
-from treecompile.semantics import decider, probabilities
+from treecompile.semantics import decider, probabilities, required_features
 from treecompile.verify import constants
 from treecompile.verify.cells import BUDGET, Constants, Trial, trial
 from treecompile.verify.engines import (
     DRIVERS,
+    NEEDS_NUMPY,
     Database,
     PythonAnswer,
     RefusedError,
@@ -78,6 +79,7 @@ def verify(
     if engine not in ENGINES:
         raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
     wanted = (header.group(2), header.group(3)) if header else ("label", None)
+    _check_output(program, *wanted)
     options = EmitOptions(dialect=engine, columns=columns or {})
     tries = trial(program.body, _added(program, text, engine, options), budget, seed)
     features = program.body.features
@@ -85,7 +87,7 @@ def verify(
     names = [feature.name for feature in features]
     refused, rows, mismatches = "", 0, []
     try:
-        for some, answers in _runs(text, engine, url, options, features, tries, seed):
+        for some, answers in _runs(program, text, engine, url, options, tries, seed):
             rows += len(some)
             for row, answer in zip(some, answers, strict=True):
                 rule = decided[decider(program.body, row)]
@@ -106,36 +108,59 @@ def verify(
     )
 
 
+def _check_output(program: Program, output: str, label: str | None) -> None:
+    """A probability can only be compared if the model has that label."""
+    labels = program.body.labels
+    if output == "probability" and not labels:
+        raise EngineError("the artefact gives a probability, the model a number")
+    if label is not None and int(label) >= len(labels):
+        raise EngineError(
+            f"the artefact gives the probability of label {label}, and the model has"
+            f" {len(labels)} labels: it was compiled from another model"
+        )
+
+
 def _runs(
+    program: Program,
     text: str,
     engine: str,
     url: str,
     options: EmitOptions,
-    features: Sequence[Feature],
     tries: Trial,
     seed: int,
 ) -> Iterator[tuple[Sequence[Row], list[Any]]]:
     """Rows and what the engine answers: as doubles, then as each type of number."""
+    features = program.body.features
     if engine == PYTHON:
         yield tries.rows, run_python(text, features, tries.rows)
         return
     database = Database.named(engine, url)
-    yield tries.rows, run_sql(text, features, tries.rows, database, options.columns)
+    # A column that no test reads need not have a name that the database can hold.
+    required = required_features(program.body)
+    needed = [features[position] for position in required]
+
+    def run(rows: Sequence[Row], number_type: str = "") -> list[Any]:
+        cut = [tuple(row[position] for position in required) for row in rows]
+        return run_sql(text, needed, cut, database, options.columns, number_type)
+
+    yield tries.rows, run(tries.rows)
     types = database.dialect.number_types
     for kind, rows in typed_rows(tries.rows, features, types, seed):
-        yield rows, run_sql(text, features, rows, database, options.columns, kind)
+        yield rows, run(rows, kind)
 
 
 def _added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:
     """The constants that somebody put into an artefact beside ours."""
-    if engine == PYTHON:
-        try:
-            found = constants.in_python(text)
-        except SyntaxError:  # the engine will say so, with the place
-            return Constants()
-        return constants.added(found, constants.in_python(emit(program, "python").text))
-    original = constants.in_sql(emit(program, "sql", options).text)
-    return constants.added(constants.in_sql(text), original)
+    if engine != PYTHON:
+        original = constants.in_sql(emit(program, "sql", options).text)
+        return constants.added(constants.in_sql(text), original)
+    try:
+        found = constants.in_python(text)
+    except SyntaxError:  # the engine will say so, with the place
+        return Constants()
+    style = "numpy" if NEEDS_NUMPY in text else "standard"
+    fresh = emit(program, "python", EmitOptions(style=style)).text
+    return constants.added(found, constants.in_python(fresh))
 
 
 def _compared(

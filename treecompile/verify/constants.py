@@ -1,56 +1,59 @@
-"""The numbers and strings in the text of an artefact.
+"""The numbers and strings that somebody has added to the text of an artefact.
 
-They are tried as inputs, so that a branch which somebody added to an artefact cannot
-hide between the thresholds of the model.
+They are tried as inputs, so that an added branch cannot hide between the thresholds of
+the model. Occurrences are counted, because a branch may reuse a constant of ours.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
-from math import inf, isfinite
+from collections import Counter
+from math import isfinite
 
 from treecompile.verify.cells import Constants
 
-NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-STRING = re.compile(r"'((?:[^']|'')*)'")
-COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+Found = Counter[float | str]
+
+# One token of SQL: a comment, a quoted name, a string, or a number.
+TOKEN = re.compile(
+    r"/\*.*?\*/|--[^\n]*"
+    r'|`(?:[^`]|``)*`|"(?:[^"]|"")*"'
+    r"|'(?P<string>(?:[^']|'')*)'"
+    r"|(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
+    re.DOTALL,
+)
 
 
-def in_sql(text: str) -> Constants:
+def in_sql(text: str) -> Found:
     """The literals of a SQL text."""
-    strings = {match.replace("''", "'") for match in STRING.findall(text)}
-    bare = COMMENT.sub(" ", STRING.sub(" ", text))
-    return _constants((float(number) for number in NUMBER.findall(bare)), strings)
+    found: Found = Counter()
+    for token in TOKEN.finditer(text):
+        if token["string"] is not None:
+            found[token["string"].replace("''", "'")] += 1
+        elif token["number"] is not None:
+            found[float(token["number"])] += 1
+    return found
 
 
-def in_python(text: str) -> Constants:
+def in_python(text: str) -> Found:
     """The literals of a Python text."""
-    numbers: list[float] = []
-    strings: set[str] = set()
+    found: Found = Counter()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            strings.add(node.value)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            number = _double(node.value)
-            numbers += [number, -number]  # its sign is an operator in front of it
-    return _constants(numbers, strings)
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                found[node.value] += 1
+            elif isinstance(node.value, (int, float)) and abs(node.value) < 2**1024:
+                found[float(node.value)] += 1
+    return found
 
 
-def _double(number: int | float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return inf
-
-
-def _constants(numbers: Iterable[float], strings: Iterable[str]) -> Constants:
-    return Constants(frozenset(n for n in numbers if isfinite(n)), frozenset(strings))
-
-
-def added(artefact: Constants, original: Constants) -> Constants:
-    """What an artefact has that the one compiled afresh does not."""
+def added(artefact: Found, original: Found) -> Constants:
+    """What an artefact has more of than the one compiled afresh."""
+    more = artefact - original
+    numbers = {n for n in more if isinstance(n, float) and isfinite(n)}
     return Constants(
-        artefact.numbers - original.numbers, artefact.strings - original.strings
+        # The sign of a number is an operator in front of it.
+        numbers=frozenset(numbers | {-n for n in numbers}),
+        strings=frozenset(s for s in more if isinstance(s, str)),
     )

@@ -44,12 +44,38 @@ spec.loader.exec_module(module)
 rows = json.load(sys.stdin)
 predict_proba = getattr(module, "predict_proba", lambda row: {})
 answers = []
-for row, many in zip(rows, module.predict_many(rows)):
+columns = {name: [row[name] for row in rows] for name in rows[0]}
+several = zip(module.predict_many(rows), module.predict_columns(columns))
+for row, others in zip(rows, several):
     answer = module.predict(row)
-    if type(many) is not type(answer) or many != answer:
-        raise SystemExit("predict_many and predict disagree on %r" % (row,))
+    for other in others:
+        if type(other) is not type(answer) or other != answer:
+            raise SystemExit("predict and its plural forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), module.explain(row)])
 json.dump(answers, sys.stdout)
+"""
+
+
+NEEDS_NUMPY = "import numpy as np"  # how a module says that it takes whole columns
+
+# The same for such a module.
+NUMPY_RUNNER = """
+import importlib.util, json, sys
+import numpy
+spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules["artefact"] = module
+spec.loader.exec_module(module)
+rows = json.load(sys.stdin)
+columns = {}
+for name in rows[0]:
+    columns[name] = numpy.empty(len(rows), dtype=object)
+    columns[name][:] = [row[name] for row in rows]
+labels = module.predict(columns).tolist()
+shares = [[]] * len(rows)
+if hasattr(module, "predict_proba"):
+    shares = module.predict_proba(columns).tolist()
+json.dump([list(t) for t in zip(labels, shares, module.rules(columns))], sys.stdout)
 """
 
 
@@ -63,14 +89,19 @@ class PythonAnswer:
 
 
 def run_python(text: str, features: Sequence[Feature], rows: Sequence[Row]) -> Answers:
-    """Import a module in an isolated interpreter without site packages."""
+    """Import a module in an isolated interpreter, without site packages if it can."""
+    if not rows:
+        return []
+    whole = NEEDS_NUMPY in text
+    command = [sys.executable, "-I", *([] if whole else ["-S"])]
+    command += ["-c", NUMPY_RUNNER if whole else RUNNER]
     names = [feature.name for feature in features]
     mappings = [dict(zip(names, row, strict=True)) for row in rows]
     with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:
         path = Path(folder) / "artefact.py"
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", RUNNER, str(path)],
+            [*command, str(path)],
             input=json.dumps(mappings),
             capture_output=True,
             text=True,
@@ -238,16 +269,16 @@ def _run_sql(
     if number_type:
         usual = dialect.types.number
         types = [number_type if kind == usual else kind for kind in types]
+    names, types = [number, *names], [dialect.types.integer, *types]
     declared = ", ".join(
         f"{quoting.name(name)} {kind}" for name, kind in zip(names, types, strict=True)
     )
-    whole = dialect.types.integer
     create = database.driver.create if "." not in table else "CREATE TABLE"
     for statement in _make_schema(table, dialect):
         connection.execute(statement)
-    connection.execute(f"{create} {table} ({quoting.name(number)} {whole}, {declared})")
+    connection.execute(f"{create} {table} ({declared})")
     numbered: list[Any] = [(n, *row) for n, row in enumerate(rows)]
-    database.driver.insert(connection, table, [whole, *types], numbered)
+    database.driver.insert(connection, table, types, numbered)
     query = text.strip().rstrip(";")
     if form.view:
         connection.execute(query)

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from math import inf, nan
 from numbers import Real
-from typing import Any
+from typing import Any, TextIO
 
 MODEL = {
     "name": "species",
@@ -63,6 +63,16 @@ def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
 def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Predict each of the rows."""
     return [_decide(row)[0] for row in rows]
+
+
+def predict_columns(columns: Mapping[str, Any]) -> list[str]:
+    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
+    sizes = {len(columns[name]) for name in columns}
+    if len(sizes) > 1:
+        raise ValueError("the columns are not equally long")
+    values = [columns[name] for name in FEATURES]
+    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    return [_decide(dict(zip(FEATURES, row)))[0] for row in rows]
 
 
 def explain(row: Mapping[str, Any]) -> str:
@@ -141,17 +151,22 @@ def is_boolean(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
+def is_real(value: Any) -> bool:
+    """A number that is not a boolean, nor a span of time, which numpy calls one."""
+    if is_boolean(value) or type(value).__name__ == "timedelta64":
+        return False
+    return isinstance(value, (Real, Decimal))
+
+
 def as_number(name: str, value: Any) -> float:
     """Any real number as the nearest double; NaN where it is missing."""
     if is_missing(value):
         return nan
-    if isinstance(value, (Real, Decimal)) or is_boolean(value):
+    if is_real(value) or is_boolean(value):
         try:
             return float(value)
         except OverflowError:
             return inf if value > 0 else -inf
-        except TypeError:  # a span of time of numpy calls itself an integer
-            pass
     raise TypeError(f"{name!r} is {value!r}: expected a number")
 
 
@@ -199,12 +214,10 @@ def main(arguments: list[str]) -> int:
         return 2
     csv.field_size_limit(2**31 - 1)
     try:
-        if arguments[0] == "-":
-            sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
-            score(sys.stdin)
-        else:
-            with open(arguments[0], encoding="utf-8-sig", newline="") as file:
-                score(file)
+        source = 0 if arguments[0] == "-" else arguments[0]
+        with open(source, encoding="utf-8-sig", newline="") as lines:
+            with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+                score(lines, output)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read the output has had enough of it
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
@@ -213,11 +226,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def score(lines: Iterable[str]) -> None:
+def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, whose first line names the columns."""
     reader = csv.reader(lines, strict=True)
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    header = next(reader, [])
+    writer = csv.writer(output, lineterminator="\n")
+    header = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
             raise ValueError(f"column {name!r} is there {header.count(name)} times")

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TextIO
 
 MODEL = {
     "name": "play",
@@ -47,6 +47,16 @@ def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
 def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Predict each of the rows."""
     return [_decide(row)[0] for row in rows]
+
+
+def predict_columns(columns: Mapping[str, Any]) -> list[str]:
+    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
+    sizes = {len(columns[name]) for name in columns}
+    if len(sizes) > 1:
+        raise ValueError("the columns are not equally long")
+    values = [columns[name] for name in FEATURES]
+    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    return [_decide(dict(zip(FEATURES, row)))[0] for row in rows]
 
 
 def explain(row: Mapping[str, Any]) -> str:
@@ -127,12 +137,10 @@ def main(arguments: list[str]) -> int:
         return 2
     csv.field_size_limit(2**31 - 1)
     try:
-        if arguments[0] == "-":
-            sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
-            score(sys.stdin)
-        else:
-            with open(arguments[0], encoding="utf-8-sig", newline="") as file:
-                score(file)
+        source = 0 if arguments[0] == "-" else arguments[0]
+        with open(source, encoding="utf-8-sig", newline="") as lines:
+            with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+                score(lines, output)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read the output has had enough of it
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
@@ -141,11 +149,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def score(lines: Iterable[str]) -> None:
+def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, whose first line names the columns."""
     reader = csv.reader(lines, strict=True)
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    header = next(reader, [])
+    writer = csv.writer(output, lineterminator="\n")
+    header = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
             raise ValueError(f"column {name!r} is there {header.count(name)} times")
