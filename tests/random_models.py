@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from math import inf, isfinite, nan, nextafter
 from random import Random
+from typing import Any
 
 from treecompile.extract import extract
 from treecompile.ir import (
@@ -273,3 +274,83 @@ def random_value(random: Random, position: int, body: Body) -> Value:
 
 def random_row(random: Random, body: Body) -> Row:
     return tuple(random_value(random, p, body) for p in range(len(body.features)))
+
+
+def large_tree(leaves: int, seed: int = 0, *, chain: bool = False) -> Tree:
+    """A tree of which every leaf can be reached: each split divides its node's cell.
+
+    Eight numeric features on [0, 1) and two categorical ones with 26 categories each;
+    a chain has one leaf beside each split.
+    """
+    random = Random(seed)
+    letters = tuple("abcdefghijklmnopqrstuvwxyz")
+    numeric = [Feature(f"x{i}", Kind.NUMERIC, ValueType.FLOAT) for i in range(8)]
+    texts = [Feature(f"c{i}", Kind.CATEGORICAL, ValueType.STR, letters) for i in "01"]
+    features = (*numeric, *texts)
+    stats = ClassCounts((3.0, 2.0))
+    # What of each feature is left in a node: an interval, or categories.
+    everything: tuple[Any, ...] = (*((0.0, 1.0) for _ in numeric), letters, letters)
+    nodes: list[Node | None] = [None]
+    waiting: list[tuple[int, tuple[tuple[float, ...] | tuple[str, ...], ...]]]
+    waiting = [(0, everything)]
+    count = 1
+    while count < leaves:
+        place = len(waiting) - 1 if chain else random.randrange(len(waiting))
+        waiting[place], waiting[-1] = waiting[-1], waiting[place]
+        position, cell = waiting.pop()
+        where = random.randrange(len(features))
+        if len(cell[where]) < 2 or (chain and where > 7):
+            where = random.randrange(8)
+        part = cell[where]
+        parts: list[tuple[float, ...] | tuple[str, ...]]
+        tests: list[Condition]
+        flag = random.random() < 0.5
+        if where < 8:
+            low, high = float(part[0]), float(part[1])
+            cut = low + (high - low) * (0.001 if chain else random.uniform(0.2, 0.8))
+            first = Condition(where, Op.LE, cut, flag)
+            tests, parts = [first, negate(first)], [(low, cut), (cut, high)]
+        else:
+            names = tuple(str(name) for name in part)
+            size = random.randint(1, len(names) - 1)
+            groups = [names[:size], names[size:]]
+            if len(groups[1]) > 2:  # three ways
+                groups = [groups[0], groups[1][:1], groups[1][1:]]
+            barred = tuple(c for c in letters if c not in groups[-1])
+            named = [*groups[:-1], tuple(c for c in letters if c not in names)]
+            tests = [Condition(where, Op.IN, group, False) for group in named if group]
+            tests.append(Condition(where, Op.NOT_IN, barred, True))
+            parts = [
+                group if set(group) <= set(names) else () for group in named if group
+            ]
+            parts.append(groups[-1])
+        branches = []
+        for test, rest in zip(tests, parts, strict=True):
+            then = len(nodes)
+            nodes.append(None)
+            branches.append(Branch(test, then, 1.0))
+            if rest:
+                waiting.append((then, (*cell[:where], rest, *cell[where + 1 :])))
+        nodes[position] = Split(tuple(branches), stats, 0.1)
+        count += len(branches) - 1
+    return Tree(
+        features,
+        ("no", "yes"),
+        tuple(
+            Leaf(random.choice(("no", "yes")), stats, 5.0) if node is None else node
+            for node in nodes
+        ),
+    )
+
+
+def large_rows(count: int, seed: int = 0) -> list[Row]:
+    """Rows for `large_tree`, some with a missing or an unseen value."""
+    random = Random(seed)
+    rows = []
+    for _ in range(count):
+        numbers = [random.random() for _ in range(8)]
+        row: list[Value] = [*numbers, *(random.choice("abcxyzABC") for _ in range(2))]
+        if random.random() < 0.2:
+            row[random.randrange(10)] = None
+        rows.append(tuple(row))
+    return rows

@@ -187,7 +187,7 @@ class Model:
         options = EmitOptions(
             style, dialect, form, table, name, output, label, dict(columns or {})
         )
-        return compiler.emit(self.program, to, options).text
+        return compiler.emit(self.program, to, options, self.sha256).text
 
     def predict(self, data: Data) -> pd.Series[Any]:
         """The prediction for each row, with the index of the frame.

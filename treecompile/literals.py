@@ -7,7 +7,6 @@ same value, or raises TargetError where that language has no such text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
 from math import frexp, inf, ldexp, nextafter
 
@@ -126,12 +125,15 @@ def _clearly_nearest(value: float, text: str) -> bool:
     number = int(whole + decimals)
     if not (number < 2**53 and -22 <= scale < 0):
         return False
-    exact = Fraction(number) * Fraction(10) ** scale
-    return all(
-        abs(exact - (Fraction(value) + Fraction(nextafter(value, towards))) / 2)
-        > exact * Fraction(1, 2**59)
-        for towards in (0.0, inf)
-    )
+    power = 10**-scale
+    numerator, denominator = value.as_integer_ratio()
+    for towards in (0.0, inf):
+        other, below = nextafter(value, towards).as_integer_ratio()
+        # The midpoint to the neighbour, as a ratio of whole numbers like the decimal.
+        middle, unit = numerator * below + other * denominator, 2 * denominator * below
+        if abs(number * unit - middle * power) << 59 <= number * unit:
+            return False
+    return True
 
 
 # An explicit table: a dialect file can name these and nothing else.

@@ -30,7 +30,10 @@ def verification(name: str, report: Report) -> Iterator[str]:
         if rest > 0:
             yield f"  and {rest} more"
     else:
-        extent = f"{report.entered} of {report.cells} cells with their edges"
+        extent = (
+            f"{report.entered} of {report.cells} cells"
+            f" and {report.told} of {report.edges} edges"
+        )
         if report.complete:
             extent = "every combination of values at the edges"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"

@@ -7,7 +7,7 @@ of the classes below, so a misspelt key is an error and not a silence.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -52,6 +52,7 @@ class Limits:
     tests: int  # conditions joined by AND
     many_doubles: int = 0  # from this many thresholds on (0: never) ...
     double_of_many: str = "{}"  # ... they are written so
+    many_sets: int = 0  # from this many tests of sets on, members are compared singly
     slow_leaves: int = 0  # from this many leaves on (0: never) the engine is slow
 
 
@@ -83,6 +84,13 @@ class NumberTypes:
     whole: str = ""  # integers of 64 bits
     decimal: str = ""  # exact decimals
     single: str = ""  # floats of 32 bits
+
+
+@dataclass(frozen=True, slots=True)
+class TextTypes:
+    """Other types that a column of text may have."""
+
+    loose: Sequence[str] = ()  # each takes some different texts for equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,7 @@ class Dialect:
     limits: Limits
     types: ByType  # the type that a column of each kind needs
     number_types: NumberTypes
+    text_types: TextTypes
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
     key: str = field(default="")  # the name of its file
@@ -172,6 +181,7 @@ SECTIONS: dict[str, type] = {
     "limits": Limits,
     "types": ByType,
     "number_types": NumberTypes,
+    "text_types": TextTypes,
     "columns": ByType,
     "conditions": Conditions,
 }

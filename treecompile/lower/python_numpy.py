@@ -55,11 +55,11 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "answers": [f"    {python_literal(rule.value)}," for rule in decided.values()],
         "answer_type": _answer_type(body),
         "shares": [
-            f"    ({''.join(f'{share!r}, ' for share in probabilities(rule.stats))}),"
+            f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
             for rule in decided.values()
             if isinstance(rule.stats, ClassCounts)
         ],
-        "ids": [f'    "{rule.id}",' for rule in decided.values()],
+        "ids": [f'        "{rule.id}",' for rule in decided.values()],
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
         "has_categories": any(f.kind is not Kind.NUMERIC for f in used),
         "helpers": helpers.sources(),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from treecompile import words
 from treecompile.errors import OptionError, TargetError
@@ -57,30 +58,24 @@ def lower(source: Source, options: EmitOptions) -> Context:
         steps = tree_steps(body, dialect.limits.nesting)
     else:
         steps = rule_steps(body)
-    margin = "" if options.form == "expression" else "  "
     asked = options.output if label is None else f"{options.output} {label}"
     header = (
         f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
         f" model {source.sha256}"
     )
+    lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
+    if options.form != "expression":
+        lines = [f"  {line}" for line in lines]
+        lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
     slow = 0 < dialect.limits.slow_leaves <= len(decided)
+    warning = f"{dialect.name} is slow to read an expression of {len(decided)} leaves"
     return {
         "header": header,
         "form": options.form,
-        "lines": list(
-            case_lines(
-                *(steps, decided, writer.text, result, body, margin),
-                dialect.limits.tests,
-            )
-        ),
-        "result": names.name(OUTPUTS[options.output]),
+        "lines": lines,
         "table": names.path("--table", options.table) if options.table else "",
         "view": names.path("--name", options.name or "predictions"),
-        "warnings": (
-            [f"{dialect.name} is slow to read an expression of {len(decided)} leaves"]
-            if slow
-            else []
-        ),
+        "warnings": [warning] if slow else [],
     }
 
 
@@ -98,13 +93,12 @@ def case_lines(
     text: Callable[[Condition], str],
     result: Callable[[Rule], str],
     body: Body,
-    margin: str,
-    most_tests: int,
+    dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
     opened = -1  # depth of the innermost CASE
     for step in steps:
-        indent = margin + "    " * step.depth
+        indent = "    " * step.depth
         answer = ""
         if step.outcome is not None:
             rule = decided[step.outcome]
@@ -121,10 +115,10 @@ def case_lines(
         if opened < step.depth:
             yield f"{indent}CASE"
             opened = step.depth
-        if len(step.tests) > most_tests:
+        if len(step.tests) > dialect.limits.tests:
             raise TargetError(
-                f"a rule joins {len(step.tests)} conditions by AND, and the database"
-                f" takes {most_tests}: use the tree instead of its rules"
+                f"a rule joins {len(step.tests)} conditions by AND, and {dialect.name}"
+                f" takes {dialect.limits.tests}: use the tree instead of its rules"
             )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
@@ -195,11 +189,13 @@ class Conditions:
         self.double = DOUBLES[dialect.literals.double]
         self.known: dict[Condition, str] = {}
         limits = dialect.limits
-        if limits.many_doubles:
-            thresholds = {c.value for c in conditions(body) if type(c.value) is float}
-            if len(thresholds) > limits.many_doubles:
-                plain = self.double
-                self.double = lambda value: limits.double_of_many.format(plain(value))
+        values = [condition.value for condition in conditions(body)]
+        thresholds = {value for value in values if isinstance(value, float)}
+        if 0 < limits.many_doubles < len(thresholds):
+            plain = self.double
+            self.double = lambda value: limits.double_of_many.format(plain(value))
+        sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
+        self.singly = 0 < limits.many_sets < sets
 
     def text(self, test: Condition) -> str:
         if test not in self.known:
@@ -233,14 +229,29 @@ class Conditions:
             if missing == inside:
                 return (forms.missing if missing else forms.known), ""
             return (forms.always if missing else forms.never), ""
-        value = ", ".join(literal(category, self.dialect) for category in chosen)
+        text = partial(literal, dialect=self.dialect)
+        value = ", ".join(map(text, chosen))
         if len(chosen) == 1:
             if inside:
                 return (forms.equal_or_missing if missing else forms.equal), value
             return (forms.unequal_or_missing if missing else forms.unequal), value
+        if self.singly:
+            return self.members_form(test, inside, missing, map(text, chosen))
         if inside:
             return (forms.within_or_missing if missing else forms.within), value
         return (forms.without_or_missing if missing else forms.without), value
+
+    def members_form(
+        self, test: Condition, inside: bool, missing: bool, values: Iterable[str]
+    ) -> tuple[str, str]:
+        """Each member compared by itself, all of it as the value of the condition."""
+        forms = self.dialect.conditions
+        each = forms.equal if inside else forms.unequal
+        x, column = self.typed[test.feature], self.columns[test.feature]
+        parts = [each.format(x=x, column=column, value=value) for value in values]
+        joined = (" OR " if inside else " AND ").join(parts)
+        form = "({value} OR {column} IS NULL)" if missing else "{value}"
+        return form, f"({joined})"
 
 
 # ---------------------------------------------------------------- names

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecompile.compiler import emit
 from treecompile.errors import EngineError
 from treecompile.extract import outcomes
-from treecompile.ir import ClassCounts, Program, Row, Rule
+from treecompile.ir import ClassCounts, Program, Rule
 from treecompile.lower import EmitOptions
-from treecompile.semantics import decider, probabilities, required_features
-from treecompile.verify import constants
-from treecompile.verify.cells import BUDGET, Constants, Trial, trial
-from treecompile.verify.engines import (
-    DRIVERS,
-    NEEDS_NUMPY,
-    Database,
-    PythonAnswer,
-    RefusedError,
-    run_python,
-    run_sql,
-    same,
-)
-from treecompile.verify.number_types import typed_rows
+from treecompile.semantics import decider, probabilities
+from treecompile.verify.cells import BUDGET
+from treecompile.verify.engines import DRIVERS, PythonAnswer, RefusedError, same
+from treecompile.verify.runs import PYTHON, Task, added
 
-PYTHON = "python"
 ENGINES = (PYTHON, *DRIVERS)
 HEADER = re.compile(
     r"/\* treecompile \S+; dialect (\w+); output (label|rule|probability)(?: (\d+))?;"
@@ -48,8 +36,10 @@ class Report:
     engine: str
     rows: int
     complete: bool  # every combination of edge values was tried
-    cells: int
-    entered: int
+    cells: int  # leaves or rules that a row can reach
+    entered: int  # those of them that some row reached
+    edges: int = 0  # values at which a test decides an answer; not counted if complete
+    told: int = 0  # those of them at which an error would have shown
     mismatches: tuple[Mismatch, ...] = ()
     refused: str = ""  # what the engine said instead of answering
 
@@ -81,28 +71,39 @@ def verify(
     wanted = (header.group(2), header.group(3)) if header else ("label", None)
     _check_output(program, *wanted)
     options = EmitOptions(dialect=engine, columns=columns or {})
-    tries = trial(program.body, _added(program, text, engine, options), budget, seed)
-    features = program.body.features
     decided = outcomes(program.body)
-    names = [feature.name for feature in features]
+
+    def answer(position: int) -> object:
+        if engine == PYTHON:
+            return position  # a module names the rule as well
+        return _compared(decided[position], program, None, wanted)[0]
+
+    found = added(program, text, engine, options)
+    task = Task(program, text, engine, url, options, budget, seed, answer, found)
+    tries = task.trial()
+    names = [feature.name for feature in program.body.features]
     refused, rows, mismatches = "", 0, []
+    seen: set[int] = set()
     try:
-        for some, answers in _runs(program, text, engine, url, options, tries, seed):
+        for some, answers in task.runs(tries):
             rows += len(some)
-            for row, answer in zip(some, answers, strict=True):
-                rule = decided[decider(program.body, row)]
-                expected, found = _compared(rule, program, answer, wanted)
-                if not all(map(same, expected, found)):
+            for row, said in zip(some, answers, strict=True):
+                position = decider(program.body, row)
+                seen.add(position)
+                expected, actual = _compared(decided[position], program, said, wanted)
+                if not all(map(same, expected, actual)):
                     shown = dict(zip(names, row, strict=True))
-                    mismatches.append(Mismatch(shown, _plain(expected), _plain(found)))
+                    mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
     except RefusedError as error:
         refused = str(error)
     return Report(
         engine=engine,
         rows=rows,
         complete=tries.complete,
-        cells=tries.cells,
-        entered=tries.entered,
+        cells=max(tries.cells, len(seen)),
+        entered=len(seen),
+        edges=tries.edges,
+        told=tries.told,
         mismatches=tuple(mismatches),
         refused=refused,
     )
@@ -118,49 +119,6 @@ def _check_output(program: Program, output: str, label: str | None) -> None:
             f"the artefact gives the probability of label {label}, and the model has"
             f" {len(labels)} labels: it was compiled from another model"
         )
-
-
-def _runs(
-    program: Program,
-    text: str,
-    engine: str,
-    url: str,
-    options: EmitOptions,
-    tries: Trial,
-    seed: int,
-) -> Iterator[tuple[Sequence[Row], list[Any]]]:
-    """Rows and what the engine answers: as doubles, then as each type of number."""
-    features = program.body.features
-    if engine == PYTHON:
-        yield tries.rows, run_python(text, features, tries.rows)
-        return
-    database = Database.named(engine, url)
-    # A column that no test reads need not have a name that the database can hold.
-    required = required_features(program.body)
-    needed = [features[position] for position in required]
-
-    def run(rows: Sequence[Row], number_type: str = "") -> list[Any]:
-        cut = [tuple(row[position] for position in required) for row in rows]
-        return run_sql(text, needed, cut, database, options.columns, number_type)
-
-    yield tries.rows, run(tries.rows)
-    types = database.dialect.number_types
-    for kind, rows in typed_rows(tries.rows, features, types, seed):
-        yield rows, run(rows, kind)
-
-
-def _added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:
-    """The constants that somebody put into an artefact beside ours."""
-    if engine != PYTHON:
-        original = constants.in_sql(emit(program, "sql", options).text)
-        return constants.added(constants.in_sql(text), original)
-    try:
-        found = constants.in_python(text)
-    except SyntaxError:  # the engine will say so, with the place
-        return Constants()
-    style = "numpy" if NEEDS_NUMPY in text else "standard"
-    fresh = emit(program, "python", EmitOptions(style=style)).text
-    return constants.added(found, constants.in_python(fresh))
 
 
 def _compared(

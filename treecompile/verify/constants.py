@@ -9,18 +9,22 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from math import isfinite
+from contextlib import suppress
+from math import inf, ldexp
 
-from treecompile.verify.cells import Constants
+from treecompile.verify.axes import Constants
 
-Found = Counter[float | str]
+Found = Counter[int | float | str]
+MOST_DIGITS = 1000
 
-# One token of SQL: a comment, a quoted name, a string, or a number.
+# One token of SQL: a comment, a quoted name, a string, or a number, perhaps times or
+# divided by powers of two.
 TOKEN = re.compile(
     r"/\*.*?\*/|--[^\n]*"
     r'|`(?:[^`]|``)*`|"(?:[^"]|"")*"'
     r"|'(?P<string>(?:[^']|'')*)'"
-    r"|(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
+    r"|(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<powers>(?:[*/]\(1<<\d+\))*)",
     re.DOTALL,
 )
 
@@ -32,26 +36,37 @@ def in_sql(text: str) -> Found:
         if token["string"] is not None:
             found[token["string"].replace("''", "'")] += 1
         elif token["number"] is not None:
-            found[float(token["number"])] += 1
+            found[_number(token["number"], token["powers"])] += 1
     return found
+
+
+def _number(text: str, powers: str) -> int | float:
+    """The value of a number; integers stay exact, as they may be categories."""
+    if text.isdigit() and not powers and len(text) <= MOST_DIGITS:
+        return int(text)
+    number = float(text)
+    for sign, power in re.findall(r"([*/])\(1<<(\d+)\)", powers):
+        with suppress(OverflowError):
+            number = ldexp(number, int(power) if sign == "*" else -int(power))
+    return number
 
 
 def in_python(text: str) -> Found:
     """The literals of a Python text."""
     found: Found = Counter()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant):
-            if isinstance(node.value, str):
-                found[node.value] += 1
-            elif isinstance(node.value, (int, float)) and abs(node.value) < 2**1024:
-                found[float(node.value)] += 1
+        match node:
+            case ast.Constant(value=str(string)):
+                found[string] += 1
+            case ast.Constant(value=int() | float() as number):
+                found[number] += 1
     return found
 
 
 def added(artefact: Found, original: Found) -> Constants:
     """What an artefact has more of than the one compiled afresh."""
     more = artefact - original
-    numbers = {n for n in more if isinstance(n, float) and isfinite(n)}
+    numbers = {n for n in more if isinstance(n, (int, float)) and abs(n) < inf}
     return Constants(
         # The sign of a number is an operator in front of it.
         numbers=frozenset(numbers | {-n for n in numbers}),

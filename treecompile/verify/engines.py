@@ -15,14 +15,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from treecompile.errors import EngineError
 from treecompile.ir import Feature, Row
 from treecompile.lower.sql import Quoting
-from treecompile.targets import Dialect, read_dialect
+from treecompile.targets import ByType, Dialect, read_dialect
 
 Answers = list[Any]
 
@@ -232,17 +232,22 @@ def run_sql(
     database: Database,
     columns: Mapping[str, str] | None = None,
     number_type: str = "",
+    text_type: str = "",
 ) -> Answers:
     """Run an expression, a select or a view over a table of the rows.
 
-    Numeric columns have the usual type of the dialect, or the one that is given.
+    Columns of numbers and of text have the usual type of the dialect, or the given one.
     """
     if not rows:
         return []
+    usual = database.dialect.types
+    types = replace(
+        usual, number=number_type or usual.number, text=text_type or usual.text
+    )
     with database.driver.connect(database.url) as connection:
         try:
             return _run_sql(
-                connection, database, text, features, rows, columns or {}, number_type
+                connection, database, text, features, rows, columns or {}, types
             )
         except database.driver.errors() as error:
             raise RefusedError(" ".join(str(error).split())) from None
@@ -255,7 +260,7 @@ def _run_sql(
     features: Sequence[Feature],
     rows: Sequence[Row],
     columns: Mapping[str, str],
-    number_type: str,
+    column_types: ByType,
 ) -> Answers:
     dialect = database.dialect
     quoting = Quoting(dialect)
@@ -265,10 +270,7 @@ def _run_sql(
     number = "row_number"
     while number.casefold() in {name.casefold() for name in names}:
         number += "_"
-    types = [dialect.types.of(feature.type) for feature in features]
-    if number_type:
-        usual = dialect.types.number
-        types = [number_type if kind == usual else kind for kind in types]
+    types = [column_types.of(feature.type) for feature in features]
     names, types = [number, *names], [dialect.types.integer, *types]
     declared = ", ".join(
         f"{quoting.name(name)} {kind}" for name, kind in zip(names, types, strict=True)
@@ -278,7 +280,8 @@ def _run_sql(
         connection.execute(statement)
     connection.execute(f"{create} {table} ({declared})")
     numbered: list[Any] = [(n, *row) for n, row in enumerate(rows)]
-    database.driver.insert(connection, table, types, numbered)
+    plain = [kind.partition(" COLLATE ")[0] for kind in types]
+    database.driver.insert(connection, table, plain, numbered)
     query = text.strip().rstrip(";")
     if form.view:
         connection.execute(query)

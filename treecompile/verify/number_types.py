@@ -1,77 +1,69 @@
-"""The same rows with numbers of another type: integers, decimals, 32-bit floats.
+"""Numbers of other types: integers, decimals, 32-bit floats.
 
 The law compares a number as a double, whatever the type of its column. A comparison
-without the cast would be right for doubles and wrong for these.
+without the cast would be right for doubles and wrong for these, beside a threshold.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from math import isfinite
-from random import Random
+from math import inf, isfinite, nextafter
 
-from treecompile.ir import Feature, Kind, Row, Value
+from treecompile.ir import Value
 from treecompile.targets import NumberTypes
+from treecompile.verify.axes import Numbers
 
-# Enough for each edge to be met by some row; the cells are covered by the doubles.
-MOST_ROWS = 10_000
 TENTH_DECIMAL = Decimal("1e-10")
 DIGITS = Context(prec=60)
 
 
-def typed_rows(
-    rows: Sequence[Row], features: Sequence[Feature], types: NumberTypes, seed: int
-) -> Iterator[tuple[str, list[Row]]]:
-    """For each other type of the dialect, rows whose numbers are of that type."""
-    if not any(feature.kind is Kind.NUMERIC for feature in features):
-        return
-    for kind, convert in (
-        (types.whole, whole),
-        (types.decimal, decimal),
-        (types.single, single),
+def of_dialect(types: NumberTypes) -> Iterator[tuple[str, Numbers]]:
+    """The other types that a dialect has, by their name there."""
+    for name, numbers in (
+        (types.whole, WHOLE),
+        (types.decimal, DECIMALS),
+        (types.single, SINGLES),
     ):
-        if kind:
-            dice = Random(seed)
-            chosen = rows if len(rows) <= MOST_ROWS else dice.sample(rows, MOST_ROWS)
-            yield kind, [_converted(row, features, convert, dice) for row in chosen]
+        if name:
+            yield name, numbers
 
 
-def _converted(
-    row: Row,
-    features: Sequence[Feature],
-    convert: Callable[[float, Random], Value],
-    dice: Random,
-) -> Row:
-    values: list[Value] = []
-    for value, feature in zip(row, features, strict=True):
-        if feature.kind is Kind.NUMERIC and isinstance(value, float):
-            value = convert(value, dice) if isfinite(value) else None
-        values.append(value)
-    return tuple(values)
+def integers_beside(cut: float) -> list[int]:
+    """The integers around a cut, those that only rounding takes across it included."""
+    below = int(cut // 1)
+    steps = {-1, 0, 1, 2}
+    if abs(cut) >= 2**53:
+        half = int(nextafter(cut, inf) - cut) // 2 if isfinite(2 * cut) else 0
+        steps |= {-half, half, half + 1}
+    return [below + step for step in sorted(steps)]
 
 
-def whole(value: float, dice: Random) -> Value:
-    """An integer beside the value; beyond 2^53 one that rounds to it or nearly."""
-    if not abs(value) < 2**62:
-        return None
-    return int(value // 1) + dice.choice((-1, 0, 1))
+def of_64_bits(cut: float) -> Iterator[Value]:
+    yield from (n for n in integers_beside(cut) if -(2**63) <= n < 2**63)
 
 
-def decimal(value: float, dice: Random) -> Value:
-    """The decimal below or above the value."""
-    if not abs(value) < 1e25:
-        return None
-    rounding = dice.choice((ROUND_FLOOR, ROUND_CEILING))
-    exact = Decimal(value)
-    return exact.quantize(TENTH_DECIMAL, rounding=rounding, context=DIGITS)  # type: ignore[return-value]
+def decimals_beside(cut: float) -> Iterator[Value]:
+    """The decimals below and above a cut."""
+    if abs(cut) < 1e25:
+        for rounding in (ROUND_FLOOR, ROUND_CEILING):
+            number = Decimal(cut).quantize(TENTH_DECIMAL, rounding, DIGITS)
+            yield number  # type: ignore[misc]
 
 
-def single(value: float, dice: Random) -> Value:
-    """The nearest 32-bit float."""
-    try:
-        (number,) = struct.unpack("<f", struct.pack("<f", value))
-    except OverflowError:
-        return None
-    return float(number)
+def singles_beside(cut: float) -> Iterator[Value]:
+    """The 32-bit floats nearest to a cut and to its neighbours."""
+    step = abs(cut) * 2**-24
+    for near in (cut - step, cut, cut + step):
+        try:
+            (number,) = struct.unpack("<f", struct.pack("<f", near))
+        except OverflowError:
+            continue
+        yield float(number)
+
+
+INTEGERS = Numbers(integers_beside, (None,))  # those of Python, of any size
+WHOLE = Numbers(of_64_bits, (None,))
+DECIMALS = Numbers(decimals_beside, (None,))
+SINGLES = Numbers(singles_beside, (None,))

@@ -1,0 +1,328 @@
+"""How fast generated Python predicts, and how fast it is generated.
+
+    python benchmarks/predict.py [--quick] [--rows N]
+
+Every figure is a ratio to something that ran in turn with it, in this one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from common import (
+    Floats,
+    duration,
+    edge_rows,
+    large_tree,
+    load_module,
+    nested_python,
+    numbers,
+    numeric_tree,
+    print_machine,
+    print_table,
+    race,
+)
+from peers import Made, make
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+import treecompile
+from treecompile.ir import Condition, Kind, Op, Tree
+from treecompile.membership import membership
+from treecompile.semantics import required_features
+
+TENNIS = Path(__file__).parents[1] / "examples" / "tennis" / "tennis.csv"
+
+# The conversions that a person would write, for values that are not plain already.
+HELPERS = """
+def number(name, value):
+    if value is None:
+        return float("nan")
+    if isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: expected a number")
+    return float(value)
+
+
+def text(name, value):
+    if value is None or value != value:
+        return None
+    raise TypeError(f"{name} is {value!r}: expected a string")
+
+
+"""
+
+
+# ---------------------------------------------------------------- hand-written
+
+
+def hand_written(tree: Tree, lawful: bool) -> str:
+    """The tree as nested ifs; with the checks that the law demands, or bare."""
+    if not lawful:
+        tests = nested_python(tree, lambda test: python_test(tree, test, "row[{!r}]"))
+        return f"def predict(row):\n{tests}"
+    lines = []
+    for position in required_features(tree):
+        feature = tree.features[position]
+        numeric = feature.kind is Kind.NUMERIC
+        check = "type(v{0}) is not float and type(v{0}) is not int"
+        lines += [
+            f"    v{position} = row[{feature.name!r}]",
+            f"    if {check if numeric else 'type(v{0}) is not str'}:".format(position),
+            f"        v{position} = {'number' if numeric else 'text'}"
+            f"({feature.name!r}, v{position})",
+        ]
+    tests = nested_python(tree, lambda test: python_test(tree, test))
+    read = "\n".join(lines)
+    return f"{HELPERS}def predict(row):\n{read}\n{tests}"
+
+
+def python_test(tree: Tree, test: Condition, read: str = "") -> str:
+    """A condition; with a template to read the value, as if none were missing."""
+    feature = tree.features[test.feature]
+    value = read.format(feature.name) if read else f"v{test.feature}"
+    if feature.kind is Kind.NUMERIC:
+        if test.missing and not read:
+            return f"not {value} {'>' if test.op is Op.LE else '<='} {test.value!r}"
+        return f"{value} {test.op} {test.value!r}"
+    inside, chosen, missing = membership(test, feature)
+    members = (*chosen, None) if missing == inside and not read else chosen
+    if len(members) == 1:
+        return f"{value} {'==' if inside else '!='} {members[0]!r}"
+    return f"{value} {'in' if inside else 'not in'} {members!r}"
+
+
+# ---------------------------------------------------------------- one row
+
+Predict = Callable[[Any], Any]
+
+
+def wrong(predict: Predict, rows: Sequence[Any], expected: Sequence[Any]) -> str:
+    """How many rows are answered wrongly, or not at all."""
+    count = 0
+    for row, answer in zip(rows, expected, strict=True):
+        try:
+            count += predict(row) != answer
+        except TypeError:
+            count += 1
+    return str(count)
+
+
+def over(predict: Predict, rows: Sequence[Any]) -> Callable[[], object]:
+    def run() -> None:
+        for row in rows:
+            predict(row)
+
+    return run
+
+
+def one_row(
+    title: str,
+    model: treecompile.Model,
+    samples: dict[str, tuple[list[dict[str, Any]], list[Any]]],
+    rounds: int,
+    estimator: DecisionTreeClassifier | None = None,
+) -> None:
+    """One row at a time, all contestants; the first sample is the one to time."""
+    body = model.program.body
+    assert isinstance(body, Tree)
+    contestants: dict[str, Predict] = {
+        "generated": load_module(model.emit("python"))["predict"],
+        "hand-written, lawful": load_module(hand_written(body, True))["predict"],
+        "hand-written, bare": load_module(hand_written(body, False))["predict"],
+    }
+    if estimator is not None:
+        made = make("m2cgen", "python", estimator)
+        if made.problem:
+            print(f"m2cgen: left out: {made.problem}")
+        else:
+            score = load_module(made.text)["score"]
+            contestants["m2cgen (lists)"] = score
+    timed, _ = samples["rows"]
+    runs = {
+        name: over(
+            predict, [list(row.values()) for row in timed] if "m2" in name else timed
+        )
+        for name, predict in contestants.items()
+    }
+    times = race(runs, rounds)
+    lines = []
+    for name, predict in contestants.items():
+        checked = predict
+        if "m2" in name:
+
+            def checked(row: dict[str, Any], score: Predict = predict) -> Any:
+                shares = score(list(row.values()))
+                return body.labels[shares.index(max(shares))]
+
+        counts = [wrong(checked, *sample) for sample in samples.values()]
+        timing = times[name]
+        lines.append(
+            (
+                name,
+                duration(timing.seconds / len(timed)),
+                f"{1 / timing.ratio:.2f}",
+                *counts,
+            )
+        )
+    if estimator is not None:
+        few = [np.array([list(row.values())]) for row in timed[:50]]
+        slow = race(
+            {
+                "ours": over(contestants["generated"], timed[:50]),
+                "scikit-learn": over(estimator.predict, few),
+            },
+            3,
+        )["scikit-learn"]
+        lines.append(
+            (
+                "scikit-learn",
+                duration(slow.seconds / 50),
+                f"{1 / slow.ratio:.4f}",
+                *["0"] * len(samples),
+            )
+        )
+    sizes = [f"wrong of {len(sample[0])} {name}" for name, sample in samples.items()]
+    print_table(title, ("", "per row", "generated takes", *sizes), lines)
+
+
+def as_dicts(rows: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows as an application has them: missing values are None."""
+    return [
+        {n: None if v != v else v for n, v in zip(names, row, strict=True)}
+        for row in rows.tolist()
+    ]
+
+
+def numeric_rows(
+    title: str,
+    tree: DecisionTreeClassifier,
+    known: Floats,
+    names: list[str],
+    rounds: int,
+) -> None:
+    edges, missing = edge_rows(tree, known)
+    samples = {
+        name: (as_dicts(rows, names), tree.predict(rows).tolist())
+        for name, rows in {"rows": known, "edges": edges, "missing": missing}.items()
+    }
+    model = treecompile.from_sklearn(tree, names)
+    one_row(title, model, samples, rounds, tree)
+
+
+def tennis_rows(rounds: int, copies: int) -> None:
+    model = treecompile.learn(TENNIS, target="play")
+    frame = pd.read_csv(TENNIS, dtype=str)
+    unseen = frame.copy()
+    unseen.loc[::2, "outlook"] = None
+    unseen.loc[::3, "wind"] = "a gale"
+    samples: dict[str, tuple[list[dict[str, Any]], list[Any]]] = {}
+    for name, table in {"rows": frame, "missing or unseen": unseen}.items():
+        plain = table.astype(object).where(table.notna(), None)
+        rows: Any = plain.to_dict("records") * copies
+        samples[name] = rows, model.predict(table).tolist() * copies
+    one_row("tennis: categories, 5 leaves", model, samples, rounds)
+
+
+# ---------------------------------------------------------------- many rows
+
+
+def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
+    rows = numbers(size, seed=2)
+    names = [f"x{position}" for position in range(10)]
+    model = treecompile.from_sklearn(tree, names)
+    whole = load_module(model.emit("python", style="numpy"))["predict"]
+    frame = pd.DataFrame(rows, columns=names)
+    expected = tree.predict(rows)
+    runs: dict[str, Callable[[], Any]] = {
+        "scikit-learn predict, array": lambda: tree.predict(rows),
+        "numpy style, array": lambda: whole(rows),
+        "numpy style, DataFrame": lambda: whole(frame),
+    }
+    one = load_module(model.emit("python"))
+    few = rows[: max(size // 20, 1)]
+    dicts, part = as_dicts(few, names), frame.iloc[: len(few)]
+    lists = {name: part[name].tolist() for name in names}
+    slow: dict[str, Callable[[], Any]] = {
+        "predict in a loop": lambda: [one["predict"](row) for row in dicts],
+        "predict_many": lambda: one["predict_many"](dicts),
+        "predict_columns, lists": lambda: one["predict_columns"](lists),
+        "predict_columns, DataFrame": lambda: one["predict_columns"](part),
+    }
+    for base, group, count in (
+        ("scikit-learn", runs, size),
+        ("the loop", slow, len(few)),
+    ):
+        lines = []
+        for name, timing in race(group, rounds).items():
+            missed = int(np.sum(np.asarray(group[name]()) != expected[:count]))
+            each = duration(timing.seconds / count)
+            lines.append((name, each, f"{timing.ratio:.2f}", str(missed)))
+        heads = ("", "per row", f"ratio to {base}", "wrong")
+        print_table(f"{count} rows of 10 numbers, depth 10", heads, lines)
+
+
+# ---------------------------------------------------------------- generating
+
+GENERATED = (
+    ("treecompile", ("python", "numpy", "sqlite", "duckdb", "postgres", "markdown")),
+    ("m2cgen", ("python",)),
+    ("SKompiler", ("python", "sqlite")),
+    ("orbital", ("sqlite", "duckdb")),
+)
+
+
+def generating(leaves: int, times: int, limit: int, peers: bool) -> None:
+    tree = large_tree(leaves)
+    lines = []
+    for tool, targets in GENERATED if peers else GENERATED[:1]:
+        for target in targets:
+            made = make(tool, target, tree, times, limit)
+            lines.append((tool, target, *outcome(made)))
+    title = f"Generating {tree.get_n_leaves()} leaves, depth {tree.get_depth()}"
+    print_table(title, ("", "target", "time", "memory", "text"), lines)
+
+
+def outcome(made: Made) -> tuple[str, str, str]:
+    if made.problem:
+        return made.problem.replace("|", "/"), "", ""
+    size = f"{len(made.text) / 1e6:.2f} MB"
+    return duration(made.seconds), f"{made.megabytes:.0f} MB", size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run of seconds")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="for whole columns")
+    options = parser.parse_args()
+    quick = options.quick
+    rounds = 3 if quick else 31
+    print_machine(
+        "treecompile", "scikit-learn", "numpy", "pandas", "m2cgen", "SKompiler"
+    )
+    names = [f"x{position}" for position in range(10)]
+    deep = numeric_tree(10)
+    title = f"depth 10: 10 numbers, {deep.get_n_leaves()} leaves"
+    numeric_rows(title, deep, numbers(2_000, seed=1), names, rounds)
+    iris = load_iris()
+    small = DecisionTreeClassifier(max_depth=3, random_state=0)
+    small.fit(iris.data, iris.target)
+    columns = [
+        name.replace(" (cm)", "").replace(" ", "_") for name in iris.feature_names
+    ]
+    numeric_rows("iris: 4 numbers, depth 3", small, iris.data, columns, rounds * 5)
+    tennis_rows(rounds * 5, 20)
+    many_rows(
+        deep, min(options.rows, 20_000) if quick else options.rows, 3 if quick else 7
+    )
+    generating(200 if quick else 5_000, 1 if quick else 5, 90, True)
+    if not quick:
+        generating(100_000, 1, 600, False)
+
+
+if __name__ == "__main__":
+    main()

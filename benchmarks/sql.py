@@ -1,0 +1,307 @@
+"""How fast generated SQL runs, against SQL written by hand and by other tools.
+
+    python benchmarks/sql.py [--quick] [--rows N] [--engine NAME ...]
+
+Each query sums its answers, so that fetching does not count, on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from common import (
+    duration,
+    edge_rows,
+    nested_case,
+    numbers,
+    numeric_tree,
+    orders,
+    print_machine,
+    print_table,
+    race,
+)
+from peers import TABLE, make
+from sklearn.tree import DecisionTreeClassifier
+
+import treecompile
+from treecompile.ir import Condition, Kind, Op, Tree
+from treecompile.literals import DOUBLES, STRINGS
+from treecompile.membership import membership
+from treecompile.targets import read_dialect
+
+# ---------------------------------------------------------------- engines
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A database with the table of rows in it."""
+
+    name: str
+    double: str  # the type
+    nan: str  # a test for NaN, if it can be stored
+    load: Callable[[pd.DataFrame], None]  # into TABLE, in place of what is there
+    fetch: Callable[[str], list[Any]]
+
+
+def declared(frame: pd.DataFrame, double: str) -> str:
+    """The statement that makes the table."""
+    kinds = (
+        "BIGINT" if n == "row_id" else double if frame[n].dtype.kind == "f" else "TEXT"
+        for n in frame
+    )
+    columns = (f'"{n}" {k}' for n, k in zip(frame, kinds, strict=True))
+    return f"CREATE TABLE {TABLE} ({', '.join(columns)})"
+
+
+def records(frame: pd.DataFrame, nan: object) -> Iterable[tuple[Any, ...]]:
+    """The rows; a missing number is NaN or None by turns, where both can be stored."""
+    columns = []
+    for name in frame:
+        values = frame[name].astype(object)
+        known = frame[name].notna().to_numpy()
+        if frame[name].dtype.kind == "f":
+            known = known | (np.arange(len(frame)) % 2 == 0) & (nan is not None)
+        columns.append(np.where(known, values, None).tolist())
+    return zip(*columns, strict=True)
+
+
+def sqlite() -> Engine:
+    connection = sqlite3.connect(":memory:")
+
+    def load(frame: pd.DataFrame) -> None:
+        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        connection.execute(declared(frame, "REAL"))
+        marks = ", ".join("?" * len(frame.columns))
+        rows = records(frame, None)
+        connection.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
+
+    return Engine(
+        "sqlite", "REAL", "", load, lambda query: connection.execute(query).fetchall()
+    )
+
+
+def duckdb() -> Engine:
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+
+    def load(frame: pd.DataFrame) -> None:
+        import pyarrow as pa
+
+        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        connection.execute(declared(frame, "DOUBLE"))
+        columns = zip(*records(frame, np.nan), strict=True)
+        rows = pa.table({n: list(c) for n, c in zip(frame, columns, strict=True)})
+        connection.register("loaded", rows)
+        connection.execute(f"INSERT INTO {TABLE} SELECT * FROM loaded")
+
+    return Engine(
+        *("duckdb", "DOUBLE", "isnan({})"),
+        load,
+        lambda query: connection.execute(query).fetchall(),
+    )
+
+
+def postgres() -> Engine:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pgserver
+    import psycopg
+
+    url = os.environ.get("TREECOMPILE_POSTGRES_URL", "")
+    if not url:
+        folder = tempfile.mkdtemp(prefix="treecompile-postgres-")
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(server.cleanup)
+        url = server.get_uri()
+    connection = psycopg.connect(url, autocommit=True)
+    connection.execute("SET max_parallel_workers_per_gather = 0")
+
+    def load(frame: pd.DataFrame) -> None:
+        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        create = declared(frame, "DOUBLE PRECISION").replace("TABLE", "TEMP TABLE", 1)
+        connection.execute(create)
+        with connection.cursor().copy(f"COPY {TABLE} FROM STDIN") as copy:
+            for row in records(frame, np.nan):
+                copy.write_row(row)
+        connection.execute(f"ANALYZE {TABLE}")
+
+    return Engine(
+        *("postgres", "DOUBLE PRECISION", "{} = 'NaN'"),
+        load,
+        lambda query: connection.execute(query).fetchall(),
+    )
+
+
+ENGINES = {"duckdb": duckdb, "sqlite": sqlite, "postgres": postgres}
+
+
+# ---------------------------------------------------------------- hand-written
+
+
+def hand_written(tree: Tree, engine: Engine, lawful: bool) -> str:
+    """Nested CASE with the same conditions as ours, or without a thought of missing
+    values, types and collations."""
+    dialect = read_dialect(engine.name)
+    double = DOUBLES[dialect.literals.double]
+    string = STRINGS[dialect.literals.string]
+
+    def test(when: Condition) -> str:
+        feature = tree.features[when.feature]
+        column = f'"{feature.name}"'
+        if feature.kind is Kind.NUMERIC:
+            assert isinstance(when.value, float)
+            if not lawful:
+                return f"{column} {when.op} {double(when.value)}"
+            cast = f"CAST({column} AS {engine.double})"
+            nan = engine.nan.format(cast)
+            text = f"{cast} {when.op} {double(when.value)}"
+            if when.op is Op.GT:  # NaN is greater than every number
+                if when.missing:
+                    return f"({text} OR {column} IS NULL)"
+                return f"({text} AND NOT {nan})" if nan else text
+            if when.missing:
+                return f"({text} OR {column} IS NULL{nan and f' OR {nan}'})"
+            return text
+        inside, chosen, missing = membership(when, feature)
+        values = ", ".join(string(str(value)) for value in chosen)
+        typed = dialect.columns.text.format(column) if lawful else column
+        text = f"{typed} {'IN' if inside else 'NOT IN'} ({values})"
+        return f"({text} OR {column} IS NULL)" if missing and lawful else text
+
+    return nested_case(tree, test)
+
+
+# ---------------------------------------------------------------- the race
+
+
+def over_table(expression: str) -> str:
+    return f"SELECT {expression} AS y FROM {TABLE}"
+
+
+def queries(
+    model: treecompile.Model, engine: Engine, estimator: DecisionTreeClassifier | None
+) -> dict[str, str]:
+    """What each contestant selects as `y`; ours first."""
+    body = model.program.body
+    assert isinstance(body, Tree)
+    found = {
+        "generated": over_table(model.emit("sql", dialect=engine.name)),
+        "hand-written, lawful": over_table(hand_written(body, engine, True)),
+        "hand-written, bare": over_table(hand_written(body, engine, False)),
+    }
+    if estimator is not None:
+        for tool in ("SKompiler", "orbital"):
+            made = make(tool, engine.name, estimator)
+            if made.problem:
+                print(f"{tool} for {engine.name}: left out: {made.problem}")
+            else:
+                found[tool] = made.text
+    return found
+
+
+def column(engine: Engine, query: str) -> list[Any]:
+    return [row[0] for row in engine.fetch(query)]
+
+
+def run(
+    title: str,
+    model: treecompile.Model,
+    engine: Engine,
+    samples: dict[str, tuple[pd.DataFrame, Sequence[int]]],
+    rounds: int,
+    estimator: DecisionTreeClassifier | None = None,
+) -> None:
+    """Check all contestants on every sample, and time them on the last.
+
+    Not every contestant can hand on the number of a row. But all scan one table on one
+    thread, so in one order, which need not be the order of insertion (PostgreSQL fills
+    gaps): the numbers, scanned alike, say which row an answer belongs to.
+    """
+    texts = queries(model, engine, estimator)
+    counts: dict[str, list[str]] = {name: [] for name in texts}
+    for frame, expected in samples.values():
+        engine.load(frame.assign(row_id=np.arange(len(frame))))
+        order = column(engine, f"SELECT row_id FROM {TABLE}")
+        ordered = [expected[number] for number in order]
+        for name, text in list(texts.items()):
+            try:
+                found = column(engine, text)
+            except Exception as error:
+                print(f"{name} on {engine.name}: {str(error).splitlines()[0][:100]}")
+                del texts[name], counts[name]
+                continue
+            wrong = sum(a != b for a, b in zip(found, ordered, strict=True))
+            counts[name].append(str(wrong))
+
+    def timed(text: str) -> Callable[[], object]:
+        query = f"SELECT sum(y) FROM ({text}) AS timed"
+        return lambda: engine.fetch(query)
+
+    times = race({name: timed(text) for name, text in texts.items()}, rounds)
+    lines = [
+        (name, duration(timing.seconds), f"{1 / timing.ratio:.2f}", *counts[name])
+        for name, timing in times.items()
+    ]
+    sizes = [f"wrong of {len(frame)} {name}" for name, (frame, _) in samples.items()]
+    print_table(
+        f"{engine.name}: {title}", ("", "time", "generated takes", *sizes), lines
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run of seconds")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--engine", action="append", choices=ENGINES)
+    options = parser.parse_args()
+    rows = min(options.rows, 5_000) if options.quick else options.rows
+    rounds = 3 if options.quick else 9
+    print_machine("treecompile", "scikit-learn", "duckdb", "psycopg", "SKompiler")
+    names = [f"x{position}" for position in range(10)]
+    tree = numeric_tree(10, 256)
+    numeric = treecompile.from_sklearn(tree, names)
+    known = numbers(rows, seed=2)
+    holes = known.copy()
+    holes[np.random.default_rng(3).random(known.shape) < 0.02] = np.nan
+    edges, missing = edge_rows(tree, known[:20_000])
+    numeric_samples = {
+        kind: (pd.DataFrame(data, columns=names), tree.predict(data).tolist())
+        for kind, data in {"edges": edges, "missing": missing, "rows": holes}.items()
+    }
+    mixed = treecompile.learn(
+        orders(20_000),
+        target="ok",
+        task="classify",
+        algorithm="cart",
+        max_depth=10,
+        min_leaf=20,
+    )
+    table = orders(rows, seed=1).drop(columns="ok")
+    mixed_samples = {"rows": (table, mixed.predict(table).tolist())}
+    for name in options.engine or ENGINES:
+        try:
+            engine = ENGINES[name]()
+        except Exception as error:
+            print(f"{name}: left out: {error}")
+            continue
+        title = f"10 numbers, {numeric.n_leaves} leaves, depth {numeric.depth}"
+        run(title, numeric, engine, numeric_samples, rounds, tree)
+        title = f"3 categories and 3 numbers, {mixed.n_leaves} leaves"
+        run(title, mixed, engine, mixed_samples, rounds)
+
+
+if __name__ == "__main__":
+    main()
