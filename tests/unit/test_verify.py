@@ -145,10 +145,20 @@ MUTANTS: list[tuple[str, str, str, str]] = [
         "    if x == 2.5:\n        x = 0.0\n{old}",
     ),
     ("numeric", "python", '"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
-    ("numeric", "python", "return [_decide(row)[0] for", "return ['low' for"),
-    ("numeric", "python", "return RULES[_decide(row)[1]]", 'return RULES["R1"]'),
-    ("tennis", "python", 'return "yes", "R3"', 'return "no", "R3"'),
-    ("tennis", "python", 'return "yes", "R3"', 'return "yes", "R1"'),
+    ("numeric", "python", "return [predict(row) for", "return ['low' for"),
+    ("numeric", "python", "return RULES[predict(row, True)]", 'return RULES["R1"]'),
+    (
+        "tennis",
+        "python",
+        'return "R3" if rule else "yes"',
+        'return "R3" if rule else "no"',
+    ),
+    (
+        "tennis",
+        "python",
+        'return "R3" if rule else "yes"',
+        'return "R1" if rule else "yes"',
+    ),
     ("tennis", "python", 'outlook == "cloudy"', 'outlook == "Cloudy"'),
     ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", None)'),
     ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", "fog")'),
@@ -157,7 +167,12 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ("tennis", "python", 'wind == "strong"', 'wind != "strong"'),
     ("tennis", "python", 'humidity == "normal"', 'humidity.strip() == "normal"'),
     ("tennis", "python", "import csv", "import csv, treecompile"),
-    ("tennis", "python", "return _decide(row)[0]", "return _decide(row)[0"),
+    (
+        "tennis",
+        "python",
+        "return RULES[predict(row, True)]",
+        "return RULES[predict(row, True)",
+    ),
     # sql
     ("numeric", "sql", "<= 0.1", "<= 0.10000000000000002"),
     ("numeric", "sql", "<= 0.1", "<= 0.09999999999999999"),
@@ -208,7 +223,7 @@ def test_swapped_branches_are_caught() -> None:
         four, five = (
             next(n for n, line in enumerate(lines) if mark in line)
             for mark in (
-                ('"R4"  #', '"R5"  #') if to == "python" else ("/* R4:", "/* R5:")
+                ('"R4" if', '"R5" if') if to == "python" else ("/* R4:", "/* R5:")
             )
         )
         if to == "python":

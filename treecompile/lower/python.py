@@ -22,6 +22,7 @@ from treecompile.witness import example
 # Up to this many rules each is written out as a sentence. Beyond, `explain` puts the
 # sentence together from the tests on the way to the leaf, which takes far less text.
 SENTENCES = 1000
+TYPING = {"Any", "Literal", "TextIO", "overload"}
 
 PARSERS = {
     ValueType.FLOAT: "parse_number",
@@ -45,13 +46,13 @@ def lower(source: Source, options: EmitOptions) -> Context:
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
     helpers = Helpers()
     helpers.need(*(CONVERTERS[f.type] for f in used), *(PARSERS[f.type] for f in used))
-    code = DecisionCode(body, answer_type, helpers.names())
+    code = DecisionCode(body, helpers.names())
     decided = outcomes(body)
     return {
         "docstring": _docstring(source, len(decided)),
         "imports": helpers.imports(
             {"csv", "sys"},
-            {"collections.abc": {"Iterable", "Mapping"}, "typing": {"Any", "TextIO"}},
+            {"collections.abc": {"Iterable", "Mapping"}, "typing": TYPING},
         ),
         "model": mapping("MODEL", _identity(source, len(decided))),
         "features": mapping(

@@ -73,9 +73,8 @@ class Function:
 class DecisionCode:
     """Writes the decision as functions of guard clauses."""
 
-    def __init__(self, body: Body, answer_type: str, taken: Iterable[str]) -> None:
+    def __init__(self, body: Body, taken: Iterable[str]) -> None:
         self.body = body
-        self.answer_type = answer_type
         self.variables = local_names(
             body.features, {*taken, *RESERVED}, required_features(body)
         )
@@ -92,7 +91,7 @@ class DecisionCode:
     def functions(self, decided: Mapping[int, Rule]) -> list[Context]:
         body = self.body
         steps = tree_steps(body) if isinstance(body, Tree) else rule_steps(body)
-        root = Function("_decide", 0)
+        root = Function("predict", 0)
         finished = [root]
         current = root
         for step in steps:
@@ -109,10 +108,11 @@ class DecisionCode:
             if step.outcome is not None:
                 rule = decided[step.outcome]
                 said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
-                answer = f"{margin}return {self.answer(rule.value)}, "
-                current.lines += with_comment(f'{answer}"{rule.id}"', said)
+                answer = self.answer(rule.value)
+                line = f'{margin}return "{rule.id}" if rule else {answer}'
+                current.lines += with_comment(line, said)
             elif step.depth - current.base + 1 >= self.levels:
-                inner = Function(f"_decide_{len(finished)}", step.depth + 1)
+                inner = Function(f"_predict_{len(finished)}", step.depth + 1)
                 inner.caller, inner.call_at = current, len(current.lines)
                 current.lines.append(margin)
                 finished.append(inner)
@@ -124,22 +124,15 @@ class DecisionCode:
         return [self.finish(function) for function in reversed(finished)][::-1]
 
     def finish(self, function: Function) -> Context:
-        names = [self.variables[p] for p in sorted(function.uses)]
         if function.caller is None:
-            head, arguments = self.reading(), ["row: Mapping[str, Any]"]
-        else:
-            margin = function.caller.lines[function.call_at]
-            line = call(f"{margin}return {function.name}(", names, ")", len(margin))
-            function.caller.lines[function.call_at] = "\n".join(line)
-            head, arguments = [], [f"{name}: Any" for name in names]
-        return {
-            "head": call(
-                f"def {function.name}(",
-                arguments,
-                f") -> tuple[{self.answer_type}, str]:",
-            ),
-            "lines": head + function.lines,
-        }
+            return {"lines": self.reading() + function.lines}
+        names = [*(self.variables[p] for p in sorted(function.uses)), "rule"]
+        margin = function.caller.lines[function.call_at]
+        line = call(f"{margin}return {function.name}(", names, ")", len(margin))
+        function.caller.lines[function.call_at] = "\n".join(line)
+        arguments = [f"{name}: Any" for name in names]
+        head = call(f"def {function.name}(", arguments, ") -> Any:")
+        return {"head": head, "lines": function.lines}
 
     def reading(self) -> list[str]:
         """Fetch every required value and convert those that are not plain already."""
@@ -232,17 +225,8 @@ def number_test(variable: str, test: Condition) -> str:
 RESERVED = {
     *keyword.kwlist,
     *dir(builtins),
-    *("CLASSES", "FEATURES", "MODEL", "PARSERS", "Any", "Iterable", "Mapping"),
-    *(
-        "csv",
-        "sys",
-        "row",
-        "predict",
-        "predict_proba",
-        "predict_many",
-        "explain",
-        "main",
-    ),
+    *("csv", "explain", "main", "overload", "predict", "predict_columns"),
+    *("predict_many", "predict_proba", "row", "rule", "score", "sys"),
 }
 
 

@@ -168,7 +168,8 @@ def _duckdb(url: str) -> AbstractContextManager[Connection]:
         raise EngineError(
             "DuckDB is not installed: pip install 'treecompile[duckdb]'"
         ) from None
-    return closing(duckdb.connect(":memory:"))
+    # Several threads take longer to start than they can save here.
+    return closing(duckdb.connect(":memory:", config={"threads": 1}))
 
 
 def _duckdb_errors() -> tuple[type[Exception], ...]:

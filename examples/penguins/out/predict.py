@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from math import inf, nan
 from numbers import Real
-from typing import Any, TextIO
+from typing import overload, Any, Literal, TextIO
 
 MODEL = {
     "name": "species",
@@ -46,42 +46,17 @@ FEATURES = {
 CLASSES = ("Adelie", "Chinstrap", "Gentoo")
 
 
-def predict(row: Mapping[str, Any]) -> str:
+@overload
+def predict(row: Mapping[str, Any]) -> str: ...
+@overload
+def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
+def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
     """Predict species for a row, a mapping by column name.
 
     None and NaN are missing values. A column that is absent is a KeyError, a value of
-    the wrong type a TypeError that names it.
+    the wrong type a TypeError that names it. With `rule` the answer is the id of the
+    rule that decides.
     """
-    return _decide(row)[0]
-
-
-def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
-    """The probability of each label: its share of the training cases of the rule."""
-    return dict(zip(CLASSES, PROBABILITIES[_decide(row)[1]]))
-
-
-def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Predict each of the rows."""
-    return [_decide(row)[0] for row in rows]
-
-
-def predict_columns(columns: Mapping[str, Any]) -> list[str]:
-    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
-    sizes = {len(columns[name]) for name in columns}
-    if len(sizes) > 1:
-        raise ValueError("the columns are not equally long")
-    values = [columns[name] for name in FEATURES]
-    rows = zip(*values) if values else [()] * max(sizes, default=0)
-    return [_decide(dict(zip(FEATURES, row)))[0] for row in rows]
-
-
-def explain(row: Mapping[str, Any]) -> str:
-    """The rule that decides a row, in words."""
-    return RULES[_decide(row)[1]]
-
-
-def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The answer, and the id of the rule that gives it."""
     island = row["island"]
     if type(island) is not str:
         island = as_text("island", island)
@@ -99,19 +74,45 @@ def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
         body_mass_g = as_number("body_mass_g", body_mass_g)
     if flipper_length_mm > 207.5:
         if island in ("Dream", "Torgersen"):
-            return "Chinstrap", "R8"  # 3 of 5 cases
-        return "Gentoo", "R7"  # 87 of 87 cases
+            return "R8" if rule else "Chinstrap"  # 3 of 5 cases
+        return "R7" if rule else "Gentoo"  # 87 of 87 cases
     if not bill_length_mm > 43.15:
         if bill_length_mm > 42.25:
-            return "Adelie", "R3"  # 4 of 5 cases
+            return "R3" if rule else "Adelie"  # 4 of 5 cases
         if bill_depth_mm <= 16.65:
-            return "Adelie", "R1"  # 7 of 8 cases
-        return "Adelie", "R2"  # 82 of 83 cases
+            return "R1" if rule else "Adelie"  # 7 of 8 cases
+        return "R2" if rule else "Adelie"  # 82 of 83 cases
     if not body_mass_g > 4125.0:
-        return "Chinstrap", "R4"  # 42 of 42 cases
+        return "R4" if rule else "Chinstrap"  # 42 of 42 cases
     if bill_length_mm <= 48.8:
-        return "Adelie", "R5"  # 3 of 5 cases
-    return "Chinstrap", "R6"  # 6 of 6 cases
+        return "R5" if rule else "Adelie"  # 3 of 5 cases
+    return "R6" if rule else "Chinstrap"  # 6 of 6 cases
+
+
+def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
+    """The probability of each label: its share of the training cases of the rule."""
+    return dict(zip(CLASSES, PROBABILITIES[predict(row, True)]))
+
+
+def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Predict each of the rows."""
+    return [predict(row) for row in rows]
+
+
+def predict_columns(columns: Mapping[str, Any]) -> list[str]:
+    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
+    sizes = {len(columns[name]) for name in columns}
+    if len(sizes) > 1:
+        raise ValueError("the columns are not equally long")
+    values = [columns[name] for name in FEATURES]
+    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
+    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    return [predict(dict(zip(FEATURES, row))) for row in rows]
+
+
+def explain(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words."""
+    return RULES[predict(row, True)]
 
 
 PROBABILITIES = {

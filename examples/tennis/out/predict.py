@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
-from typing import Any, TextIO
+from typing import overload, Any, Literal, TextIO
 
 MODEL = {
     "name": "play",
@@ -30,42 +30,17 @@ FEATURES = {"outlook": "str", "humidity": "str", "wind": "str"}
 CLASSES = ("no", "yes")
 
 
-def predict(row: Mapping[str, Any]) -> str:
+@overload
+def predict(row: Mapping[str, Any]) -> str: ...
+@overload
+def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
+def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
     """Predict play for a row, a mapping by column name.
 
     None and NaN are missing values. A column that is absent is a KeyError, a value of
-    the wrong type a TypeError that names it.
+    the wrong type a TypeError that names it. With `rule` the answer is the id of the
+    rule that decides.
     """
-    return _decide(row)[0]
-
-
-def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
-    """The probability of each label: its share of the training cases of the rule."""
-    return dict(zip(CLASSES, PROBABILITIES[_decide(row)[1]]))
-
-
-def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Predict each of the rows."""
-    return [_decide(row)[0] for row in rows]
-
-
-def predict_columns(columns: Mapping[str, Any]) -> list[str]:
-    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
-    sizes = {len(columns[name]) for name in columns}
-    if len(sizes) > 1:
-        raise ValueError("the columns are not equally long")
-    values = [columns[name] for name in FEATURES]
-    rows = zip(*values) if values else [()] * max(sizes, default=0)
-    return [_decide(dict(zip(FEATURES, row)))[0] for row in rows]
-
-
-def explain(row: Mapping[str, Any]) -> str:
-    """The rule that decides a row, in words."""
-    return RULES[_decide(row)[1]]
-
-
-def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The answer, and the id of the rule that gives it."""
     outlook = row["outlook"]
     if type(outlook) is not str:
         outlook = as_text("outlook", outlook)
@@ -76,14 +51,40 @@ def _decide(row: Mapping[str, Any]) -> tuple[str, str]:
     if type(wind) is not str:
         wind = as_text("wind", wind)
     if outlook == "cloudy":
-        return "yes", "R1"  # 4 of 4 cases
+        return "R1" if rule else "yes"  # 4 of 4 cases
     if outlook == "sunny":
         if humidity == "normal":
-            return "yes", "R5"  # 2 of 2 cases
-        return "no", "R4"  # 3 of 3 cases
+            return "R5" if rule else "yes"  # 2 of 2 cases
+        return "R4" if rule else "no"  # 3 of 3 cases
     if wind == "strong":
-        return "no", "R2"  # 2 of 2 cases
-    return "yes", "R3"  # 3 of 3 cases
+        return "R2" if rule else "no"  # 2 of 2 cases
+    return "R3" if rule else "yes"  # 3 of 3 cases
+
+
+def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
+    """The probability of each label: its share of the training cases of the rule."""
+    return dict(zip(CLASSES, PROBABILITIES[predict(row, True)]))
+
+
+def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Predict each of the rows."""
+    return [predict(row) for row in rows]
+
+
+def predict_columns(columns: Mapping[str, Any]) -> list[str]:
+    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
+    sizes = {len(columns[name]) for name in columns}
+    if len(sizes) > 1:
+        raise ValueError("the columns are not equally long")
+    values = [columns[name] for name in FEATURES]
+    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
+    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    return [predict(dict(zip(FEATURES, row))) for row in rows]
+
+
+def explain(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words."""
+    return RULES[predict(row, True)]
 
 
 PROBABILITIES = {
