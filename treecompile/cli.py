@@ -286,11 +286,13 @@ def learn(data: str, out: str, quiet: bool, **options: Any) -> None:
 @quiet_option
 def rules(model: str, out: str, quiet: bool) -> None:
     """Flatten a tree into an ordered list of simplified rules."""
-    from treecompile.compiler import flatten
+    from treecompile.compiler import flatten, flattening_notes
     from treecompile.model_file import dumps
 
-    flat = flatten(read_model(model))
+    program = read_model(model)
+    flat = flatten(program)
     output(out, dumps(flat))
+    tell(quiet, *(f"note: {note}" for note in flattening_notes(program)))
     tell(quiet, f"{len(flat.body.rules)} rules: wrote {out}")  # type: ignore[union-attr]
 
 
@@ -518,8 +520,11 @@ def evaluate(model: str, data: str, na_values: tuple[str, ...]) -> None:
 @click.argument("model")
 def show(model: str) -> None:
     """Show the tree, or the rules, in the terminal."""
+    from treecompile.semantics import is_fractional
     from treecompile.show import show
 
     program = read_model(model)
     click.echo(f"{program.target}, by {program.algorithm}: {summary(program)}")
+    if is_fractional(program.body):
+        click.echo("missing and unseen values are divided among the branches")
     click.echo(show(program))

@@ -21,7 +21,7 @@ from treecompile.data import (
     make_dataset,
     take,
 )
-from treecompile.errors import DataError, OptionError
+from treecompile.errors import DataError, OptionError, TargetError
 from treecompile.extract import extract
 from treecompile.ir import Program, Training, Tree
 from treecompile.learners import default_algorithm, grow_tree
@@ -40,7 +40,7 @@ from treecompile.passes import apply_rule_passes
 from treecompile.quality import Evaluation, evaluate
 from treecompile.read import Table, read_table
 from treecompile.render import render
-from treecompile.semantics import required_features
+from treecompile.semantics import is_fractional, required_features
 from treecompile.targets import read_target
 
 if TYPE_CHECKING:
@@ -161,6 +161,26 @@ def flatten(program: Program) -> Program:
     return replace(program, body=apply_rule_passes(rules))
 
 
+def flattening_notes(program: Program) -> tuple[str, ...]:
+    """What a user should know about the rules of a program."""
+    if not is_fractional(program.body):
+        return ()
+    return (
+        "the tree divides missing and unseen values among the branches, and the rules"
+        " send them down the branch marked for them: another model",
+    )
+
+
+def require_branches(program: Program) -> None:
+    """Refuse a tree that divides missing values: only the document can say that."""
+    if is_fractional(program.body):
+        raise TargetError(
+            "a tree that divides missing values among its branches cannot be compiled"
+            " into code: learn it with --predict-missing branch, or compile its rules"
+            " (treecompile rules)"
+        )
+
+
 def emit(
     program: Program, target: str = "python", options: EmitOptions = EmitOptions()
 ) -> Artefact:
@@ -169,7 +189,10 @@ def emit(
         target = _style(options.style)
     description = read_target(target)
     source = Source(program, sha256(program), __version__)
-    context = LOWERINGS[description.lowering](source, options)
+    lowering = LOWERINGS[description.lowering]
+    if lowering is not markdown.lower:
+        require_branches(program)
+    context = lowering(source, options)
     warnings = context.get("warnings", ())
     assert isinstance(warnings, (list, tuple))
     text = render(target, description, context)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecompile.compiler import emit
+from treecompile.compiler import emit, require_branches
 from treecompile.errors import EngineError
 from treecompile.extract import outcomes
 from treecompile.ir import ClassCounts, Program, Row, Rule
@@ -74,6 +74,7 @@ def verify(
     dialect in its first line. `url` says where a database server is. `columns` renames
     features, as for emitting.
     """
+    require_branches(program)
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
     if engine not in ENGINES:

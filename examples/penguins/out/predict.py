@@ -12,7 +12,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262.
+9508ef35c0600013e854bdff1f4b8fa0dc949cbe7e7542e7e2bf0e8b77e66d2d.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -32,7 +32,7 @@ MODEL = {
     "name": "species",
     "algorithm": "cart",
     "version": "0.1.0",
-    "sha256": "fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262",
+    "sha256": "9508ef35c0600013e854bdff1f4b8fa0dc949cbe7e7542e7e2bf0e8b77e66d2d",
     "rules": 8,
     "rows": 241,
 }

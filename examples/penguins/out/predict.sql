@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262 */
+/* treecompile 0.1.0; dialect sqlite; output label; model 9508ef35c0600013e854bdff1f4b8fa0dc949cbe7e7542e7e2bf0e8b77e66d2d */
 CASE
   WHEN CAST(`flipper_length_mm` AS REAL) > 207.5 THEN
     CASE
