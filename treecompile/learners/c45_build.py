@@ -15,7 +15,7 @@ from treecompile.ir import (
     Split,
     Tree,
 )
-from treecompile.learners.c45_draft import Draft, Test
+from treecompile.learners.c45_draft import Draft, SplitTest
 from treecompile.learners.grow import Candidate, make_branches
 from treecompile.semantics import answer
 
@@ -81,7 +81,7 @@ def _split(draft: Draft, children: list[int], data: Dataset) -> Split:
 
 
 def _tests(
-    test: Test, data: Dataset
+    test: SplitTest, data: Dataset
 ) -> tuple[tuple[Op, Category | float | tuple[Category, ...]], ...]:
     feature = data.features[test.feature]
     if test.groups:

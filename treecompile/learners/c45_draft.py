@@ -38,7 +38,7 @@ class Cases:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class SplitTest:
     """A split of one feature, before it becomes conditions.
 
     Numbers and the codes of an ordinal feature have a cut: up to it the first branch,
@@ -63,7 +63,7 @@ class Draft:
 
     counts: Floats  # training weight of each class
     label: int  # the class it would answer as a leaf
-    test: Test | None = None
+    test: SplitTest | None = None
     branches: list[Draft] = field(default_factory=list, repr=False)
     known: Floats = field(default_factory=lambda: np.zeros(0))  # weight of each branch
     errors: float = 0.0  # as last counted or estimated, of all that is below
@@ -96,7 +96,7 @@ class Sample:
         """The weight of each class."""
         return sums(self.y[cases.rows], cases.weights, self.classes)
 
-    def divide(self, test: Test, cases: Cases) -> tuple[list[Cases], Floats]:
+    def divide(self, test: SplitTest, cases: Cases) -> tuple[list[Cases], Floats]:
         """The cases of each branch, and the weight of those whose value is known.
 
         Cases with a missing value go to the branches in proportion to these weights,
@@ -118,7 +118,7 @@ class Sample:
             parts.append(Cases(rows, weights))
         return parts, known
 
-    def _places(self, test: Test, rows: Integers) -> Integers:
+    def _places(self, test: SplitTest, rows: Integers) -> Integers:
         """The branch of each row; -1 where its value is missing."""
         column = self.columns[test.feature][rows]
         if test.groups:

@@ -20,7 +20,7 @@ from treecompile.learners.c45_draft import (
     Floats,
     Integers,
     Sample,
-    Test,
+    SplitTest,
     sums,
 )
 from treecompile.learners.c45_group import group_values
@@ -96,7 +96,7 @@ class Finder:
     def _is_many(self, feature: int) -> bool:
         return self.sizes[feature] >= MANY * len(self.sample.y)
 
-    def best(self, cases: Cases, usable: Sequence[int]) -> Test | None:
+    def best(self, cases: Cases, usable: Sequence[int]) -> SplitTest | None:
         """The split that C4.5 takes, of the usable categorical features and the rest.
 
         At a tie, the first feature.
@@ -112,12 +112,14 @@ class Finder:
             return None
         gain = float(judged.gains[chosen])
         if chosen not in self.nominal:
-            return Test(chosen, gain, cut=self._lowered(chosen, judged.cuts[chosen]))
+            return SplitTest(
+                chosen, gain, cut=self._lowered(chosen, judged.cuts[chosen])
+            )
         if chosen in self.grouped:
             groups = judged.groups[chosen]
-            return Test(chosen, gain, groups=groups, is_grouped=True)
+            return SplitTest(chosen, gain, groups=groups, is_grouped=True)
         singles = tuple((code,) for code in range(self.sizes[chosen]))
-        return Test(chosen, gain, groups=singles)
+        return SplitTest(chosen, gain, groups=singles)
 
     def worth(self, judged: Judged) -> Floats:
         """What the features are compared by; not above -EPSILON for those barred."""
