@@ -61,8 +61,8 @@ def learn(
     """Learn a tree that predicts the column `target` from the other columns.
 
     `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
-    those of `treecompile learn`. What was chosen and what looks odd about the data is
-    in the `notes` of the model.
+    those of `treecompile learn`; `costs` is a mapping from columns. What was chosen and
+    what looks odd about the data is in the `notes` of the model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves

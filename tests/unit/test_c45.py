@@ -19,7 +19,7 @@ from treecompile.ir import ClassCounts, Leaf, MissingPolicy, Op, Split, Tree
 from treecompile.learners.c45 import C45Options, draft, learn
 from treecompile.learners.c45_build import build
 from treecompile.learners.c45_draft import Cases, Draft, Sample, SplitTest
-from treecompile.learners.c45_group import Blocks, group_values, merge_pure
+from treecompile.learners.c45_group import Blocks, best_pair, group_values, merge_pure
 from treecompile.learners.c45_prune import (
     added_errors,
     best_label,
@@ -189,6 +189,13 @@ def test_a_cut_must_gain_more_than_its_correction() -> None:
     assert found.gains[0] == -np.inf
     found = judged(table({"x": x, "t": ["p"] * 4 + ["q"] * 4}))
     assert found.gains[0] == pytest.approx(1 - np.log2(5) / 8)  # 5 cuts leave 2 cases
+
+
+def test_the_correction_is_spread_over_all_cases() -> None:
+    """G10: those with a missing value included."""
+    x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, np.nan, np.nan]
+    found = judged(table({"x": x, "t": [*"ppppqqqqpq"]}))
+    assert found.gains[0] == pytest.approx(0.8 - np.log2(5) / 10)
 
 
 def test_the_lowest_of_equal_cuts_is_taken() -> None:
@@ -400,6 +407,38 @@ def test_pure_blocks_are_merged_first() -> None:
     blocks = Blocks([[0], [1], [2], [3]], np.array([[3, 0], [1, 1], [0, 2], [4, 0.05]]))
     merge_pure(blocks)
     assert blocks.codes == [[0, 3], [1], [2]]
+
+
+def test_pure_blocks_are_merged_before_the_largest_is_barred() -> None:
+    """S3."""
+    counts = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    found = group_values(counts, np.zeros(2), 2.0, is_ratio=True)
+    assert found.groups == ((0, 2), (1, 3))
+
+
+class Told:
+    """A scale that knows the gain and the value of every merger."""
+
+    def __init__(self, mergers: dict[tuple[int, int], tuple[float, float]]) -> None:
+        self.mergers = mergers
+
+    def judge_merged(self, counts: Any, one: int, other: int) -> tuple[float, float]:
+        return self.mergers[one, other]
+
+    def value(self, gain: float, split: float) -> float:
+        return split
+
+
+def test_a_merger_that_keeps_half_of_the_gain_is_preferred() -> None:
+    """S4."""
+    blocks = Blocks([[0], [1], [2]], np.ones((3, 2)))
+    scale: Any = Told({(0, 1): (0.1, 0.9), (0, 2): (0.6, 0.5), (1, 2): (0.7, 0.4)})
+    assert best_pair(blocks, scale, 0.5, -1, False) == ((0, 2), 0.5)
+    assert best_pair(blocks, scale, 0.05, -1, False) == ((0, 1), 0.9)
+    assert best_pair(blocks, scale, 0.5, 0, False) == ((1, 2), 0.4)
+    poor: Any = Told(dict.fromkeys(((0, 1), (0, 2), (1, 2)), (-0.001, -0.001)))
+    assert best_pair(blocks, poor, 0.5, -1, False)[0] is None
+    assert best_pair(blocks, poor, 0.5, -1, True)[0] is not None
 
 
 def test_values_with_few_cases_make_the_last_group() -> None:

@@ -26,6 +26,7 @@ from treecompile.ir import (
     MissingPolicy,
     Op,
     Program,
+    RuleSet,
     Split,
     Tree,
     ValueType,
@@ -177,6 +178,17 @@ def test_the_document_explains_it() -> None:
     assert "every case whose values are known" in text
     assert "meets the conditions marked" not in text
     assert "goes down every branch" not in Model(every_type()).emit("markdown")
+
+
+def test_a_rule_without_cases_rests_on_those_beside_it() -> None:
+    empty = Leaf("yes", counts(0, 1), 0.0)
+    nodes = (*tree().nodes[:3], empty, *tree().nodes[4:])
+    model = Model(replace(program(), body=replace(tree(), nodes=nodes)))
+    body = model.rules().program.body
+    assert isinstance(body, RuleSet)
+    assert body.rules[-1].stats == counts(4, 8)
+    assert body.rules[-1].value == "yes"
+    assert "rests on the 12 cases" in model.emit("markdown")
 
 
 def test_rules_take_the_marked_branches_and_say_so(tmp_path: Path) -> None:
