@@ -280,12 +280,21 @@ def test_ordinal_features_are_cut() -> None:
     assert [b.when.value for b in split.branches] == ["S", "S"]
 
 
-def test_thresholds_are_finite() -> None:
-    x = [-np.inf] * 4 + [np.inf] * 4
+@pytest.mark.parametrize("extreme", [np.inf, 1.7976931348623157e308])
+def test_thresholds_are_finite(extreme: float) -> None:
+    x = [-extreme] * 4 + [extreme] * 4
     tree = tree_of(table({"x": x, "t": [*"ppppqqqq"]}))
     split = tree.nodes[0]
     assert isinstance(split, Split)
     assert np.isfinite(split.branches[0].when.value)
+
+
+def test_features_are_judged_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = judged(table(GOLF))
+    monkeypatch.setattr("treecompile.learners.c45_splits.CHUNK", 1)
+    parts = judged(table(GOLF))
+    assert np.array_equal(whole.gains, parts.gains)
+    assert np.array_equal(whole.splits, parts.splits)
 
 
 def test_every_row_is_settled_once() -> None:

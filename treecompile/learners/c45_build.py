@@ -72,12 +72,13 @@ def _split(draft: Draft, children: list[int], data: Dataset) -> Split:
         tuple(map(float, draft.known)),
     )
     branches = (
-        Branch(branch.when, then, child.weight)
+        Branch(branch.when, then, _counts(child).weight)
         for branch, then, child in zip(
             make_branches(data, candidate), children, draft.branches, strict=True
         )
     )
-    return Split(tuple(branches), _counts(draft), draft.test.gain)
+    # Logarithms differ in their last bits between processors: the file must not.
+    return Split(tuple(branches), _counts(draft), round(draft.test.gain, 12))
 
 
 def _tests(

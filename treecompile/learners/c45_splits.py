@@ -7,7 +7,7 @@ parts' n log n, so that nothing is divided before the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ from treecompile.learners.grow import TIE
 GAP = 1e-5  # two numbers that are no further apart are not told apart
 MANY = 0.3  # a feature with values for this share of the cases is many-valued
 MOST_PER_SIDE = 25.0  # cases that each side of a cut may be asked for
-CHUNK = 4_000_000  # doubles that are summed up at once
+CHUNK = 4_000_000  # numbers that are summed up at once
 
 # From the gains and split informations of all features, where -inf bars a feature.
 Measure = Callable[[Floats, Floats], Floats]
@@ -47,6 +47,13 @@ def information(counts: Floats) -> Floats:
     """The information of class counts (on the last axis), times their weight."""
     result: Floats = bits(counts.sum(axis=-1)) - bits(counts).sum(axis=-1)
     return result
+
+
+def chunks(items: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Parts of the features whose tables of that size fit into memory together."""
+    most = max(1, CHUNK // max(1, size))
+    for start in range(0, len(items), most):
+        yield items[start : start + most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +151,17 @@ class Finder:
             np.full(count, -np.inf), np.zeros(count), np.full(count, np.nan), {}
         )
         y = self.sample.y[cases.rows]
-        if usable:
-            self._categories(cases, y, list(usable), judged)
-        most = max(1, CHUNK // max(1, len(y) * self.sample.classes))
-        for start in range(0, len(self.numeric), most):
-            self._cuts(cases, y, range(len(self.numeric))[start : start + most], judged)
+        for some in chunks(usable, len(y)):
+            self._categories(cases, y, some, judged)
+        for some in chunks(range(len(self.numeric)), len(y) * self.sample.classes):
+            self._cuts(cases, y, some, judged)
         return judged
 
     def _categories(
-        self, cases: Cases, y: Integers, usable: list[int], judged: Judged
+        self, cases: Cases, y: Integers, some: Sequence[int], judged: Judged
     ) -> None:
         """One table of values by classes for all features, one below the other."""
+        usable = list(some)
         rows = np.array([self.sizes[i] + 1 for i in usable])
         ends = rows.cumsum()
         starts = ends - rows
@@ -192,7 +199,9 @@ class Finder:
         values = self.numbers[np.array(which)[:, None], cases.rows]
         order = np.argsort(values, axis=1, kind="stable")  # missing ones come last
         values = np.take_along_axis(values, order, axis=1)
-        weights = np.where(np.isnan(values), 0.0, cases.weights[order])
+        is_missing = np.isnan(values)
+        weights = np.where(is_missing, 0.0, cases.weights[order])
+        missing = np.where(is_missing, cases.weights[order], 0.0).sum(axis=1)
         below_each = np.zeros((*values.shape, self.sample.classes))
         np.put_along_axis(below_each, y[order][..., None], weights[..., None], axis=2)
         np.cumsum(below_each, axis=1, out=below_each)
@@ -202,7 +211,7 @@ class Finder:
         high = np.maximum(known[:, None, :] - low, 0.0)
         below, above = low.sum(axis=2), high.sum(axis=2)
         size = known.sum(axis=1)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             apart = values[:, 1:] - values[:, :-1] > GAP
         least = np.minimum(0.1 * size / self.sample.classes, MOST_PER_SIDE)
         least = np.maximum(least, self.min_leaf)[:, None] - SLACK
@@ -219,9 +228,7 @@ class Finder:
             gain = float(row[cut]) - float(np.log2(tries[place])) / total
             if gain <= 0:
                 continue
-            sides = np.array(
-                [below[place, cut], above[place, cut], total - size[place]]
-            )
+            sides = np.array([below[place, cut], above[place, cut], missing[place]])
             judged.gains[feature] = gain
             judged.splits[feature] = (bits(np.array(total)) - bits(sides).sum()) / total
             judged.cuts[feature] = _middle(values[place, cut], values[place, cut + 1])

@@ -11,7 +11,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-a9c7f9b8cf0674626ca7515a3c7703225ae30c1eeb0517e4fe072e3342745620.
+03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -31,7 +31,7 @@ MODEL = {
     "name": "species",
     "algorithm": "c45",
     "version": "0.1.0",
-    "sha256": "a9c7f9b8cf0674626ca7515a3c7703225ae30c1eeb0517e4fe072e3342745620",
+    "sha256": "03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6",
     "rules": 6,
     "rows": 241,
 }

@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model a9c7f9b8cf0674626ca7515a3c7703225ae30c1eeb0517e4fe072e3342745620 */
+/* treecompile 0.1.0; dialect sqlite; output label; model 03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6 */
 CASE
   WHEN (CAST(`flipper_length_mm` AS REAL) <= 207.0 OR `flipper_length_mm` IS NULL) THEN
     CASE
