@@ -8,6 +8,7 @@ trees are not sensible, they only have to be legal.
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from math import inf, isfinite, nan, nextafter
 from random import Random
 from typing import Any
@@ -23,6 +24,7 @@ from treecompile.ir import (
     Kind,
     Label,
     Leaf,
+    MissingPolicy,
     Moments,
     Node,
     Op,
@@ -226,6 +228,21 @@ def random_tree(
             weight = random.choice((0.0, stats.weight))
             nodes.append(Leaf(answer(stats, labels), stats, weight))
     return Tree(features, labels, tuple(nodes))
+
+
+def random_fractional_tree(random: Random, splits: int | None = None) -> Tree:
+    """A legal tree that divides missing values: of each split some branch weighs."""
+    tree = random_tree(random, splits)
+    nodes: list[Node] = []
+    for node in tree.nodes:
+        if isinstance(node, Split):
+            first, *rest = node.branches
+            weight = first.weight + random.choice((0.25, 1.0, 2.0))
+            branches = (replace(first, weight=weight), *rest)
+            nodes.append(replace(node, branches=branches))
+        else:
+            nodes.append(node)
+    return replace(tree, nodes=tuple(nodes), missing=MissingPolicy.FRACTIONAL)
 
 
 def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile import compiler, model_file
-from treecompile.batch import deciders
+from treecompile.batch import Columns, answers, shares
 from treecompile.compiler import LearnOptions
 from treecompile.data import DataOptions, encode
 from treecompile.errors import OptionError
-from treecompile.extract import outcomes
-from treecompile.ir import Label, Leaf, Program, Rule, RuleSet, Tree
+from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation
 from treecompile.read import read_table
 from treecompile.render import write_text
-from treecompile.semantics import probabilities, required_features
+from treecompile.semantics import required_features
 from treecompile.show import show
 from treecompile.verify import Report, verify
 
@@ -45,8 +43,17 @@ def learn(
     ignore: str | Sequence[str] = (),
     max_depth: int | None = None,
     min_split: int = 2,
-    min_leaf: int = 1,
+    min_leaf: int | None = None,
     min_gain: float = 0.0,
+    criterion: str = "",
+    prune: str = "",
+    cf: float = 0.25,
+    missing: str = "",
+    predict_missing: str = "branch",
+    subset: bool = False,
+    costs: Mapping[str, float] | None = None,
+    cost_measure: str = "eg2",
+    cost_weight: float = 1.0,
     validation: Data | None = None,
     validation_fraction: float = 0.0,
     seed: int = 0,
@@ -54,8 +61,8 @@ def learn(
     """Learn a tree that predicts the column `target` from the other columns.
 
     `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
-    those of `treecompile learn`. What was chosen and what looks odd about the data is
-    in the `notes` of the model.
+    those of `treecompile learn`; `costs` is a mapping from columns. What was chosen and
+    what looks odd about the data is in the `notes` of the model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves
@@ -77,6 +84,15 @@ def learn(
         min_split=min_split,
         min_leaf=min_leaf,
         min_gain=min_gain,
+        criterion=criterion,
+        prune=prune,
+        cf=cf,
+        missing=missing,
+        predict_missing=predict_missing,
+        subset=subset,
+        costs=tuple((costs or {}).items()),
+        cost_measure=cost_measure,
+        cost_weight=cost_weight,
         validation_fraction=validation_fraction,
         seed=seed,
     )
@@ -158,8 +174,13 @@ class Model:
         return max(depths)
 
     def rules(self) -> Model:
-        """The same decisions as an ordered list of simplified rules."""
-        return Model(compiler.flatten(self.program))
+        """The same decisions as an ordered list of simplified rules.
+
+        Of a tree that divides missing values, rules are another model: a note says so.
+        """
+        return Model(
+            compiler.flatten(self.program), compiler.flattening_notes(self.program)
+        )
 
     def emit(
         self,
@@ -196,18 +217,19 @@ class Model:
         """
         import pandas as pd
 
-        where, rules = self._decided(data)
+        found = answers(self.program.body, *self._encoded(data))
         labels = self.program.body.labels
-        answers = np.empty(max(rules) + 1, dtype=object if labels else np.float64)
-        for position, rule in rules.items():
-            answers[position] = rule.value
+        if labels:
+            table = np.empty(len(labels), dtype=object)
+            table[:] = labels
+            found = table[found]
         dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
             type(labels[0]) if labels else float
         ]
         if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
             dtype = "object"
         index = getattr(data, "index", None)
-        return pd.Series(answers[where], index=index, name="prediction", dtype=dtype)
+        return pd.Series(found, index=index, name="prediction", dtype=dtype)
 
     def predict_proba(self, data: Data) -> pd.DataFrame:
         """The probability of each label (a column) for each row."""
@@ -216,19 +238,17 @@ class Model:
         labels = self.program.body.labels
         if not labels:
             raise OptionError("a regression has no probabilities")
-        where, rules = self._decided(data)
-        shares = np.zeros((max(rules) + 1, len(labels)))
-        for position, rule in rules.items():
-            shares[position] = probabilities(rule.stats)
+        found = shares(self.program.body, *self._encoded(data))
         index = getattr(data, "index", None)
-        return pd.DataFrame(shares[where], index=index, columns=list(labels))
+        return pd.DataFrame(found, index=index, columns=list(labels))
 
-    def _decided(self, data: Data) -> tuple[NDArray[np.intp], dict[int, Rule]]:
+    def _encoded(self, data: Data) -> tuple[Columns, int]:
+        """The columns of a table as the model reads them, and how many rows."""
         body = self.program.body
         table = read_table(data)
         na = self.program.na_values
         columns = encode(body.features, table, required_features(body), na)
-        return deciders(body, columns, table.rows), outcomes(body)
+        return columns, table.rows
 
     def evaluate(self, data: Data) -> Evaluation:
         """Accuracy, confusion and what each rule did, on rows that have the target."""

@@ -13,13 +13,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.ir import Body, Condition, Feature, Kind, Op, RuleSet, Split, Tree
+from treecompile.extract import outcomes
+from treecompile.ir import (
+    Body,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Op,
+    RuleSet,
+    Split,
+    Tree,
+)
 from treecompile.membership import truth_table
-from treecompile.semantics import threshold
+from treecompile.semantics import (
+    certain,
+    is_fractional,
+    probabilities,
+    threshold,
+)
 
 Columns = Sequence[NDArray[Any] | None]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
+Doubles = NDArray[np.float64]
 
 
 def holds(condition: Condition, feature: Feature, column: NDArray[Any]) -> Mask:
@@ -33,11 +50,95 @@ def holds(condition: Condition, feature: Feature, column: NDArray[Any]) -> Mask:
     return answer
 
 
+def unknown(feature: Feature, column: NDArray[Any]) -> Mask:
+    """Where a value is missing or a category never seen."""
+    if feature.kind is Kind.NUMERIC:
+        mask: Mask = np.isnan(column)
+    else:
+        mask = (column < 0) | (column >= len(feature.categories))
+    return mask
+
+
+def answers(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
+    """The answer to each row: a position in the labels, or a number."""
+    if isinstance(body, Tree) and is_fractional(body):
+        mixed = distributions(body, columns, rows)
+        # argmax finds the first of the greatest
+        return mixed.argmax(axis=1) if body.labels else mixed[:, 0]
+    decided = outcomes(body)
+    table = np.zeros(max(decided) + 1, dtype=np.intp if body.labels else np.float64)
+    for position, rule in decided.items():
+        label = rule.value
+        table[position] = body.labels.index(label) if body.labels else label
+    found: NDArray[Any] = table[deciders(body, columns, rows)]
+    return found
+
+
+def shares(body: Body, columns: Columns, rows: int) -> Doubles:
+    """The probability of each label, for each row."""
+    if isinstance(body, Tree) and is_fractional(body):
+        return distributions(body, columns, rows)
+    decided = outcomes(body)
+    table = np.zeros((max(decided) + 1, len(body.labels)))
+    for position, rule in decided.items():
+        table[position] = probabilities(rule.stats)
+    found: Doubles = table[deciders(body, columns, rows)]
+    return found
+
+
+def distributions(tree: Tree, columns: Columns, rows: int) -> Doubles:
+    """`semantics.distribution` for each row, under the fractional policy."""
+    waiting: dict[int, Positions] = {0: np.arange(rows)}
+    passed: dict[int, tuple[Mask, list[Mask]]] = {}  # unknown rows; those of branches
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Leaf):
+            continue
+        here = waiting[position]
+        where = node.branches[0].when.feature
+        column = columns[where]
+        assert column is not None
+        values = column[here]
+        divided = unknown(tree.features[where], values)
+        masks = []
+        for branch in node.branches:
+            mask = holds(branch.when, tree.features[where], values) | divided
+            masks.append(mask)
+            waiting[branch.then] = here[mask]
+        passed[position] = divided, masks
+    found: dict[int, Doubles] = {}
+    for position in reversed(range(len(tree.nodes))):
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            here = waiting.pop(position)
+            found[position] = np.tile(certain(node), (len(here), 1))
+        else:
+            below = [found.pop(branch.then) for branch in node.branches]
+            found[position] = _mixed(node, *passed.pop(position), below)
+    return found[0]
+
+
+def _mixed(
+    split: Split, divided: Mask, masks: Sequence[Mask], below: Sequence[Doubles]
+) -> Doubles:
+    """What the rows of a split get from those of its branches."""
+    result = np.empty((len(divided), below[0].shape[1]))
+    sums = np.zeros((int(divided.sum()), result.shape[1]))
+    total = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for branch, mask, found in zip(split.branches, masks, below, strict=True):
+            result[mask] = found
+            sums += branch.weight * found[divided[mask]]
+            total += branch.weight
+        result[divided] = sums / total
+    return result
+
+
 def deciders(body: Body, columns: Columns, rows: int) -> Positions:
     """For each row, the position of the leaf or rule that decides it.
 
     For a tree a position in its nodes, for a rule set one in its rules, whose length
-    stands for the default.
+    stands for the default. Under the fractional policy, the leaf that the conditions
+    lead to.
     """
     if isinstance(body, RuleSet):
         return _matching_rules(body, columns, rows)

@@ -87,7 +87,7 @@ learn_options = apply(
         "--algorithm",
         default="",
         metavar="NAME",
-        help="id3 or cart. [default: id3 for labels from categories alone, else cart]",
+        help="id3, c45 or cart. [default: c45 for labels, cart for a number]",
     ),
     click.option(
         "--task",
@@ -120,9 +120,8 @@ learn_options = apply(
     click.option(
         "--min-leaf",
         type=int,
-        default=1,
-        show_default=True,
-        help="Cases that each branch of a split needs.",
+        help="Cases that each branch of a split needs; for c45, that two of them need."
+        " [default: 2 for c45, else 1]",
     ),
     click.option(
         "--min-gain",
@@ -130,6 +129,60 @@ learn_options = apply(
         default=0.0,
         show_default=True,
         help="Decrease of impurity that a split needs.",
+    ),
+    click.option(
+        "--criterion",
+        type=click.Choice(["gain-ratio", "gain"]),
+        help="c45: what splits are compared by. [default: gain-ratio]",
+    ),
+    click.option(
+        "--prune",
+        type=click.Choice(["none", "pessimistic"]),
+        help="Cutting back after growth. [default: pessimistic for c45, else none]",
+    ),
+    click.option(
+        "--cf",
+        type=float,
+        default=0.25,
+        show_default=True,
+        metavar="P",
+        help="Confidence level of pessimistic pruning; less prunes more.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["majority", "fractional"]),
+        help="In training, a case with a missing value goes down the heaviest branch,"
+        " or in parts down all. [default: fractional for c45, else majority]",
+    ),
+    click.option(
+        "--predict-missing",
+        type=click.Choice(["branch", "fractional"]),
+        default="branch",
+        show_default=True,
+        help="The same in prediction; only branch compiles into code.",
+    ),
+    click.option(
+        "--subset", is_flag=True, help="c45: branches for groups of categories."
+    ),
+    click.option(
+        "--costs",
+        metavar="FILE",
+        help="c45: lines `column,cost`; cheap columns are preferred.",
+    ),
+    click.option(
+        "--cost-measure",
+        type=click.Choice(["eg2", "cs-id3", "idx"]),
+        default="eg2",
+        show_default=True,
+        help="How gain and cost are weighed.",
+    ),
+    click.option(
+        "--cost-weight",
+        type=float,
+        default=1.0,
+        show_default=True,
+        metavar="W",
+        help="Of the cost, for eg2; 0 ignores it.",
     ),
     click.option(
         "--validation",
@@ -194,7 +247,12 @@ def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     """Sort the options of the command line into what they are about."""
     from treecompile.compiler import LearnOptions
     from treecompile.data import DataOptions
+    from treecompile.learners.costs import read_costs
 
+    costs = options.pop("costs")
+    options["costs"] = read_costs(costs) if costs else ()
+    for key in ("criterion", "prune", "missing"):
+        options[key] = options[key] or ""  # which leaves it to the algorithm
     ordinal = pairs("--ordinal", options.pop("ordinal")).items()
     labels = options.pop("labels")
     columns = DataOptions(
@@ -286,11 +344,13 @@ def learn(data: str, out: str, quiet: bool, **options: Any) -> None:
 @quiet_option
 def rules(model: str, out: str, quiet: bool) -> None:
     """Flatten a tree into an ordered list of simplified rules."""
-    from treecompile.compiler import flatten
+    from treecompile.compiler import flatten, flattening_notes
     from treecompile.model_file import dumps
 
-    flat = flatten(read_model(model))
+    program = read_model(model)
+    flat = flatten(program)
     output(out, dumps(flat))
+    tell(quiet, *(f"note: {note}" for note in flattening_notes(program)))
     tell(quiet, f"{len(flat.body.rules)} rules: wrote {out}")  # type: ignore[union-attr]
 
 
@@ -518,8 +578,11 @@ def evaluate(model: str, data: str, na_values: tuple[str, ...]) -> None:
 @click.argument("model")
 def show(model: str) -> None:
     """Show the tree, or the rules, in the terminal."""
+    from treecompile.semantics import is_fractional
     from treecompile.show import show
 
     program = read_model(model)
     click.echo(f"{program.target}, by {program.algorithm}: {summary(program)}")
+    if is_fractional(program.body):
+        click.echo("missing and unseen values are divided among the branches")
     click.echo(show(program))

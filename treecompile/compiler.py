@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,18 @@ from treecompile.data import (
     make_dataset,
     take,
 )
-from treecompile.errors import DataError, OptionError
+from treecompile.errors import DataError, OptionError, TargetError
 from treecompile.extract import extract
-from treecompile.ir import Program, Training, Tree
-from treecompile.learners import default_algorithm, grow_tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
+from treecompile.learners import (
+    C45,
+    check_algorithm,
+    default_algorithm,
+    default_min_leaf,
+    grow_tree,
+)
+from treecompile.learners.c45 import C45Options
+from treecompile.learners.costs import MEASURES, Costs, check_costs
 from treecompile.learners.grow import Limits, Progress
 from treecompile.lower import (
     EmitOptions,
@@ -42,7 +51,7 @@ from treecompile.passes import apply_rule_passes
 from treecompile.quality import Evaluation, evaluate
 from treecompile.read import Table, read_table
 from treecompile.render import render
-from treecompile.semantics import required_features
+from treecompile.semantics import is_fractional, required_features
 from treecompile.targets import read_target
 
 if TYPE_CHECKING:
@@ -65,8 +74,17 @@ class LearnOptions:
     algorithm: str = ""  # "" chooses by the data
     max_depth: int | None = None
     min_split: int = 2
-    min_leaf: int = 1
+    min_leaf: int | None = None  # None: 2 for c45, else 1
     min_gain: float = 0.0
+    criterion: str = ""  # c45: gain-ratio (the default) or gain
+    prune: str = ""  # none or, for c45 and its default, pessimistic
+    cf: float = 0.25  # confidence level of pessimistic pruning
+    missing: str = ""  # in training: majority or, for c45 and its default, fractional
+    predict_missing: str = "branch"  # or fractional
+    subset: bool = False  # c45: branches for groups of categories
+    costs: tuple[tuple[str, float], ...] = ()  # c45: columns and what they cost
+    cost_measure: str = "eg2"  # or cs-id3 or idx
+    cost_weight: float = 1.0  # of the cost, for eg2
     validation_fraction: float = 0.0  # rows held out at random to measure the quality
     seed: int = 0
 
@@ -93,13 +111,12 @@ def learn(
 ) -> Learned:
     """Read the data, grow a tree, and measure it."""
     _check(options, validation is not None)
-    whole = make_dataset(read_table(data), columns)
+    table = read_table(data)
+    check_costs(options.costs, table.names, columns.target)
+    whole = make_dataset(table, columns)
     training, held_out = _split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
-    limits = Limits(
-        options.max_depth, options.min_split, options.min_leaf, options.min_gain
-    )
-    tree = grow_tree(training, algorithm, limits, progress(len(training.y)))
+    tree = _grow(training, algorithm, options, progress(len(training.y)))
     program = Program(
         target=whole.target,
         algorithm=algorithm,
@@ -123,13 +140,72 @@ def learn(
     return Learned(replace(program, training=summary), (*whole.notes, *chosen))
 
 
+def _grow(
+    data: Dataset, algorithm: str, options: LearnOptions, progress: Progress
+) -> Tree:
+    check_algorithm(algorithm)
+    if algorithm != C45:
+        _check_is_not_for_c45(algorithm, options)
+    min_leaf = options.min_leaf or default_min_leaf(algorithm)
+    limits = Limits(options.max_depth, options.min_split, min_leaf, options.min_gain)
+    policy = MissingPolicy(options.predict_missing)
+    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
+    details = C45Options(
+        is_ratio=options.criterion != "gain",
+        is_pruning=options.prune != "none",
+        cf=options.cf,
+        is_fractional=options.missing != "majority",
+        policy=policy,
+        is_grouping=options.subset,
+        costs=costs if options.costs else None,
+    )
+    tree = grow_tree(data, algorithm, limits, progress, details)
+    return replace(tree, missing=policy)
+
+
+CHOICES = {
+    "criterion": ("", "gain-ratio", "gain"),
+    "prune": ("", "pessimistic", "none"),
+    "missing": ("", "fractional", "majority"),
+    "predict_missing": ("branch", "fractional"),
+    "cost_measure": MEASURES,
+}
+# What the other algorithms do anyway.
+HARMLESS = {"prune": "none", "missing": "majority"}
+
+
+def _check_is_not_for_c45(algorithm: str, options: LearnOptions) -> None:
+    for name in ("criterion", "prune", "cf", "missing", "subset", "costs"):
+        value = getattr(options, name)
+        if value != _default(name) and value != HARMLESS.get(name):
+            option = _as_option(name)
+            shown = f"{option} {value}" if isinstance(value, str) else option
+            raise OptionError(f"{shown} is for --algorithm c45, not {algorithm}")
+
+
+def _as_option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _default(name: str) -> object:
+    return next(f.default for f in fields(LearnOptions) if f.name == name)
+
+
 def _check(options: LearnOptions, has_validation: bool) -> None:
+    for name, choices in CHOICES.items():
+        if getattr(options, name) not in choices:
+            known = " or ".join(filter(None, choices))
+            given = getattr(options, name)
+            raise OptionError(f"{_as_option(name)} {given!r}: expected {known}")
+    if not 0 < options.cf <= 1:
+        raise OptionError(f"--cf {options.cf}: expected a number above 0, up to 1")
+    if not 0 <= options.cost_weight < inf:
+        raise OptionError(f"--cost-weight {options.cost_weight}: expected 0 or more")
     least = {"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0}
     for name, bound in least.items():
         value = getattr(options, name)
         if value is not None and not value >= bound:
-            option = "--" + name.replace("_", "-")
-            raise OptionError(f"{option} {value}: expected {bound} or more")
+            raise OptionError(f"{_as_option(name)} {value}: expected {bound} or more")
     if not 0 <= options.validation_fraction < 1:
         raise OptionError("--validation-fraction: expected a number from 0 to below 1")
     if has_validation and options.validation_fraction:
@@ -149,11 +225,14 @@ def _split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset |
 
 def _given(options: LearnOptions) -> tuple[tuple[str, str | int | float | bool], ...]:
     """The options that differ from their defaults; the algorithm is told elsewhere."""
-    return tuple(
-        (entry.name, getattr(options, entry.name))
+    given = {
+        entry.name: getattr(options, entry.name)
         for entry in fields(options)
         if entry.name != "algorithm" and getattr(options, entry.name) != entry.default
-    )
+    }
+    if "costs" in given:
+        given["costs"] = ", ".join(f"{name}: {cost!r}" for name, cost in options.costs)
+    return tuple(given.items())
 
 
 def flatten(program: Program) -> Program:
@@ -161,6 +240,26 @@ def flatten(program: Program) -> Program:
     body = program.body
     rules = extract(body) if isinstance(body, Tree) else body
     return replace(program, body=apply_rule_passes(rules))
+
+
+def flattening_notes(program: Program) -> tuple[str, ...]:
+    """What a user should know about the rules of a program."""
+    if not is_fractional(program.body):
+        return ()
+    return (
+        "the tree divides missing and unseen values among the branches, and the rules"
+        " send them down the branch marked for them: another model",
+    )
+
+
+def require_branches(program: Program) -> None:
+    """Refuse a tree that divides missing values: only the document can say that."""
+    if is_fractional(program.body):
+        raise TargetError(
+            "a tree that divides missing values among its branches cannot be compiled"
+            " into code: learn it with --predict-missing branch, or compile its rules"
+            " (treecompile rules)"
+        )
 
 
 def emit(
@@ -173,9 +272,12 @@ def emit(
     if target == "python":
         target = _style(options.style)
     description = read_target(target)
+    lowering = LOWERINGS[description.lowering]
+    if lowering is not markdown.lower:
+        require_branches(program)
     with _no_collection():
         source = Source(program, identity or sha256(program), __version__)
-        context = LOWERINGS[description.lowering](source, options)
+        context = lowering(source, options)
         text = render(target, description, context)
     warnings = context.get("warnings", ())
     assert isinstance(warnings, (list, tuple))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from treecompile.ir import Body, Condition, Leaf, Rule, RuleSet, Split, Tree
-from treecompile.semantics import answer, leaf_positions
+from treecompile.ir import Body, Condition, Leaf, Rule, RuleSet, Split, Stats, Tree
+from treecompile.semantics import answer, is_fractional, leaf_positions
 
 DEFAULT_ID = "default"
 
@@ -36,17 +36,40 @@ def extract(tree: Tree) -> RuleSet:
     The default closes the list as in every rule set, though here it never decides.
     """
     paths: list[tuple[Condition, ...]] = [()] * len(tree.nodes)
+    stand_ins: dict[int, Stats] = {}
     for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
             for branch in node.branches:
                 paths[branch.then] = (*paths[position], branch.when)
+            if is_fractional(tree):
+                stand_ins |= _stand_ins(tree, node)
     rules = tuple(
-        replace(rule, conditions=paths[position])
+        replace(
+            rule,
+            conditions=paths[position],
+            stats=stand_ins.get(position, rule.stats),
+        )
         for position, rule in outcomes(tree).items()
     )
     root = tree.nodes[0].stats
     default = Rule(DEFAULT_ID, (), answer(root, tree.labels), root, 0.0)
     return RuleSet(tree.features, tree.labels, rules, default)
+
+
+def _stand_ins(tree: Tree, split: Split) -> dict[int, Stats]:
+    """The cases of a split for its leaves that no case reached.
+
+    Where shares are added up such a leaf adds its class alone; on its own, it
+    rests on the cases beside it.
+    """
+    leaves = ((branch.then, tree.nodes[branch.then]) for branch in split.branches)
+    return {
+        position: split.stats
+        for position, leaf in leaves
+        if isinstance(leaf, Leaf)
+        and not leaf.weight
+        and leaf.value == answer(split.stats, tree.labels)
+    }
 
 
 def outcomes(body: Body) -> dict[int, Rule]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import fsum
 
 Category = str | int | bool
 Label = str | int | bool | float
@@ -70,7 +71,7 @@ class ClassCounts:
 
     @property
     def weight(self) -> float:
-        return float(sum(self.weights))
+        return fsum(self.weights)  # of fractions, too, the same on every Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Leaf:
 class Branch:
     when: Condition
     then: int  # position of the child in the nodes of the tree
-    weight: float  # training weight whose value is known and satisfies the condition
+    weight: float  # training weight that went down it, shares of divided cases included
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,19 @@ class Split:
 Node = Leaf | Split
 
 
+class MissingPolicy(StrEnum):
+    """What a tree does with a missing or unseen value."""
+
+    BRANCH = "branch"  # it takes the branch whose condition says so
+    FRACTIONAL = "fractional"  # it takes every branch, in proportion to their weights
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     features: tuple[Feature, ...]
     labels: tuple[Label, ...]  # in label order; empty for regression
     nodes: tuple[Node, ...]
+    missing: MissingPolicy = MissingPolicy.BRANCH
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from treecompile.ir import (
     Kind,
     Label,
     Leaf,
+    MissingPolicy,
     Moments,
     Node,
     Op,
@@ -110,6 +111,7 @@ def _program_record(program: Program) -> dict[str, Any]:
         ],
     }
     if isinstance(body, Tree):
+        record["missing"] = body.missing.value
         record["nodes"] = [_node_record(node) for node in body.nodes]
     else:
         record["rules"] = [_rule_record(rule) for rule in (*body.rules, body.default)]
@@ -256,7 +258,8 @@ class _Reader:
         bodies = {"nodes", "rules"} & record.keys()
         if len(bodies) != 1:
             raise ModelFileError('needs either "nodes" or "rules"')
-        self.keys(record, [*HEAD, *bodies], "the file")
+        policy = ["missing"] if "nodes" in record else []
+        self.keys(record, [*HEAD, *policy, *bodies], "the file")
         self.text(record["tool"], "tool")
         self.features = tuple(
             self.feature(item, f"features[{i}]")
@@ -267,7 +270,7 @@ class _Reader:
             raise ModelFileError("features: two have the same name")
         self.labels = self.label_tuple(record["labels"])
         body = (
-            self.tree(record["nodes"])
+            self.tree(record["nodes"], self.policy(record["missing"]))
             if "nodes" in record
             else self.rules(record["rules"])
         )
@@ -320,7 +323,12 @@ class _Reader:
             raise ModelFileError("labels: one stands there twice")
         return tuple(labels)
 
-    def tree(self, item: Any) -> Tree:
+    def policy(self, item: Any) -> MissingPolicy:
+        if item not in list(MissingPolicy):
+            raise ModelFileError("missing: unknown policy")
+        return MissingPolicy(item)
+
+    def tree(self, item: Any, policy: MissingPolicy) -> Tree:
         items = self.list(item, "nodes")
         if not items:
             raise ModelFileError("nodes: a tree has at least one")
@@ -328,7 +336,16 @@ class _Reader:
         children = [b.then for n in nodes if isinstance(n, Split) for b in n.branches]
         if sorted(children) != list(range(1, len(nodes))):
             raise ModelFileError("nodes: each but the first must be the child of one")
-        return Tree(self.features, self.labels, nodes)
+        if policy is MissingPolicy.FRACTIONAL:
+            for position, node in enumerate(nodes):
+                self.divisible(node, f"nodes[{position}].branches")
+        return Tree(self.features, self.labels, nodes, policy)
+
+    def divisible(self, node: Node, where: str) -> None:
+        if not isinstance(node, Split):
+            return
+        if not 0 < sum(branch.weight for branch in node.branches) < inf:
+            raise ModelFileError(f"{where}: there is no weight to divide by")
 
     def node(self, item: Any, position: int, count: int) -> Node:
         where = f"nodes[{position}]"

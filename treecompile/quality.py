@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.batch import Columns, deciders
+from treecompile.batch import Columns, answers, deciders
 from treecompile.extract import outcomes
 from treecompile.ir import Body, ClassQuality, Quality, Rule, ValueQuality
 
@@ -19,8 +19,8 @@ class RuleQuality:
     """What one rule did on the rows."""
 
     rule: Rule
-    rows: int
-    right: int  # rows with the predicted label; 0 for regression
+    rows: int  # those whose values lead to it; its own only where none was divided
+    right: int  # of these, how many the model answers right; 0 for regression
     squared_error: float  # mean over its rows; 0 for classification
 
 
@@ -35,30 +35,29 @@ def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
     """Compare the predictions with the answers, over all rows and rule by rule."""
     decided = outcomes(body)
     where = deciders(body, columns, len(y))
-    if body.labels:
-        known = (y >= 0) & (y < len(body.labels))
-        where, actual = where[known], y[known].astype(np.intp)
-        return _classes(body, decided, where, actual, int((~known).sum()))
-    known = ~np.isnan(y)
-    where, numbers = where[known], y[known].astype(np.float64)
-    return _numbers(decided, where, numbers, int((~known).sum()))
+    predicted = answers(body, columns, len(y))
+    is_classes = bool(body.labels)
+    known = (y >= 0) & (y < len(body.labels)) if is_classes else ~np.isnan(y)
+    where, predicted, unknown = where[known], predicted[known], int((~known).sum())
+    if is_classes:
+        actual = y[known].astype(np.intp)
+        return _classes(body, decided, where, predicted, actual, unknown)
+    numbers = y[known].astype(np.float64)
+    return _numbers(decided, where, predicted, numbers, unknown)
 
 
 def _classes(
     body: Body,
     decided: Mapping[int, Rule],
     where: NDArray[np.intp],
+    predicted: NDArray[np.intp],
     actual: NDArray[np.intp],
     unknown: int,
 ) -> Evaluation:
-    size = len(body.labels)
-    answers = np.zeros(max(decided) + 1, dtype=np.intp)
-    for position, rule in decided.items():
-        answers[position] = body.labels.index(rule.value)
-    predicted = answers[where]
+    size, deciding = len(body.labels), max(decided) + 1
     confusion = np.bincount(actual * size + predicted, minlength=size * size)
-    rows = np.bincount(where, minlength=len(answers))
-    right = np.bincount(where[predicted == actual], minlength=len(answers))
+    rows = np.bincount(where, minlength=deciding)
+    right = np.bincount(where[predicted == actual], minlength=deciding)
     return Evaluation(
         ClassQuality(
             tuple(tuple(map(int, row)) for row in confusion.reshape(size, size))
@@ -74,13 +73,12 @@ def _classes(
 def _numbers(
     decided: Mapping[int, Rule],
     where: NDArray[np.intp],
+    predicted: NDArray[np.float64],
     actual: NDArray[np.float64],
     unknown: int,
 ) -> Evaluation:
-    answers = np.zeros(max(decided) + 1)
-    for position, rule in decided.items():
-        answers[position] = rule.value
-    errors = answers[where] - actual
+    errors = predicted - actual
+    deciding = max(decided) + 1
     count = len(actual)
     squared = float((errors**2).sum())
     varies = count > 0 and actual.min() < actual.max()
@@ -91,8 +89,8 @@ def _numbers(
         root_mean_squared_error=(squared / count) ** 0.5 if count else 0.0,
         r_squared=1.0 - squared / spread if spread else None,
     )
-    rows = np.bincount(where, minlength=len(answers))
-    sums = np.bincount(where, weights=errors**2, minlength=len(answers))
+    rows = np.bincount(where, minlength=deciding)
+    sums = np.bincount(where, weights=errors**2, minlength=deciding)
     return Evaluation(
         quality,
         tuple(

@@ -6,10 +6,9 @@ import csv
 import io
 from collections.abc import Iterator
 
-from treecompile.batch import deciders
+from treecompile.batch import answers
 from treecompile.data import encode
 from treecompile.errors import DataError
-from treecompile.extract import outcomes
 from treecompile.ir import Label, Program
 from treecompile.read import Table, read_table
 from treecompile.semantics import required_features
@@ -41,10 +40,8 @@ def predictions(
     body = program.body
     blanks = (*program.na_values, *na_values)
     columns = encode(body.features, table, required_features(body), blanks)
-    answers = {
-        position: (
-            str(rule.value).lower() if isinstance(rule.value, bool) else rule.value
-        )
-        for position, rule in outcomes(body).items()
-    }
-    return (answers[int(p)] for p in deciders(body, columns, table.rows))
+    found = answers(body, columns, table.rows).tolist()
+    if not body.labels:
+        return iter(found)
+    texts = [str(x).lower() if isinstance(x, bool) else x for x in body.labels]
+    return (texts[place] for place in found)

@@ -20,6 +20,8 @@ from treecompile.ir import (
     Kind,
     Label,
     Leaf,
+    MissingPolicy,
+    Node,
     Op,
     Row,
     RuleSet,
@@ -185,18 +187,83 @@ def is_partition(split: Split, features: Sequence[Feature]) -> bool:
 
 
 def leaf_position(tree: Tree, row: Row) -> int:
-    """The position of the leaf that a row falls into."""
+    """The position of the leaf that a row falls into by the conditions."""
     position = 0
     node = tree.nodes[0]
     while isinstance(node, Split):
-        feature = node.branches[0].when.feature
-        value = row[feature]
-        for branch in node.branches:
-            if holds(branch.when, tree.features[feature], value):
-                position = branch.then
-                break
+        position = taken(tree, node, row)
         node = tree.nodes[position]
     return position
+
+
+def taken(tree: Tree, split: Split, row: Row) -> int:
+    """The position of the child whose condition holds."""
+    where = split.branches[0].when.feature
+    feature, value = tree.features[where], row[where]
+    return next(b.then for b in split.branches if holds(b.when, feature, value))
+
+
+def is_unknown(feature: Feature, value: Value) -> bool:
+    """Whether a value is missing, or a category that the feature does not have."""
+    if value is None or value != value:
+        return True
+    return feature.kind is not Kind.NUMERIC and value not in feature.categories
+
+
+def is_fractional(body: Body) -> bool:
+    """Whether an unknown value is divided among the branches of a split."""
+    return isinstance(body, Tree) and body.missing is MissingPolicy.FRACTIONAL
+
+
+def distribution(tree: Tree, row: Row) -> tuple[float, ...]:
+    """The share of each label for a row; of a regression, the one estimate.
+
+    Under the fractional policy a split on an unknown value mixes what its branches
+    say: the sum of weight x share, in branch order, over the sum of the weights.
+    """
+    followed: dict[int, tuple[int, ...]] = {}  # the children that a row goes on to
+    waiting = [0]
+    while waiting:
+        position = waiting.pop()
+        node = tree.nodes[position]
+        followed[position] = _followed(tree, node, row)
+        waiting.extend(followed[position])
+    shares: dict[int, tuple[float, ...]] = {}
+    for position in sorted(followed, reverse=True):  # children stand behind parents
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            shares[position] = certain(node)
+        elif len(followed[position]) > 1:
+            shares[position] = _mixed(node, shares)
+        else:
+            shares[position] = shares[followed[position][0]]
+    return shares[0]
+
+
+def _followed(tree: Tree, node: Node, row: Row) -> tuple[int, ...]:
+    if isinstance(node, Leaf):
+        return ()
+    where = node.branches[0].when.feature
+    if is_fractional(tree) and is_unknown(tree.features[where], row[where]):
+        return tuple(branch.then for branch in node.branches)
+    return (taken(tree, node, row),)
+
+
+def certain(leaf: Leaf) -> tuple[float, ...]:
+    """What a leaf says: the share of each label, or its number."""
+    if isinstance(leaf.stats, ClassCounts):
+        return probabilities(leaf.stats)
+    assert isinstance(leaf.value, float)
+    return (leaf.value,)
+
+
+def _mixed(split: Split, shares: dict[int, tuple[float, ...]]) -> tuple[float, ...]:
+    sums, total = [0.0] * len(shares[split.branches[0].then]), 0.0
+    for branch in split.branches:
+        total += branch.weight
+        for place, share in enumerate(shares[branch.then]):
+            sums[place] += branch.weight * share
+    return tuple(part / total for part in sums)
 
 
 def leaf_positions(tree: Tree) -> Iterator[int]:
@@ -225,7 +292,11 @@ def rule_position(rules: RuleSet, row: Row) -> int:
 
 
 def decider(body: Body, row: Row) -> int:
-    """The position of what decides a row: a leaf among the nodes, or a rule."""
+    """The position of what decides a row: a leaf among the nodes, or a rule.
+
+    Under the fractional policy several leaves may share the decision; this is the one
+    that the conditions lead to.
+    """
     if isinstance(body, RuleSet):
         return rule_position(body, row)
     return leaf_position(body, row)
@@ -233,6 +304,9 @@ def decider(body: Body, row: Row) -> int:
 
 def predict(body: Body, row: Row) -> Label:
     """The answer to one row."""
+    if isinstance(body, Tree) and is_fractional(body):
+        shares = distribution(body, row)
+        return body.labels[shares.index(max(shares))] if body.labels else shares[0]
     position = decider(body, row)
     if isinstance(body, RuleSet):
         return (*body.rules, body.default)[position].value

@@ -84,7 +84,7 @@ def test_predictions_have_the_type_of_the_labels(
 
 
 def test_probabilities_are_shares_of_the_leaf(frame: pd.DataFrame) -> None:
-    model = treecompile.learn(frame, target="play", max_depth=1)
+    model = treecompile.learn(frame, target="play", algorithm="id3", max_depth=1)
     found = model.predict_proba(frame.set_index("temperature"))
     assert found.columns.tolist() == ["no", "yes"]
     assert found.index.tolist() == frame["temperature"].tolist()
@@ -200,7 +200,7 @@ def test_evaluate_counts_what_is_right(
 def test_notes_say_what_was_chosen_and_what_is_odd(frame: pd.DataFrame) -> None:
     odd = frame.assign(empty=None, day=range(14), sport="tennis")
     notes = treecompile.learn(odd, target="play").notes
-    assert "algorithm: cart" in notes
+    assert "algorithm: c45" in notes
     for start in (
         "task: classify (target 'play'",
         "column 'empty' has no known value",

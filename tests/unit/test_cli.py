@@ -42,7 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a model of the tennis data and one of numbers."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "numbers.csv").write_text(NUMBERS)
-    good("learn", TENNIS, "--target", "play", "-o", "tennis.json", "-q")
+    by_id3 = ("--algorithm", "id3")
+    good("learn", TENNIS, "--target", "play", *by_id3, "-o", "tennis.json", "-q")
     good("learn", "numbers.csv", "--target", "y", "-o", "numbers.json", "-q")
     return tmp_path
 
@@ -59,7 +60,7 @@ def test_learn_says_what_it_chose_and_what_it_wrote(folder: Path) -> None:
     result = good("learn", TENNIS, "--target", "play")
     assert result.stdout == ""
     said = result.stderr.splitlines()
-    assert "algorithm: id3" in said
+    assert "algorithm: c45" in said
     assert any(line.startswith("task: classify") for line in said)
     assert said[-1] == "5 leaves, depth 2: wrote model.json"
     model = json.loads((folder / "model.json").read_text())
@@ -233,7 +234,7 @@ ERRORS: list[tuple[str, list[str]]] = [
     ("learn absent.csv --target play", ["absent.csv"]),
     ("learn TENNIS --target plya", ["'plya'", "did you mean 'play'"]),
     ("learn TENNIS --target play --ignore widn", ["'wind'"]),
-    ("learn TENNIS --target play --algorithm c5", ["'c5'", "id3", "cart"]),
+    ("learn TENNIS --target play --algorithm c5", ["'c5'", "id3", "c45", "cart"]),
     ("learn numbers.csv --target y --algorithm id3", ["id3", "'x'"]),
     ("learn TENNIS --target play --max-depth -1", ["--max-depth -1", "0 or more"]),
     ("learn TENNIS --target play --min-leaf 0", ["--min-leaf 0", "1 or more"]),

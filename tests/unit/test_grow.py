@@ -114,9 +114,17 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any]]:
         "max_depth": draw(st.sampled_from([None, 2])),
         "min_leaf": draw(st.sampled_from([1, 2])),
     }
+    if algorithm == "c45":
+        options |= {
+            "criterion": draw(st.sampled_from(["gain-ratio", "gain"])),
+            "prune": draw(st.sampled_from(["pessimistic", "none"])),
+            "missing": draw(st.sampled_from(["fractional", "majority"])),
+            "subset": draw(st.booleans()),
+        }
+    options["predict_missing"] = draw(st.sampled_from(["branch", "fractional"]))
     if algorithm != "id3":
         columns["size"] = np.array(column(-0.0, 1.5, 1e300, -np.inf, np.inf, np.nan))
-    if algorithm != "id3" and draw(st.booleans()):
+    if algorithm == "cart" and draw(st.booleans()):
         columns["y"] = np.array(column(0.25, -7.5, 3.0))
         options["task"] = "regress"
     else:
@@ -142,6 +150,9 @@ def test_every_learned_tree_is_legal(
     assert sorted(children) == list(range(1, len(tree.nodes)))
     assert model_file.loads(model_file.dumps(model.program)) == model.program
     assert set(map(type, numbers(tree))) <= {float}
+    if tree.labels:
+        shares = model.predict_proba(frame)
+        assert np.allclose(shares.sum(axis=1), 1)
 
 
 @settings(max_examples=100, deadline=None)
@@ -150,6 +161,8 @@ def test_leaves_count_the_cases_that_reach_them(
     case: tuple[pd.DataFrame, dict[str, Any]],
 ) -> None:
     frame, options = case
+    if options["algorithm"] == "c45":
+        options["missing"] = "majority"  # else a leaf has parts of cases
     tree = treecompile.learn(frame, target="y", **options).program.body
     assert isinstance(tree, Tree)
     data = make_dataset(

@@ -281,7 +281,7 @@ def test_the_same_data_give_the_same_bytes_whatever_the_hash_seed(
         subprocess.run(
             [
                 *(sys.executable, "-m", "treecompile", "build", data, "--target", "y"),
-                *("--out", folder, "--no-verify", "-q"),
+                *("--algorithm", "cart", "--out", folder, "--no-verify", "-q"),
             ],
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,

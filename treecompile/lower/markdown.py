@@ -34,7 +34,7 @@ from treecompile.ir import (
 )
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.passes import apply_rule_passes
-from treecompile.semantics import answer, required_features
+from treecompile.semantics import answer, is_fractional, required_features
 from treecompile.targets import ByType
 
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
@@ -146,6 +146,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         target=shown_name(program.target),
         rules=rules,
         ordered=isinstance(body, RuleSet),
+        fractional=is_fractional(body),
         base=base,
         total=base.weight if base else float(training.rows if training else 0),
     )
@@ -166,7 +167,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "reading": writer.reading(extracted),
         "evidence_note": EVIDENCE_NOTES[bool(body.labels)],
         "rules": writer.all_rules(extracted),
-        "missing": _missing(rules, program.na_values),
+        "missing": _missing(rules, program.na_values, writer.fractional),
         "default": default,
         "default_evidence": default_evidence,
     }
@@ -192,7 +193,9 @@ def _summary(program: Program, rules: RuleSet) -> str:
     given = number_of(len(body.features), "column")
     columns = f"{len(tested)} of {given}: {listing(tested)}" if tested else "no column"
     algorithm = ALGORITHMS.get(program.algorithm) or shown_name(program.algorithm)
-    if isinstance(body, Tree):
+    if is_fractional(body):
+        law = "exactly one rule applies to every case whose values are known"
+    elif isinstance(body, Tree):
         law = "exactly one rule applies to every case"
     else:
         law = "the first rule whose conditions all hold decides, else the default"
@@ -389,6 +392,7 @@ class _Writer:
     target: str
     rules: RuleSet
     ordered: bool
+    fractional: bool  # missing values are divided among the branches
     base: Stats | None
     total: float  # training weight; 0 where it is not known
 
@@ -403,7 +407,10 @@ class _Writer:
         return table([self.target, "Cases", "Share"], rows)
 
     def reading(self, extracted: RuleSet) -> str:
-        text = "Exactly one rule applies to every case, so their order does not matter."
+        whom = "case whose values are known" if self.fractional else "case"
+        text = (
+            f"Exactly one rule applies to every {whom}, so their order does not matter."
+        )
         if self.ordered:
             text = (
                 "Read from the top: the first rule whose conditions all hold decides."
@@ -495,7 +502,28 @@ class _Writer:
 # ---------------------------------------------------------------- missing values
 
 
-def _missing(rules: RuleSet, na_values: Sequence[str]) -> list[str]:
+DIVIDED = {
+    True: (
+        "A missing value, or a category that never occurred in training, is divided: at"
+        " the test of its column the case goes down every branch, with the share of the"
+        " training cases that went there. The probabilities at the leaves that it"
+        " reaches are added up with these shares, and the answer with the greatest sum"
+        " is given, the first of them at a tie."
+    ),
+    False: (
+        "A missing value, or a category that never occurred in training, is divided: at"
+        " the test of its column the case goes down every branch, with the share of the"
+        " training cases that went there. The answer is the mean of the leaves that it"
+        " reaches, weighted with these shares."
+    ),
+}
+MARKED = (
+    "The marks “or missing” and “or any other” name the heaviest branch. They say what"
+    " the rules do where they are used without the tree, which is another model."
+)
+
+
+def _missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
     tests = [condition for rule in rules.rules for condition in rule.conditions]
     kinds = {rules.features[test.feature].kind for test in tests}
     if not tests:
@@ -504,6 +532,8 @@ def _missing(rules: RuleSet, na_values: Sequence[str]) -> list[str]:
     if na_values:
         texts = ", ".join(map(shown_name, na_values))
         sentences.append(f"In text files, a field is empty too if it says: {texts}.")
+    if fractional:
+        return [*sentences, DIVIDED[bool(rules.labels)], MARKED]
     if any(test.missing for test in tests):
         sentences.append(
             "A missing value meets the conditions marked “or missing” or saying “is"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treecompile.compiler import require_branches
 from treecompile.errors import EngineError
 from treecompile.extract import outcomes
 from treecompile.ir import ClassCounts, Program, Rule
@@ -64,6 +65,7 @@ def verify(
     dialect in its first line. `url` says where a database server is. `columns` renames
     features, as for emitting.
     """
+    require_branches(program)
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
     if engine not in ENGINES:

@@ -1,17 +1,12 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262 */
+/* treecompile 0.1.0; dialect sqlite; output label; model 03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6 */
 CASE
-  WHEN CAST(`flipper_length_mm` AS REAL) > 207.5 THEN
+  WHEN (CAST(`flipper_length_mm` AS REAL) <= 207.0 OR `flipper_length_mm` IS NULL) THEN
     CASE
-      WHEN `island` COLLATE BINARY IN ('Dream', 'Torgersen') THEN 'Chinstrap' /* R8: 3 of 5 cases */
-      ELSE 'Gentoo' /* R7: 87 of 87 cases */
+      WHEN (CAST(`bill_length_mm` AS REAL) <= 43.1 OR `bill_length_mm` IS NULL) THEN 'Adelie' /* R1: 92.4 of 94.8 cases */
+      WHEN (CAST(`body_mass_g` AS REAL) <= 4100.0 OR `body_mass_g` IS NULL) THEN 'Chinstrap' /* R2: 42 of 42.4 cases */
+      WHEN CAST(`bill_length_mm` AS REAL) <= 48.8 THEN 'Adelie' /* R3: 3 of 5 cases */
+      ELSE 'Chinstrap' /* R4: 6 of 6.1 cases */
     END
-  WHEN (CAST(`bill_length_mm` AS REAL) <= 43.15 OR `bill_length_mm` IS NULL) THEN
-    CASE
-      WHEN CAST(`bill_length_mm` AS REAL) > 42.25 THEN 'Adelie' /* R3: 4 of 5 cases */
-      WHEN CAST(`bill_depth_mm` AS REAL) <= 16.65 THEN 'Adelie' /* R1: 7 of 8 cases */
-      ELSE 'Adelie' /* R2: 82 of 83 cases */
-    END
-  WHEN (CAST(`body_mass_g` AS REAL) <= 4125.0 OR `body_mass_g` IS NULL) THEN 'Chinstrap' /* R4: 42 of 42 cases */
-  WHEN CAST(`bill_length_mm` AS REAL) <= 48.8 THEN 'Adelie' /* R5: 3 of 5 cases */
-  ELSE 'Chinstrap' /* R6: 6 of 6 cases */
+  WHEN (CAST(`bill_depth_mm` AS REAL) <= 17.6 OR `bill_depth_mm` IS NULL) THEN 'Gentoo' /* R5: 87.4 of 87.7 cases */
+  ELSE 'Chinstrap' /* R6: 3 of 5 cases */
 END

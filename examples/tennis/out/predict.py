@@ -4,7 +4,7 @@
     'yes'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-6243b8d3f19df74489e749df85bca126854bca8759f8d803f8ca4472ea62c6c8.
+fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -22,7 +22,7 @@ MODEL = {
     "name": "play",
     "algorithm": "id3",
     "version": "0.1.0",
-    "sha256": "6243b8d3f19df74489e749df85bca126854bca8759f8d803f8ca4472ea62c6c8",
+    "sha256": "fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7",
     "rules": 5,
     "rows": 14,
 }

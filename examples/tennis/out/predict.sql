@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model 6243b8d3f19df74489e749df85bca126854bca8759f8d803f8ca4472ea62c6c8 */
+/* treecompile 0.1.0; dialect sqlite; output label; model fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7 */
 CASE
   WHEN `outlook` COLLATE BINARY = 'cloudy' THEN 'yes' /* R1: 4 of 4 cases */
   WHEN `outlook` COLLATE BINARY = 'sunny' THEN

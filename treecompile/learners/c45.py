@@ -1,0 +1,84 @@
+"""C4.5, release 8: gain ratio, cuts of numbers, fractional cases, pessimistic pruning.
+
+A categorical feature has a branch for each category, or with grouping for each group of
+them, and is not tested again below; numbers and ordinal features are cut in two. The
+feature with the best gain ratio is taken among those whose gain is at least average. A
+case with a missing value goes down every branch with a part of its weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treecompile.data import Dataset
+from treecompile.errors import OptionError
+from treecompile.ir import Kind, MissingPolicy, Tree
+from treecompile.learners.c45_build import build
+from treecompile.learners.c45_draft import Draft, Sample
+from treecompile.learners.c45_grow import grow
+from treecompile.learners.c45_prune import drop_impossible, prune
+from treecompile.learners.c45_splits import Finder
+from treecompile.learners.costs import Costs
+from treecompile.learners.grow import Limits, Progress
+
+MOST_GROUPED = 200  # categories: the search for groups takes the third power of them
+
+
+@dataclass(frozen=True, slots=True)
+class C45Options:
+    """What C4.5 can be asked beside the limits of growth."""
+
+    is_ratio: bool = True  # gain ratio, not plain information gain
+    is_pruning: bool = True
+    cf: float = 0.25  # confidence level of pruning: the smaller, the more is pruned
+    is_fractional: bool = True  # cases with a missing value are divided in training
+    policy: MissingPolicy = MissingPolicy.BRANCH  # and what the tree does with them
+    is_grouping: bool = False
+    costs: Costs | None = None
+
+
+def learn(
+    data: Dataset,
+    limits: Limits,
+    progress: Progress,
+    options: C45Options = C45Options(),
+) -> Tree:
+    """Grow and prune a tree by C4.5."""
+    if not data.labels:
+        raise OptionError(
+            f"c45 predicts labels, and the target {data.target!r} is a number:"
+            " use --algorithm cart, or --task classify"
+        )
+    return build(draft(data, limits, progress, options), data, options.policy)
+
+
+def draft(
+    data: Dataset, limits: Limits, progress: Progress, options: C45Options
+) -> Draft:
+    """The tree with its training cases counted, before it becomes conditions."""
+    if options.is_grouping:
+        _check_groups(data)
+    sample = Sample(data, is_fractional=options.is_fractional)
+    finder = Finder(
+        sample,
+        min_leaf=limits.min_leaf,
+        min_gain=limits.min_gain,
+        measure=options.costs.measure_for(data.features) if options.costs else None,
+        is_ratio=options.is_ratio,
+        is_grouping=options.is_grouping,
+    )
+    root = grow(sample, finder, limits, progress)
+    if options.is_pruning:
+        prune(root, sample, options.cf)
+        drop_impossible(root)
+    return root
+
+
+def _check_groups(data: Dataset) -> None:
+    for feature in data.features:
+        count = len(feature.categories)
+        if feature.kind is Kind.CATEGORICAL and count > MOST_GROUPED:
+            raise OptionError(
+                f"--subset: column {feature.name!r} has {count} categories, more than"
+                f" {MOST_GROUPED}: group them first, or leave it out with --ignore"
+            )
