@@ -12,7 +12,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262.
+eed9802e84a2479901824d12e7e9290929644c31f14ee7b4b6fca389a3b54be4.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -32,7 +32,7 @@ MODEL = {
     "name": "species",
     "algorithm": "cart",
     "version": "0.1.0",
-    "sha256": "fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262",
+    "sha256": "eed9802e84a2479901824d12e7e9290929644c31f14ee7b4b6fca389a3b54be4",
     "rules": 8,
     "rows": 241,
 }

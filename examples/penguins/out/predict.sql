@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model fc6d06b184a193fc6e359b8973f4c6399ca6943c8dfa4385052339d868d89262 */
+/* treecompile 0.1.0; dialect sqlite; output label; model eed9802e84a2479901824d12e7e9290929644c31f14ee7b4b6fca389a3b54be4 */
 CASE
   WHEN CAST(`flipper_length_mm` AS REAL) > 207.5 THEN
     CASE
