@@ -132,6 +132,27 @@ learn_options = apply(
         help="Decrease of impurity that a split needs.",
     ),
     click.option(
+        "--max-leaves", type=int, help="Most leaves; the best splits are made first."
+    ),
+    click.option(
+        "--criterion",
+        default="",
+        metavar="NAME",
+        help="Impurity of labels: gini or entropy. [default: the algorithm's]",
+    ),
+    click.option(
+        "--prune",
+        default="none",
+        show_default=True,
+        help="none, or cost-complexity after growing.",
+    ),
+    click.option(
+        "--alpha",
+        type=float,
+        help="Cost-complexity: the share of the root's errors that each leaf of a split"
+        " must save. [default: 0.01]",
+    ),
+    click.option(
         "--validation",
         metavar="FILE",
         help="Rows to measure the quality on, with the target.",

@@ -26,6 +26,7 @@ from treecompile.extract import extract
 from treecompile.ir import Program, Training, Tree
 from treecompile.learners import default_algorithm, grow_tree
 from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.prune import cost_complexity
 from treecompile.lower import (
     EmitOptions,
     Lowering,
@@ -53,6 +54,8 @@ LOWERINGS: dict[str, Lowering] = {
     "sql": sql.lower,
     "markdown": markdown.lower,
 }
+COST_COMPLEXITY = "cost-complexity"
+PRUNINGS = ("none", COST_COMPLEXITY)
 STYLES = {"standard": "python", "numpy": "numpy"}
 
 
@@ -65,6 +68,10 @@ class LearnOptions:
     min_split: int = 2
     min_leaf: int = 1
     min_gain: float = 0.0
+    max_leaves: int | None = None  # then the best splits are made first
+    criterion: str = ""  # "" is the algorithm's own
+    prune: str = "none"  # or cost-complexity
+    alpha: float | None = None  # of cost-complexity; None: 0.01, as rpart's cp
     validation_fraction: float = 0.0  # rows held out at random to measure the quality
     seed: int = 0
 
@@ -95,9 +102,16 @@ def learn(
     training, held_out = _split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
     limits = Limits(
-        options.max_depth, options.min_split, options.min_leaf, options.min_gain
+        options.max_depth,
+        options.min_split,
+        options.min_leaf,
+        options.min_gain,
+        options.max_leaves,
     )
-    tree = grow_tree(training, algorithm, limits, progress(len(training.y)))
+    settled = progress(len(training.y))
+    tree = grow_tree(training, algorithm, limits, settled, options.criterion)
+    if options.prune == COST_COMPLEXITY:
+        tree = cost_complexity(tree, 0.01 if options.alpha is None else options.alpha)
     program = Program(
         target=whole.target,
         algorithm=algorithm,
@@ -122,12 +136,19 @@ def learn(
 
 
 def _check(options: LearnOptions, has_validation: bool) -> None:
-    least = {"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0}
+    least = {
+        **{"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0},
+        **{"max_leaves": 1, "alpha": 0},
+    }
     for name, bound in least.items():
         value = getattr(options, name)
         if value is not None and not value >= bound:
             option = "--" + name.replace("_", "-")
             raise OptionError(f"{option} {value}: expected {bound} or more")
+    if options.prune not in PRUNINGS:
+        raise OptionError(f"--prune {options.prune!r}: there are {', '.join(PRUNINGS)}")
+    if options.prune != COST_COMPLEXITY and options.alpha is not None:
+        raise OptionError("--alpha is for --prune cost-complexity: add it")
     if not 0 <= options.validation_fraction < 1:
         raise OptionError("--validation-fraction: expected a number from 0 to below 1")
     if has_validation and options.validation_fraction:

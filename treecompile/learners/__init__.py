@@ -10,7 +10,7 @@ from treecompile.ir import Kind, Tree
 from treecompile.learners import cart, id3
 from treecompile.learners.grow import Limits, Progress
 
-Learner = Callable[[Dataset, Limits, Progress], Tree]
+Learner = Callable[[Dataset, Limits, Progress, str], Tree]
 
 LEARNERS: dict[str, Learner] = {"id3": id3.learn, "cart": cart.learn}
 
@@ -22,9 +22,13 @@ def default_algorithm(data: Dataset) -> str:
 
 
 def grow_tree(
-    data: Dataset, algorithm: str, limits: Limits, progress: Progress
+    data: Dataset,
+    algorithm: str,
+    limits: Limits,
+    progress: Progress,
+    criterion: str = "",
 ) -> Tree:
-    """Learn by the algorithm of that name."""
+    """Learn by the algorithm of that name; without a criterion, by its own."""
     if algorithm not in LEARNERS:
         raise OptionError(f"--algorithm {algorithm!r}: there are {', '.join(LEARNERS)}")
-    return LEARNERS[algorithm](data, limits, progress)
+    return LEARNERS[algorithm](data, limits, progress, criterion)

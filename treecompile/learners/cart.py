@@ -1,4 +1,4 @@
-"""CART: binary splits by Gini impurity or least squares.
+"""CART: binary splits by Gini impurity, entropy or least squares.
 
 Numeric features are cut at the midpoints of adjacent values, ordinal ones between
 adjacent categories. Of a categorical feature the categories are put in the order of the
@@ -11,6 +11,7 @@ known, its gain scaled by their share.
 from __future__ import annotations
 
 from treecompile.data import Dataset
+from treecompile.errors import OptionError
 from treecompile.ir import Tree
 from treecompile.learners.criteria import CRITERIA, squares
 from treecompile.learners.grow import Limits, Progress
@@ -21,9 +22,19 @@ from treecompile.learners.thresholds import midpoints
 __all__ = ["learn", "midpoints"]
 
 
-def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
+def learn(
+    data: Dataset, limits: Limits, progress: Progress, criterion: str = ""
+) -> Tree:
     """Grow a tree by CART."""
+    if criterion and criterion not in CRITERIA:
+        raise OptionError(f"--criterion {criterion!r}: cart has {', '.join(CRITERIA)}")
     if data.labels:
         labels = Labels(data.y, data.labels)
-        return grow_levels(data, labels, CRITERIA["gini"], limits, progress)
+        gain = CRITERIA[criterion or "gini"]
+        return grow_levels(data, labels, gain, limits, progress)
+    if criterion:
+        raise OptionError(
+            f"--criterion {criterion!r} is for labels, and the target {data.target!r}"
+            " is a number: leave the option out, or use --task classify"
+        )
     return grow_levels(data, Numbers(data.y), squares, limits, progress)

@@ -20,8 +20,14 @@ from treecompile.learners.criteria import entropy, gain
 from treecompile.learners.grow import Candidate, Limits, Progress, Rows, grow
 
 
-def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
+def learn(
+    data: Dataset, limits: Limits, progress: Progress, criterion: str = ""
+) -> Tree:
     """Grow a tree by ID3."""
+    if criterion not in ("", "entropy"):
+        raise OptionError(f"--criterion {criterion!r}: id3 has entropy; try cart")
+    if limits.max_leaves is not None:
+        raise OptionError("--max-leaves: id3 does not know it, use --algorithm cart")
     if not data.labels:
         raise OptionError(
             f"id3 predicts labels, and the target {data.target!r} is a number:"

@@ -9,8 +9,10 @@ reading order at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import methodcaller
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from treecompile.data import Dataset
 from treecompile.ir import Branch, Condition, Leaf, Node, Op, Split, Stats, Tree
+from treecompile.learners.best_first import reached
 from treecompile.learners.columns import make_column
 from treecompile.learners.criteria import LevelGain
 from treecompile.learners.grow import Candidate, Limits, Progress, make_branches
@@ -62,7 +65,7 @@ def grow_levels(
 ) -> Tree:
     """Grow a tree of binary splits."""
     growth = Growth(data, response, gain, limits)
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool, uncollected():
         columns = list(pool.map(make_column, data.features, data.columns))
         while True:
             progress(growth.settle())
@@ -72,8 +75,23 @@ def grow_levels(
             many = len(level.rows) * len(columns) >= WORTH_THREADS
             run = pool.map if many else map
             found = list(run(methodcaller("search", level), columns))
-            growth.split(level, columns, found)
-    return finish(data, growth.drafts)
+            progress(growth.split(level, columns, found))
+        return finish(data, growth.drafts)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector out, which finds nothing here.
+
+    It would walk through all nodes again and again: half the time of a large tree.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Growth:
@@ -129,9 +147,13 @@ class Growth:
 
     def split(
         self, level: Level, columns: Sequence[Column], found: Sequence[Found]
-    ) -> None:
-        """Split the nodes for which there is a split; their children are the newest."""
+    ) -> int:
+        """Split the nodes for which there is a split; how many rows have none.
+
+        The children are the newest nodes then.
+        """
         feature, gain = choose(found, level.opened, self.limits)
+        self._keep_best(feature, gain)
         self.side[self.rows] = NOWHERE
         heavier = np.zeros(len(feature), np.int8)
         for position in np.unique(feature[feature >= 0]).tolist():
@@ -150,6 +172,29 @@ class Growth:
                 draft.feature, draft.test = position, test
                 draft.gain, draft.known = decrease, known
         self._descend(heavier, feature >= 0)
+        return int(level.nodes.lengths[feature < 0].sum())
+
+    def _keep_best(self, feature: Positions, gain: Floats) -> None:
+        """With a limit of leaves, give up the splits that it leaves no room for."""
+        if self.limits.max_leaves is None:
+            return
+        new = dict(zip(self.numbers.tolist(), (feature >= 0).tolist(), strict=True))
+        for number, gained in zip(self.numbers.tolist(), gain.tolist(), strict=True):
+            self.drafts[number].gain = gained
+
+        def decrease(number: int) -> float | None:
+            draft = self.drafts[number]
+            if draft.children is None and not new.get(number):
+                return None
+            return draft.gain * draft.weight
+
+        chosen = reached(
+            self.limits.max_leaves, decrease, lambda n: self.drafts[n].children
+        )
+        for number, draft in enumerate(self.drafts):
+            if number not in chosen:
+                draft.children = None
+        feature[[number not in chosen for number in self.numbers.tolist()]] = -1
 
     def _descend(self, heavier: NDArray[np.int8], is_split: Mask) -> None:
         """Put the rows in the order of the children: those on the left come first."""

@@ -110,18 +110,19 @@ class Numbers:
     def measure(self, rows: Rows, nodes: Stretches) -> tuple[Sequence[Stats], Mask]:
         y = self.y.take(rows)
         low = np.minimum.reduceat(y, nodes.starts)
-        high = np.maximum.reduceat(y, nodes.starts)
-        cuts = [*nodes.starts.tolist(), nodes.size]
+        varies = low != np.maximum.reduceat(y, nodes.starts)
+        means = low + 0.0
+        some = np.flatnonzero(varies).tolist()  # half of a large tree is single cases
+        parts = [slice(*each) for each in pairwise([*nodes.starts.tolist(), len(y)])]
         numbers = y.tolist()
-        means = [mean(numbers[start:end]) for start, end in pairwise(cuts)]
-        y -= nodes.spread(np.array(means))
+        means[varies] = [mean(numbers[parts[node]]) for node in some]
+        y -= nodes.spread(means)
         y *= y
-        squares = y.tolist()
-        stats = [
-            Moments(float(end - start), middle, math.fsum(squares[start:end]))
-            for (start, end), middle in zip(pairwise(cuts), means, strict=True)
-        ]
-        return stats, low != high
+        squares, errors = y.tolist(), [0.0] * len(parts)
+        for node in some:
+            errors[node] = math.fsum(squares[parts[node]])
+        sizes = nodes.lengths.astype(np.float64).tolist()
+        return list(map(Moments, sizes, means.tolist(), errors)), varies
 
     def open(self, rows: Rows, nodes: Stretches, stats: Sequence[Stats]) -> Opened:
         means = np.array([s.mean for s in stats if isinstance(s, Moments)])
