@@ -131,14 +131,27 @@ learn_options = apply(
         help="Decrease of impurity that a split needs.",
     ),
     click.option(
+        "--max-leaves", type=int, help="cart: most leaves; the best splits come first."
+    ),
+    click.option(
         "--criterion",
-        type=click.Choice(["gain-ratio", "gain"]),
-        help="c45: what splits are compared by. [default: gain-ratio]",
+        default="",
+        metavar="NAME",
+        help="c45: gain-ratio or gain; cart: gini or entropy. [default: the first]",
     ),
     click.option(
         "--prune",
-        type=click.Choice(["none", "pessimistic"]),
-        help="Cutting back after growth. [default: pessimistic for c45, else none]",
+        default="",
+        metavar="NAME",
+        help="none, pessimistic (c45) or cost-complexity."
+        " [default: pessimistic for c45, else none]",
+    ),
+    click.option(
+        "--alpha",
+        type=float,
+        metavar="A",
+        help="Cost-complexity: the share of the root's errors that each leaf of a split"
+        " must save. [default: 0.01]",
     ),
     click.option(
         "--cf",

@@ -29,14 +29,17 @@ from treecompile.extract import extract
 from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     C45,
-    check_algorithm,
+    CART,
+    COST_COMPLEXITY,
+    PESSIMISTIC,
+    Offer,
     default_algorithm,
-    default_min_leaf,
-    grow_tree,
+    offer_of,
 )
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.costs import MEASURES, Costs, check_costs
 from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.prune import cost_complexity
 from treecompile.lower import (
     EmitOptions,
     Lowering,
@@ -76,10 +79,12 @@ class LearnOptions:
     min_split: int = 2
     min_leaf: int | None = None  # None: 2 for c45, else 1
     min_gain: float = 0.0
-    criterion: str = ""  # c45: gain-ratio (the default) or gain
-    prune: str = ""  # none or, for c45 and its default, pessimistic
+    max_leaves: int | None = None  # cart: then the best splits are made first
+    criterion: str = ""  # "" is the algorithm's own, as for prune and missing
+    prune: str = ""
+    alpha: float | None = None  # of cost-complexity; None: 0.01, as rpart's cp
     cf: float = 0.25  # confidence level of pessimistic pruning
-    missing: str = ""  # in training: majority or, for c45 and its default, fractional
+    missing: str = ""  # in training: majority or fractional
     predict_missing: str = "branch"  # or fractional
     subset: bool = False  # c45: branches for groups of categories
     costs: tuple[tuple[str, float], ...] = ()  # c45: columns and what they cost
@@ -143,44 +148,54 @@ def learn(
 def _grow(
     data: Dataset, algorithm: str, options: LearnOptions, progress: Progress
 ) -> Tree:
-    check_algorithm(algorithm)
-    if algorithm != C45:
-        _check_is_not_for_c45(algorithm, options)
-    min_leaf = options.min_leaf or default_min_leaf(algorithm)
-    limits = Limits(options.max_depth, options.min_split, min_leaf, options.min_gain)
+    offer = offer_of(algorithm)
+    _check_offer(algorithm, offer, options)
+    limits = Limits(
+        options.max_depth,
+        options.min_split,
+        options.min_leaf or offer.min_leaf,
+        options.min_gain,
+        options.max_leaves,
+    )
+    prune = options.prune or offer.prunings[0]
     policy = MissingPolicy(options.predict_missing)
     costs = Costs(options.costs, options.cost_measure, options.cost_weight)
-    details = C45Options(
+    own = C45Options(
         is_ratio=options.criterion != "gain",
-        is_pruning=options.prune != "none",
+        is_pruning=prune == PESSIMISTIC,
         cf=options.cf,
-        is_fractional=options.missing != "majority",
+        is_fractional=(options.missing or offer.missing[0]) == "fractional",
         policy=policy,
         is_grouping=options.subset,
         costs=costs if options.costs else None,
     )
-    tree = grow_tree(data, algorithm, limits, progress, details)
+    tree = offer.learn(data, limits, progress, options.criterion, own)
+    if prune == COST_COMPLEXITY:
+        tree = cost_complexity(tree, 0.01 if options.alpha is None else options.alpha)
     return replace(tree, missing=policy)
 
 
-CHOICES = {
-    "criterion": ("", "gain-ratio", "gain"),
-    "prune": ("", "pessimistic", "none"),
-    "missing": ("", "fractional", "majority"),
-    "predict_missing": ("branch", "fractional"),
-    "cost_measure": MEASURES,
-}
-# What the other algorithms do anyway.
-HARMLESS = {"prune": "none", "missing": "majority"}
+CHOICES = {"predict_missing": ("branch", "fractional"), "cost_measure": MEASURES}
 
 
-def _check_is_not_for_c45(algorithm: str, options: LearnOptions) -> None:
-    for name in ("criterion", "prune", "cf", "missing", "subset", "costs"):
-        value = getattr(options, name)
-        if value != _default(name) and value != HARMLESS.get(name):
-            option = _as_option(name)
-            shown = f"{option} {value}" if isinstance(value, str) else option
-            raise OptionError(f"{shown} is for --algorithm c45, not {algorithm}")
+def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
+    """Refuse what the algorithm does not have."""
+    for name, known in (
+        ("criterion", offer.criteria),
+        ("prune", offer.prunings),
+        ("missing", offer.missing),
+    ):
+        given = getattr(options, name)
+        if given and given not in known:
+            shown = ", ".join(known)
+            raise OptionError(f"{_as_option(name)} {given!r}: {algorithm} has {shown}")
+    for name in ("cf", "subset", "costs"):
+        if algorithm != C45 and getattr(options, name) != _default(name):
+            raise OptionError(
+                f"{_as_option(name)} is for --algorithm c45, not {algorithm}"
+            )
+    if algorithm != CART and options.max_leaves is not None:
+        raise OptionError(f"--max-leaves is for --algorithm cart, not {algorithm}")
 
 
 def _as_option(name: str) -> str:
@@ -194,18 +209,23 @@ def _default(name: str) -> object:
 def _check(options: LearnOptions, has_validation: bool) -> None:
     for name, choices in CHOICES.items():
         if getattr(options, name) not in choices:
-            known = " or ".join(filter(None, choices))
+            known = " or ".join(choices)
             given = getattr(options, name)
             raise OptionError(f"{_as_option(name)} {given!r}: expected {known}")
     if not 0 < options.cf <= 1:
         raise OptionError(f"--cf {options.cf}: expected a number above 0, up to 1")
     if not 0 <= options.cost_weight < inf:
         raise OptionError(f"--cost-weight {options.cost_weight}: expected 0 or more")
-    least = {"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0}
+    least = {
+        **{"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0},
+        **{"max_leaves": 1, "alpha": 0},
+    }
     for name, bound in least.items():
         value = getattr(options, name)
         if value is not None and not value >= bound:
             raise OptionError(f"{_as_option(name)} {value}: expected {bound} or more")
+    if options.prune != COST_COMPLEXITY and options.alpha is not None:
+        raise OptionError("--alpha is for --prune cost-complexity: add it")
     if not 0 <= options.validation_fraction < 1:
         raise OptionError("--validation-fraction: expected a number from 0 to below 1")
     if has_validation and options.validation_fraction:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecompile.learners.criteria import (
+    CRITERIA,
     Floats,
     Impurity,
     entropy,
@@ -19,6 +20,8 @@ from treecompile.learners.criteria import (
     remaining,
     shares,
 )
+from treecompile.learners.sorted_column import single_sides
+from treecompile.learners.stretches import Stretches
 
 
 def counts(*numbers: object) -> Floats:
@@ -98,3 +101,32 @@ def test_candidates_are_judged_at_once() -> None:
     assert together.shape == (3,)
     assert together.tolist() == [gain(gini, one) for one in candidates]
     assert together.tolist() == pytest.approx([0.5, 0.0, 0.125])
+
+
+# --- whole levels ---------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1),
+    st.sampled_from([("gini", gini), ("entropy", entropy)]),
+)
+def test_a_level_is_judged_like_each_of_its_cuts(
+    nodes: list[list[int]], criterion: tuple[str, Impurity]
+) -> None:
+    name, impurity = criterion
+    parts = Stretches.of(np.array([len(node) for node in nodes]))
+    labels = np.concatenate([np.array(node) for node in nodes])
+    indicators = [(labels == label).astype(np.int32) for label in (1, 2)]
+    totals = [parts.sums(each) for each in indicators]
+    sides = single_sides(parts, totals, 1)
+    lefts = map(parts.run, indicators, totals)
+    scores = CRITERIA[name](lefts, sides)
+    place = 0
+    for node in nodes:
+        every = np.eye(3)[node]
+        for cut in range(1, len(node)):
+            table = np.stack([every[:cut].sum(axis=0), every[cut:].sum(axis=0)])
+            expected = float(gain(impurity, table))
+            assert scores[place + cut - 1] == pytest.approx(expected, abs=1e-12)
+        assert sides.barred[place + len(node) - 1]
+        place += len(node)

@@ -28,7 +28,7 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.learners import LEARNERS
+from treecompile.learners import ALGORITHMS
 from treecompile.learners.grow import Candidate, Limits, Rows, best, grow, statistics
 from treecompile.read import read_table
 from treecompile.semantics import is_partition
@@ -102,7 +102,7 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any]]:
         drawn = draw(st.lists(st.sampled_from(values), min_size=size, max_size=size))
         return [values[0], *drawn[1:]]
 
-    algorithm = draw(st.sampled_from(sorted(LEARNERS)))
+    algorithm = draw(st.sampled_from(sorted(ALGORITHMS)))
     columns: dict[str, Any] = {
         "colour": pd.Series(column("red", "green", "blue", None), dtype=object),
         "level": pd.Series(column("low", "high", None), dtype=object),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from treecompile.data import Dataset
 from treecompile.errors import OptionError
@@ -11,38 +12,56 @@ from treecompile.learners import c45, cart, id3
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.grow import Limits, Progress
 
-Learner = Callable[[Dataset, Limits, Progress, C45Options], Tree]
+ID3, C45, CART = "id3", "c45", "cart"
+NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
 
-C45 = "c45"
-LEARNERS: dict[str, Learner] = {
-    "id3": lambda data, limits, progress, _: id3.learn(data, limits, progress),
-    C45: c45.learn,
-    "cart": lambda data, limits, progress, _: cart.learn(data, limits, progress),
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an algorithm can do; the first of each is what it does by default."""
+
+    learn: Callable[[Dataset, Limits, Progress, str, C45Options], Tree]
+    criteria: tuple[str, ...]
+    prunings: tuple[str, ...]
+    missing: tuple[str, ...]  # what a case with a missing value does in training
+    min_leaf: int
+
+
+ALGORITHMS = {
+    ID3: Offer(
+        lambda data, limits, progress, *_: id3.learn(data, limits, progress),
+        ("entropy",),
+        (NONE, COST_COMPLEXITY),
+        ("majority",),
+        min_leaf=1,
+    ),
+    C45: Offer(
+        lambda data, limits, progress, _, own: c45.learn(data, limits, progress, own),
+        ("gain-ratio", "gain"),
+        (PESSIMISTIC, NONE, COST_COMPLEXITY),
+        ("fractional", "majority"),
+        min_leaf=2,  # in two of the branches
+    ),
+    CART: Offer(
+        lambda data, limits, progress, name, _: cart.learn(
+            data, limits, progress, name
+        ),
+        ("gini", "entropy"),
+        (NONE, COST_COMPLEXITY),
+        ("majority",),
+        min_leaf=1,
+    ),
 }
+
+
+def offer_of(algorithm: str) -> Offer:
+    """The algorithm of that name."""
+    if algorithm not in ALGORITHMS:
+        known = ", ".join(ALGORITHMS)
+        raise OptionError(f"--algorithm {algorithm!r}: there are {known}")
+    return ALGORITHMS[algorithm]
 
 
 def default_algorithm(data: Dataset) -> str:
     """C4.5 for labels, CART for numbers."""
-    return C45 if data.labels else "cart"
-
-
-def default_min_leaf(algorithm: str) -> int:
-    """C4.5 asks for two cases in two branches, the others for one in each."""
-    return 2 if algorithm == C45 else 1
-
-
-def grow_tree(
-    data: Dataset,
-    algorithm: str,
-    limits: Limits,
-    progress: Progress,
-    options: C45Options = C45Options(),
-) -> Tree:
-    """Learn by the algorithm of that name."""
-    check_algorithm(algorithm)
-    return LEARNERS[algorithm](data, limits, progress, options)
-
-
-def check_algorithm(name: str) -> None:
-    if name not in LEARNERS:
-        raise OptionError(f"--algorithm {name!r}: there are {', '.join(LEARNERS)}")
+    return C45 if data.labels else CART

@@ -48,6 +48,7 @@ class Limits:
     min_split: int = 2  # cases that a node needs to be split
     min_leaf: int = 1  # cases that each branch of a split needs
     min_gain: float = 0.0  # decrease of impurity at the node that a split needs
+    max_leaves: int | None = None  # for growth by levels: then the best splits first
 
 
 @dataclass(frozen=True, slots=True)

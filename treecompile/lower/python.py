@@ -48,6 +48,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
     helpers.need(*(CONVERTERS[f.type] for f in used), *(PARSERS[f.type] for f in used))
     code = DecisionCode(body, helpers.names())
     decided = outcomes(body)
+    decision, *others = code.functions(decided)
     return {
         "docstring": _docstring(source, len(decided)),
         "imports": helpers.imports(
@@ -62,7 +63,8 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "is_classifier": bool(body.labels),
         "answer_type": answer_type,
         "target": in_docstring(words.name(program.target)),
-        "functions": code.functions(decided),
+        "decision": decision["lines"],
+        "functions": others,
         "constants": code.constants(),
         "probabilities": _probabilities(decided),
         **_explanations(program, decided),

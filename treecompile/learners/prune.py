@@ -1,0 +1,138 @@
+"""Cost-complexity pruning: the smallest tree for which risk + alpha x leaves is least.
+
+The risk of a leaf is the weight of the cases it predicts wrongly, or for numbers the
+sum of their squared errors. Alpha counts in risks of the root, as rpart's `cp` does: at
+0.01, a split stays if each leaf that it adds saves 1 % of what the root gets wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+
+from treecompile.ir import Branch, ClassCounts, Leaf, Node, Split, Tree
+from treecompile.semantics import answer
+
+TIE = 1e-12  # risks that differ by less, relative to the root's, are equal
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tree of the nested sequence: it is the answer from this alpha on."""
+
+    alpha: float
+    leaves: int
+    risk: float  # relative to the root's
+
+
+def cost_complexity(tree: Tree, alpha: float) -> Tree:
+    """Prune a tree; of trees that are equally good, the smallest."""
+    risks = [risk(node) for node in tree.nodes]
+    below, leaves = risks[:], [1] * len(risks)  # of the best subtree of each node
+    price, tie = alpha * risks[0], TIE * risks[0]
+    cut = set()
+    for position in reversed(range(len(risks))):  # children before their parents
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            continue
+        children = [branch.then for branch in node.branches]
+        rest = sum(below[child] for child in children)
+        count = sum(leaves[child] for child in children)
+        if risks[position] <= rest + price * (count - 1) + tie:
+            cut.add(position)
+        else:
+            below[position], leaves[position] = rest, count
+    return collapse(tree, cut)
+
+
+def risk(node: Node) -> float:
+    """What a leaf in place of the node would get wrong."""
+    if isinstance(node, Leaf) and not node.weight:
+        return 0.0  # its statistics are its parent's, and no case reaches it
+    if isinstance(node.stats, ClassCounts):
+        return node.stats.weight - max(node.stats.weights)
+    return node.stats.sse or 0.0
+
+
+def collapse(tree: Tree, cut: set[int]) -> Tree:
+    """The tree with leaves in place of some splits."""
+    kept, stack = [], [0]
+    while stack:
+        position = stack.pop()
+        kept.append(position)
+        node = tree.nodes[position]
+        if isinstance(node, Split) and position not in cut:
+            stack += [branch.then for branch in reversed(node.branches)]
+    places = {position: place for place, position in enumerate(kept)}
+    nodes: list[Node] = []
+    for position in kept:
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            nodes.append(node)
+        elif position in cut:
+            weight = node.stats.weight
+            nodes.append(Leaf(answer(node.stats, tree.labels), node.stats, weight))
+        else:
+            nodes.append(replace(node, branches=_moved(node.branches, places)))
+    return replace(tree, nodes=tuple(nodes))
+
+
+def _moved(branches: Sequence[Branch], places: dict[int, int]) -> tuple[Branch, ...]:
+    return tuple(replace(branch, then=places[branch.then]) for branch in branches)
+
+
+def weakest_links(tree: Tree) -> list[Step]:
+    """The nested sequence of all pruned trees, from the largest to the root alone.
+
+    Again and again the node goes whose leaves save least, each: the weakest link.
+    """
+    risks = [risk(node) for node in tree.nodes]
+    below, leaves, parents = risks[:], [1] * len(risks), [-1] * len(risks)
+    is_split = [isinstance(node, Split) for node in tree.nodes]
+    for position in reversed(range(len(risks))):
+        node = tree.nodes[position]
+        if isinstance(node, Split):
+            children = [branch.then for branch in node.branches]
+            below[position] = sum(below[child] for child in children)
+            leaves[position] = sum(leaves[child] for child in children)
+            for child in children:
+                parents[child] = position
+
+    def link(position: int) -> tuple[float, int]:
+        saved = risks[position] - below[position]
+        return saved / (leaves[position] - 1), position
+
+    whole = risks[0] or 1.0
+    queue = [link(position) for position, split in enumerate(is_split) if split]
+    heapify(queue)
+    alpha, steps = 0.0, [Step(0.0, leaves[0], below[0] / whole)]
+    while queue:
+        strength, position = heappop(queue)
+        if not is_split[position] or link(position)[0] != strength:
+            continue  # it is gone, or what is below it has changed since
+        _close(tree, position, is_split)
+        saved, fewer = risks[position] - below[position], leaves[position] - 1
+        while position >= 0:
+            below[position] += saved
+            leaves[position] -= fewer
+            if is_split[position]:
+                heappush(queue, link(position))
+            position = parents[position]
+        if strength > alpha + TIE * whole:
+            alpha = strength
+        else:
+            steps.pop()  # one step with the link before
+        steps.append(Step(alpha / whole, leaves[0], below[0] / whole))
+    return steps
+
+
+def _close(tree: Tree, position: int, is_split: list[bool]) -> None:
+    """Mark a node and all splits below it as no splits."""
+    stack = [position]
+    while stack:
+        here = stack.pop()
+        node = tree.nodes[here]
+        if is_split[here] and isinstance(node, Split):
+            is_split[here] = False
+            stack += [branch.then for branch in node.branches]
