@@ -311,6 +311,11 @@ def test_very_small_and_very_large_targets(unit: float) -> None:
     assert leaf_values(tree) == y
 
 
+def test_a_least_gain_far_beyond_the_targets() -> None:
+    tree = numeric([1, 2, 3, 4], [1e-140, 2e-140, 7e-140, 8e-140], min_gain=0.01)
+    assert len(tree.nodes) == 1
+
+
 @pytest.mark.parametrize("unit", [1e200, LARGEST / 8])
 def test_targets_whose_squares_overflow_are_refused(unit: float) -> None:
     with pytest.raises(DataError, match="'y'"):

@@ -217,7 +217,8 @@ def choose(
 ) -> tuple[Positions, Floats]:
     """The feature with the greatest gain for each node, the first at a tie; or -1."""
     tie, unit = opened.tie, opened.unit
-    least = np.ldexp(limits.min_gain, -unit) - tie
+    with np.errstate(over="ignore"):  # infinite is right: no gain is so large
+        least = np.ldexp(limits.min_gain, -unit) - tie
     feature = np.full(len(tie), -1)
     gain = np.full(len(tie), -np.inf)
     for position, each in enumerate(found):
