@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import itertools
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import cache
 from math import ceil, floor, inf, isfinite, nan, nextafter
-from subprocess import CompletedProcess
 from typing import Any
 
 import pandas as pd
@@ -332,7 +332,7 @@ class Judge:
 
     def numpy(self, module: Any, rows: list[dict[str, Any]], rules: list[Rule]) -> bool:
         frame = {name: [row[name] for row in rows] for name in rows[0]}
-        right = module.predict(frame).tolist() == [rule.value for rule in rules]
+        right: bool = module.predict(frame).tolist() == [rule.value for rule in rules]
         right = right and list(module.rules(frame)) == [rule.id for rule in rules]
         if self.program.body.labels:
             shares = [list(probabilities(rule.stats)) for rule in rules]
@@ -359,7 +359,9 @@ class Judge:
 # ---------------------------------------------------------------- running
 
 
-def run_here(command: Sequence[str], *, input: str, **_: Any) -> CompletedProcess[str]:
+def run_here(
+    command: Sequence[str], *, input: str, **_: Any
+) -> subprocess.CompletedProcess[str]:
     """Stands in for `subprocess.run`: the runner, in this process."""
     code, path = command[-2:]
     out, kept = io.StringIO(), (sys.argv, sys.stdin)
@@ -368,11 +370,11 @@ def run_here(command: Sequence[str], *, input: str, **_: Any) -> CompletedProces
         with redirect_stdout(out):
             exec(code, {"__name__": "runner"})
     except (Exception, SystemExit) as error:
-        return CompletedProcess(command, 1, "", repr(error))
+        return subprocess.CompletedProcess(command, 1, "", repr(error))
     finally:
         sys.argv, sys.stdin = kept
         sys.modules.pop("artefact", None)
-    return CompletedProcess(command, 0, out.getvalue(), "")
+    return subprocess.CompletedProcess(command, 0, out.getvalue(), "")
 
 
 @cache
@@ -418,7 +420,7 @@ def some_of_each(mutants: list[Mutant]) -> list[Mutant]:
 
 
 # How many mutants are caught at least, so that none of this can become idle.
-LEAST = {
+LEAST: dict[str, dict[str, int]] = {
     "tennis": {"python": 80, "numpy": 55, "sqlite": 57, "duckdb": 57, "postgres": 53},
     "numeric": {"python": 104, "numpy": 60, "sqlite": 69, "duckdb": 70, "postgres": 72},
     "mixed": {
