@@ -44,13 +44,13 @@ def sql_string(text: str) -> str:
     """Standard SQL: quotes doubled, everything else as it is."""
     if "\0" in text:
         raise TargetError(f"a NUL character cannot be written in a string: {text!r}")
-    _encodable(text)
+    _require_unicode(text)
     return "'" + text.replace("'", "''") + "'"
 
 
 def sqlite_string(text: str) -> str:
     """Standard, but for NUL, at which SQLite stops reading."""
-    _encodable(text)
+    _require_unicode(text)
     if "\0" in text:
         return f"CAST(x'{text.encode().hex()}' AS TEXT)"
     return sql_string(text)
@@ -63,14 +63,21 @@ def duckdb_string(text: str) -> str:
     return sql_string(text)
 
 
-def _encodable(text: str) -> None:
+def is_unicode(text: str) -> bool:
+    """Whether a text can be encoded: half a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _require_unicode(text: str) -> None:
+    if not is_unicode(text):
         raise TargetError(
             f"{text!r} is not Unicode text (it has half a surrogate pair),"
             " and no database can hold it"
-        ) from None
+        )
 
 
 def sql_integer(value: int) -> str:

@@ -11,16 +11,15 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from functools import cache
 from typing import Any
 
 import pytest
 
-from treecompile.ir import Row
 from treecompile.targets import read_dialect
-from treecompile.verify.engines import Connection, Database, Driver
+from treecompile.verify.engines import Connection, Database, Driver, insert_by_row
 
 
 def unavailable(engine: str, why: object) -> Any:
@@ -51,14 +50,7 @@ def _newer_sqlite() -> Database:
     def connect(url: str) -> AbstractContextManager[Connection]:
         return closing(apsw.Connection(":memory:"))
 
-    def insert(
-        connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
-    ) -> None:
-        marks = ", ".join("?" * len(types))
-        for row in rows:
-            connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
-
-    driver = Driver(connect, insert, lambda: (apsw.Error,))
+    driver = Driver(connect, insert_by_row, lambda: (apsw.Error,))
     return Database(read_dialect("sqlite"), driver)
 
 

@@ -24,7 +24,7 @@ from treecompile.ir import (
     Rule,
     Tree,
 )
-from treecompile.literals import DOUBLES, STRINGS, sql_integer
+from treecompile.literals import DOUBLES, STRINGS, is_unicode, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.membership import membership
 from treecompile.semantics import (
@@ -269,7 +269,7 @@ class Quoting:
                 f"{self.dialect.name} has no empty column names:"
                 " give the column another with --column =NEW_NAME"
             )
-        if "\0" in text or not _encodable(text):
+        if "\0" in text or not is_unicode(text):
             raise TargetError(
                 f"{self.dialect.name} cannot hold the name {text!r}:"
                 " give the column another with --column NAME=NEW_NAME"
@@ -296,14 +296,6 @@ class Quoting:
             self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
             for name in names
         )
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def column_names(

@@ -33,15 +33,18 @@ class RefusedError(Exception):
 
 # ---------------------------------------------------------------- Python
 
-# Reads rows from standard input and writes [answer, probabilities, explanation] for
-# each. Values of one type stay apart in JSON, and doubles come through exactly.
-RUNNER = """
+LOADER = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 sys.modules["artefact"] = module
 spec.loader.exec_module(module)
 rows = json.load(sys.stdin)
+"""
+
+# Takes rows from standard input and writes [answer, probabilities, explanation] for
+# each. Values of one type stay apart in JSON, and doubles come through exactly.
+RUNNER = LOADER + """
 predict_proba = getattr(module, "predict_proba", lambda row: {})
 answers = []
 columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -59,14 +62,8 @@ json.dump(answers, sys.stdout)
 NEEDS_NUMPY = "import numpy as np"  # how a module says that it takes whole columns
 
 # The same for such a module.
-NUMPY_RUNNER = """
-import importlib.util, json, sys
+NUMPY_RUNNER = LOADER + """
 import numpy
-spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-sys.modules["artefact"] = module
-spec.loader.exec_module(module)
-rows = json.load(sys.stdin)
 columns = {}
 for name in rows[0]:
     columns[name] = numpy.empty(len(rows), dtype=object)
