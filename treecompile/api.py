@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecompile import compiler, model_file
+from treecompile import compiler, model_file, training
 from treecompile.batch import Columns, answers, shares
-from treecompile.compiler import LearnOptions
-from treecompile.data import DataOptions, encode
+from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.lower import EmitOptions
-from treecompile.quality import Evaluation
+from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
 from treecompile.render import write_text
-from treecompile.semantics import required_features
 from treecompile.show import show
+from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def learn(
         validation_fraction=validation_fraction,
         seed=seed,
     )
-    learned = compiler.learn(data, columns, options, validation)
+    learned = training.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
 
 
@@ -248,15 +247,12 @@ class Model:
 
     def _encoded(self, data: Data) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and how many rows."""
-        body = self.program.body
         table = read_table(data)
-        na = self.program.na_values
-        columns = encode(body.features, table, required_features(body), na)
-        return columns, table.rows
+        return encode_features(self.program, table), table.rows
 
     def evaluate(self, data: Data) -> Evaluation:
         """Accuracy, confusion and what each rule did, on rows that have the target."""
-        return compiler.evaluate_on(self.program, read_table(data))
+        return evaluate_on(self.program, read_table(data))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Prove the text of an artefact equal to this model; see `verify.verify`."""
