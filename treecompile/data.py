@@ -84,10 +84,10 @@ class Dataset:
 
 def make_dataset(table: Table, options: DataOptions) -> Dataset:
     """Decide what every column of a table is, and convert it."""
-    stated = _stated(table, options)
+    stated = stated_kinds(table, options)
     na = frozenset(options.na_values)
     target = Raw.of(table, options.target, na)
-    labels, y, notes = _target(target, options)
+    labels, y, notes = make_target(target, options)
 
     known = np.flatnonzero(y >= 0 if labels else ~np.isnan(y))
     dropped = table.rows - len(known)
@@ -99,7 +99,7 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
         if name == options.target or stated.get(name) == "ignore":
             continue
         raw = Raw.of(table, name, na, known if dropped else None)
-        made = _feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
+        made = make_feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
         if made is None:
             notes.append(f"column {name!r} has no known value: dropped")
             continue
@@ -185,7 +185,7 @@ def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
 # --- the target -----------------------------------------------------------------------
 
 
-def _target(
+def make_target(
     raw: Raw, options: DataOptions
 ) -> tuple[tuple[Label, ...], np.ndarray, list[str]]:
     """Labels, the answer of every row (-1 or NaN where missing), and notes."""
@@ -197,43 +197,59 @@ def _target(
     type_ = type_of(column)
     if options.task is None:
         refuse_dates(column)
-    task = options.task or _task_for(type_, count)
-    if task == REGRESS:
-        if type_ in (ValueType.STR, ValueType.BOOL):
-            raise OptionError(
-                f"target {name!r} is {SHOWN[type_]}, not a number: use --task classify"
-            )
-        if options.labels:
-            raise OptionError("--labels is for classes: use it with --task classify")
+    if task_for(name, type_, count, options) == REGRESS:
         y: np.ndarray = numbers_of(raw)
         if np.isinf(y).any():
             where = raw.row(int(np.isinf(y).argmax()))
             raise DataError(f"row {where}: {name!r} is infinite: correct or remove it")
         known = y[~np.isnan(y)]
-        widest = float(np.abs(known).max())
-        if widest > (LARGEST / len(known)) ** 0.5 / 2:
-            raise DataError(
-                f"target {name!r} reaches {widest!r}, whose square is no double: "
-                "use a larger unit"
+        check_range(name, float(np.abs(known).max()), len(known))
+        return (), y, target_notes(name, type_, count, (), options)
+    labels = _labels(column, type_, options.labels)
+    y = coded(column, type_, labels)
+    return labels, y, target_notes(name, type_, count, labels, options)
+
+
+def task_for(name: str, type_: ValueType, count: int, options: DataOptions) -> str:
+    """What is to be learned of a target with so many values."""
+    is_number = type_ in (ValueType.INT, ValueType.FLOAT)
+    few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
+    task = options.task or (REGRESS if is_number and not few else CLASSIFY)
+    if task == REGRESS:
+        if not is_number:
+            raise OptionError(
+                f"target {name!r} is {SHOWN[type_]}, not a number: use --task classify"
             )
-        labels: tuple[Label, ...] = ()
-        found = f"is {SHOWN[type_]} with {_count(count, 'value')}"
-    else:
-        labels = _labels(column, type_, options.labels)
-        y = coded(column, type_, labels)
-        found = f"is {SHOWN[type_]} with {_count(len(labels), 'label')}"
+        if options.labels:
+            raise OptionError("--labels is for classes: use it with --task classify")
+    return task
+
+
+def check_range(name: str, widest: float, count: int) -> None:
+    """Refuse numbers whose squares could not be added up."""
+    if widest > (LARGEST / count) ** 0.5 / 2:
+        raise DataError(
+            f"target {name!r} reaches {widest!r}, whose square is no double: "
+            "use a larger unit"
+        )
+
+
+def target_notes(
+    name: str,
+    type_: ValueType,
+    count: int,
+    labels: Sequence[Label],
+    options: DataOptions,
+) -> list[str]:
+    """What a user should hear about the target."""
     notes = []
+    task, thing = (CLASSIFY, "label") if labels else (REGRESS, "value")
     if options.task is None:
+        found = f"is {SHOWN[type_]} with {_count(len(labels) or count, thing)}"
         notes.append(f"task: {task} (target {name!r} {found})")
     if count == 1:
-        only = "label" if labels else "value"
-        notes.append(f"only one {only}: the tree will be a single leaf")
-    return labels, y, notes
-
-
-def _task_for(type_: ValueType, count: int) -> str:
-    few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
-    return CLASSIFY if few or type_ in (ValueType.STR, ValueType.BOOL) else REGRESS
+        notes.append(f"only one {thing}: the tree will be a single leaf")
+    return notes
 
 
 def _labels(
@@ -265,7 +281,7 @@ def _labels(
 # --- the features ---------------------------------------------------------------------
 
 
-def _stated(table: Table, options: DataOptions) -> dict[str, str]:
+def stated_kinds(table: Table, options: DataOptions) -> dict[str, str]:
     """What the options say of a column: the name of the one that mentions it."""
     if options.task not in (None, CLASSIFY, REGRESS):
         raise OptionError(f"--task {options.task!r}: expected classify or regress")
@@ -289,7 +305,7 @@ def _stated(table: Table, options: DataOptions) -> dict[str, str]:
     return stated
 
 
-def _feature(
+def make_feature(
     raw: Raw, stated: str | None, listed: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature that a column makes, and its values; None if it has no known one."""

@@ -1,0 +1,58 @@
+"""Where the numbers of a column are cut into bins, from a sample of them.
+
+Quantiles cut the range into segments, and each segment is cut evenly: so a bin of a
+number is found by a few comparisons and one multiplication. Any bins are right, since
+what happens within them is found out where it matters; good ones only save work. Both
+steps rise with the number under every rounding, so the bins are in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.learners.stretches import Floats
+
+SEGMENTS, PARTS = 16, 15
+BINS = SEGMENTS * PARTS  # codes that fit a byte, with one left for missing values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Segments: above `low` of each, up to that of the next, in even parts."""
+
+    low: Floats
+    scale: Floats  # parts by number
+
+    @classmethod
+    def of(cls, sample: Floats) -> Bins:
+        finite = sample[np.isfinite(sample)]
+        if not len(finite):
+            finite = np.zeros(1)
+        edges = np.quantile(finite, np.linspace(0, 1, SEGMENTS + 1), method="nearest")
+        edges = np.unique(edges)
+        if len(edges) == 1:
+            return cls(edges, np.zeros(1))
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = PARTS / np.diff(edges)
+        scale[~np.isfinite(scale)] = 0.0  # neighbours, or as far apart as can be
+        return cls(edges[:-1], scale)
+
+    def sql(self, value: str, text: Callable[[float], str]) -> str:
+        """The bin of a known number as a SQL expression; `text` writes doubles."""
+        arms = []
+        low, scale = (self.low + 0.0).tolist(), self.scale.tolist()
+        for segment, (start, by) in enumerate(zip(low, scale, strict=True)):
+            part = "0"
+            if by:
+                even = f"floor(({value} - {text(start)}) * {text(by)})"
+                part = f"least({PARTS - 1}e0, greatest(0e0, {even}))"
+            arms.append(f"{segment * PARTS} + {part}")
+        uppers = map(text, low[1:])
+        whens = (
+            f"WHEN {value} <= {upper} THEN {arm}"
+            for upper, arm in zip(uppers, arms, strict=False)
+        )
+        return f"CASE {' '.join(whens)} ELSE {arms[-1]} END" if arms[1:] else arms[0]

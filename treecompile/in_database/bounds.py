@@ -1,0 +1,103 @@
+"""How much a cut within a bin can gain at most, from what lies before and in the bin.
+
+Of a cut inside a bin only this is known: of each class between `before` and `before` +
+`inside` cases lie on its left. Both measures are convex in those counts, so the most is
+found at a corner of that box. With many classes there are too many corners; then every
+class is taken at its own best, which no cut surpasses either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from treecompile.learners.stretches import Floats
+
+CORNERS = 4  # classes whose corners are all tried: 2^4
+
+Bound = Callable[[Floats, Floats, Floats], Floats]
+
+
+def gini_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most that Gini impurity decreases; arrays of bins by classes."""
+    if before.shape[1] <= CORNERS:
+        return _corners(_gini, before, inside, totals)
+    whole = totals.sum(axis=1)
+    left_low, left_high = before, before + inside
+    others_low = before.sum(axis=1, keepdims=True) - before
+    others_high = others_low + inside.sum(axis=1, keepdims=True) - inside
+    rest = whole[:, None] - totals
+    # D = (class on the left) x rest - (class) x (others on the left), see `cuts`
+    most = left_high * rest - totals * others_low
+    least = left_low * rest - totals * others_high
+    squared = np.maximum(most**2, least**2).sum(axis=1)
+    low, high = _sizes(before, inside, whole)
+    slowest = np.minimum(low * (whole - low), high * (whole - high))
+    bound = squared / (whole**2 * slowest)
+    share = totals / whole[:, None]
+    impurity: Floats = 1.0 - (share**2).sum(axis=1)
+    result: Floats = np.minimum(bound, impurity)
+    return result
+
+
+def entropy_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most information in bits that a cut gains; arrays of bins by classes."""
+    if before.shape[1] <= CORNERS:
+        return _corners(_entropy, before, inside, totals)
+    whole = totals.sum(axis=1)
+    left = [before, before + inside]
+    cells = np.maximum(*(_bits(each) + _bits(totals - each) for each in left))
+    low, high = _sizes(before, inside, whole)
+    middle = np.clip(whole / 2, low, high)
+    sides = _bits(middle) + _bits(whole - middle)
+    entropy = _bits(whole) - _bits(totals).sum(axis=1)
+    gain = entropy - sides + cells.sum(axis=1)
+    result: Floats = np.minimum(gain, entropy) / whole
+    return result
+
+
+def _corners(
+    gain: Callable[[Floats, Floats], Floats],
+    before: Floats,
+    inside: Floats,
+    totals: Floats,
+) -> Floats:
+    best = np.full(len(before), -np.inf)
+    for corner in product((0.0, 1.0), repeat=before.shape[1]):
+        np.maximum(best, gain(before + inside * np.array(corner), totals), out=best)
+    return best
+
+
+def _gini(left: Floats, totals: Floats) -> Floats:
+    whole, size = totals.sum(axis=1), left.sum(axis=1)
+    distance = left * whole[:, None] - totals * size[:, None]
+    scale = whole**2 * size * (whole - size)
+    result: Floats = np.divide(
+        (distance**2).sum(axis=1), scale, out=np.zeros(len(left)), where=scale > 0
+    )
+    return result
+
+
+def _entropy(left: Floats, totals: Floats) -> Floats:
+    whole, size = totals.sum(axis=1), left.sum(axis=1)
+    entropy = _bits(whole) - _bits(totals).sum(axis=1)
+    sides = _bits(size) + _bits(whole - size)
+    cells = (_bits(left) + _bits(totals - left)).sum(axis=1)
+    result: Floats = (entropy - sides + cells) / whole
+    return result
+
+
+def _sizes(
+    before: Floats, inside: Floats, whole: Floats
+) -> tuple[Floats, Floats]:
+    """The fewest and the most cases on the left, with one on either side."""
+    low = np.maximum(before.sum(axis=1), 1.0)
+    high = np.minimum(before.sum(axis=1) + inside.sum(axis=1), whole - 1.0)
+    return low, np.maximum(low, high)
+
+
+def _bits(counts: Floats) -> Floats:
+    result: Floats = counts * np.log2(np.maximum(counts, 1.0))
+    return result

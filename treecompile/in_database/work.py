@@ -1,0 +1,231 @@
+"""The working table: each row by its node, its answer and its codes, in the database.
+
+Nodes are numbered within the level that is open, and -1 is a row that needs no more
+asking. A feature with few values has a code for each; one with many has its number, and
+as code the bin. Missing values have the code behind all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.in_database.bins import BINS, Bins
+from treecompile.in_database.schema import Schema
+from treecompile.ir import Kind
+from treecompile.learners.stretches import Array, Floats, Positions
+from treecompile.literals import DOUBLES
+from treecompile.lower.sql import literal
+from treecompile.stores.base import Store
+
+NAME = "treecompile_rows"
+CLOSED = -1
+SAMPLED = 20_000  # rows from which bins are made
+FINER = 64  # parts into which a bin is cut that may hold the best cut
+SPELT_OUT = 60  # categories beyond which codes are looked up by a join
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What one feature's values at the open nodes add up to: a cell for each."""
+
+    node: Positions
+    code: Positions
+    counts: Array  # cells by classes
+    low: Floats  # the least and the greatest number of the cell
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the rows of an open node go: by number, or by code."""
+
+    node: int
+    feature: int  # -1: nowhere
+    cut: float = 0.0
+    below: int = CLOSED  # number up to the cut
+    above: int = CLOSED
+    missing: int = CLOSED
+    by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
+
+
+class WorkTable:
+    def __init__(self, store: Store, schema: Schema) -> None:
+        self.store, self.schema = store, schema
+        self.double = DOUBLES[store.dialect.literals.double]
+        self.sizes = [self._size(position) for position in range(len(schema.features))]
+
+    def _size(self, position: int) -> int:
+        feature, values = self.schema.features[position], self.schema.values[position]
+        if feature.kind is not Kind.NUMERIC:
+            return len(feature.categories)
+        return len(values) or BINS
+
+    def is_binned(self, position: int) -> bool:
+        numeric = self.schema.features[position].kind is Kind.NUMERIC
+        return numeric and not self.schema.values[position]
+
+    # ------------------------------------------------------------ making it
+
+    def create(self) -> None:
+        columns = ["0 AS node", f"{self._answer()} AS y"]
+        joins = []
+        bins = self._bins()
+        for position, source in enumerate(self.schema.sources):
+            if self.is_binned(position):
+                value = bins[position].sql(source.value, self.double)
+                columns.append(f"{source.value} AS x{position}")
+            else:
+                value, join = self._code(position)
+                joins.append(join)
+            size = self.sizes[position]
+            code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
+            columns.append(f"CAST({code} AS {self._small(size)}) AS c{position}")
+        query = (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(joins)} WHERE {self.schema.target.known}"
+        )
+        self.store.run(self.store.phrases.temporary.format(name=NAME, query=query))
+
+    def _small(self, size: int) -> str:
+        return self.store.phrases.byte if size < 256 else "INTEGER"
+
+    def _answer(self) -> str:
+        target, dialect = self.schema.target, self.store.dialect
+        if not self.schema.labels:
+            return target.value
+        arms = " ".join(
+            f"WHEN {target.value} = {literal(label, dialect)} THEN {code}"
+            for code, label in enumerate(self.schema.labels)
+        )
+        small = self._small(len(self.schema.labels))
+        return f"CAST(CASE {arms} END AS {small})"
+
+    def _bins(self) -> dict[int, Bins]:
+        """Bins for each feature with many numbers, from one sample of all."""
+        binned = [p for p in range(len(self.sizes)) if self.is_binned(p)]
+        if not binned:
+            return {}
+        columns = ", ".join(self.schema.sources[position].value for position in binned)
+        rows = f"(SELECT * FROM {self.schema.relation}) AS source"
+        found = self.store.arrays(
+            self.store.phrases.sample.format(
+                columns=columns, relation=rows, rows=SAMPLED
+            )
+        )
+        return {p: Bins.of(values) for p, values in zip(binned, found, strict=True)}
+
+    def _code(self, position: int) -> tuple[str, str]:
+        """The code of a known value, and the join that looks it up, if there is one."""
+        feature, source = self.schema.features[position], self.schema.sources[position]
+        values = self.schema.values[position] or feature.categories
+        texts = [literal(value, self.store.dialect) for value in values]
+        if len(texts) <= SPELT_OUT:
+            arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
+            return f"CASE {' '.join(arms)} END", ""
+        pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
+        table = f"codes{position}"
+        join = (
+            f" LEFT JOIN (VALUES {pairs}) AS {table}(v, n)"
+            f" ON {source.value} = {table}.v"
+        )
+        return f"{table}.n", join
+
+    # ------------------------------------------------------------ asking it
+
+    def count(self, position: int) -> Tally:
+        """The values or bins of a feature at all open nodes."""
+        number = f"x{position}" if self.is_binned(position) else f"c{position}"
+        return self._tally(
+            f"SELECT node, c{position}, y, count(*), min({number}), max({number})"
+            f" FROM {NAME} WHERE node >= 0 GROUP BY node, c{position}, y"
+        )
+
+    def finer(self, position: int, cells: Tally) -> Tally:
+        """Some cells of a feature with many numbers, cut more finely.
+
+        The codes are those of the parts within each cell, and rise with the number.
+        """
+        number, text = f"w.x{position}", self.double
+        rows = []
+        for node, code, low, high in zip(
+            cells.node.tolist(),
+            cells.code.tolist(),
+            cells.low.tolist(),
+            cells.high.tolist(),
+            strict=True,
+        ):
+            scale = _scale(low, high)
+            rows.append(f"({node}, {code}, {text(low)}, {text(high)}, {text(scale)})")
+        part = (
+            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high"
+            f" THEN {FINER - 1} ELSE least({FINER - 2}e0,"
+            f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
+        )
+        return self._tally(
+            f"SELECT w.node, a.code * {FINER} + CAST({part} AS INTEGER) AS part, w.y,"
+            f" count(*), min({number}), max({number})"
+            f" FROM {NAME} AS w JOIN (VALUES {', '.join(rows)})"
+            f" AS a(node, code, low, high, scale)"
+            f" ON w.node = a.node AND w.c{position} = a.code"
+            f" GROUP BY w.node, part, w.y"
+        )
+
+    def _tally(self, query: str) -> Tally:
+        node, code, y, count, low, high = self.store.arrays(query)
+        classes = len(self.schema.labels)
+        node, code = node.astype(np.intp), code.astype(np.intp)
+        order = np.lexsort((code, node))
+        node, code = node[order], code[order]
+        is_new = np.ones(len(node), np.bool_)
+        is_new[1:] = (np.diff(node) != 0) | (np.diff(code) != 0)
+        cell = np.cumsum(is_new) - 1
+        starts = np.flatnonzero(is_new)
+        counts = np.zeros((len(starts), classes), np.int64)
+        counts[cell, y[order].astype(np.intp)] = count[order]
+        return Tally(
+            node[starts],
+            code[starts],
+            counts,
+            np.minimum.reduceat(low[order].astype(np.float64), starts),
+            np.maximum.reduceat(high[order].astype(np.float64), starts),
+        )
+
+    # ------------------------------------------------------------ moving on
+
+    def route(self, routes: Iterable[Route]) -> None:
+        """Send the rows of the open nodes to the nodes of the next level."""
+        arms, rows = [], []
+        used = set()
+        for route in routes:
+            children = ", ".join(map(str, route.by_code))
+            rows.append(
+                f"({route.node}, {route.feature}, {self.double(route.cut)},"
+                f" {route.below}, {route.above}, {route.missing}, [{children}])"
+            )
+            used.add(route.feature)
+        for position in sorted(used - {-1}):
+            code = f"w.c{position}"
+            to = f"s.by_code[{code} + 1]"
+            if self.is_binned(position):
+                to = (
+                    f"CASE WHEN {code} = {self.sizes[position]} THEN s.missing"
+                    f" WHEN w.x{position} <= s.cut THEN s.below ELSE s.above END"
+                )
+            arms.append(f"WHEN {position} THEN {to}")
+        node = f"CASE s.feature {' '.join(arms)} ELSE {CLOSED} END"
+        splits = f"(VALUES {', '.join(rows)})"
+        names = "s(node, feature, cut, below, above, missing, by_code)"
+        self.store.run(
+            f"UPDATE {NAME} AS w SET node = {node if arms else CLOSED}"
+            f" FROM {splits} AS {names} WHERE w.node = s.node"
+        )
+
+
+def _scale(low: float, high: float) -> float:
+    """Parts by number within a cell; 0 where its ends are too far apart."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        scale = float(np.divide(FINER, high - low))
+    return scale if np.isfinite(scale) else 0.0

@@ -1,0 +1,1 @@
+"""Databases as places to learn in: `duckdb://file.db`, `postgresql://...`, files."""

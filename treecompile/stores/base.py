@@ -1,0 +1,112 @@
+"""What a database is to learning: queries that come back as arrays, and its dialect.
+
+Nothing here knows of trees. A store is used by one thread and closed behind use; what
+it made in the database (temporary tables) goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from treecompile.errors import EngineError
+from treecompile.targets import Dialect
+
+
+class Family(Enum):
+    """What a column of a database holds, by its type."""
+
+    INTEGER = "integer"
+    NUMBER = "number"  # floats and decimals
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    OTHER = "other"
+
+
+FAMILIES = {
+    Family.INTEGER: "tinyint smallint int integer bigint hugeint int2 int4 int8 long"
+    " short byte utinyint usmallint uinteger ubigint uhugeint mediumint",
+    Family.NUMBER: "float double real decimal numeric float4 float8",
+    Family.TEXT: "varchar text string char bpchar character name enum",
+    Family.BOOLEAN: "boolean bool",
+}
+
+
+def family(type_name: str) -> Family:
+    """By the first word of a type's name: `DECIMAL(10,2)` is a decimal."""
+    word = type_name.lower().replace("(", " ").split(" ")[0]
+    for kind, names in FAMILIES.items():
+        if word in names.split():
+            return kind
+    return Family.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    name: str
+    type: str  # as the database calls it
+
+    @property
+    def family(self) -> Family:
+        return family(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """What queries for learning say differently from one database to the next."""
+
+    temporary: str = "CREATE TEMPORARY TABLE {name} AS {query}"
+    sample: str = "SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}"
+    byte: str = "SMALLINT"  # the smallest type that holds 255
+    updates: bool = True  # whether a table can be updated from another
+
+
+class Store(Protocol):
+    dialect: Dialect
+    phrases: Phrases
+
+    def columns(self, relation: str) -> list[StoredColumn]:
+        """The columns of a table, or of what stands in its place in a query."""
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        """The columns of a result; a missing number is NaN, other NULLs are None."""
+
+    def run(self, statement: str) -> None:
+        """Something without a result."""
+
+
+# Takes the address that the user gave, and the most memory it may use or "".
+Open = Callable[[str, str], AbstractContextManager[Store]]
+
+
+def module(name: str, product: str, extra: str) -> Any:
+    """A package that only those need who learn in this database."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise EngineError(
+            f"the driver for {product} is not installed:"
+            f" pip install 'treecompile[{extra}]'"
+        ) from None
+
+
+def as_array(values: Sequence[object]) -> np.ndarray:
+    """A column of a result from Python objects."""
+    known = {type(value) for value in values} - {type(None)}
+    if known <= {int} and known and None not in values:
+        return np.array(values, np.int64)
+    if known <= {int, float} or (known and all(map(_is_number, known))):
+        return np.array([np.nan if v is None else v for v in values], np.float64)
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result
+
+
+def _is_number(kind: type) -> bool:
+    return kind.__name__ in ("int", "float", "Decimal")

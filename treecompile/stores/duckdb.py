@@ -1,0 +1,87 @@
+"""DuckDB: a database file, or Parquet files where they lie; spills beyond its memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treecompile.errors import EngineError
+from treecompile.stores.base import Phrases, Store, StoredColumn, module
+from treecompile.targets import Dialect, read_dialect
+
+PHRASES = Phrases(
+    byte="UTINYINT",
+    sample="SELECT {columns} FROM {relation} USING SAMPLE reservoir({rows} ROWS)",
+)
+
+
+class DuckDB:
+    dialect: Dialect
+    phrases = PHRASES
+
+    def __init__(self, connection: Any, errors: type[Exception]) -> None:
+        self.connection, self.errors = connection, errors
+        self.dialect = read_dialect("duckdb")
+
+    def columns(self, relation: str) -> list[StoredColumn]:
+        found = self._ask(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        return [StoredColumn(name, kind) for name, kind, *_ in found]
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        found = self._ask(query).fetchnumpy()
+        return [_plain(column) for column in found.values()]
+
+    def run(self, statement: str) -> None:
+        self._ask(statement)
+
+    def _ask(self, query: str) -> Any:
+        try:
+            return self.connection.execute(query)
+        except self.errors as error:
+            said = str(error).partition("\n")[0]
+            raise EngineError(f"DuckDB: {said}") from None
+        except RuntimeError as error:  # it has an exception of its own for Ctrl-C
+            if "nterrupt" in str(error):
+                raise KeyboardInterrupt from None
+            raise
+
+
+def _plain(column: Any) -> np.ndarray:
+    """Without a mask: NaN for a missing number, None for anything else."""
+    if not np.ma.isMaskedArray(column):
+        return np.asarray(column)
+    if not np.ma.is_masked(column):
+        return np.asarray(column.data)
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64).filled(np.nan)
+    plain = column.data.astype(object)
+    plain[column.mask] = None
+    return plain
+
+
+@contextmanager
+def open_duckdb(address: str, memory_limit: str = "") -> Iterator[Store]:
+    """`address` is the path of a database file, or "" for none."""
+    duckdb = module("duckdb", "DuckDB", "duckdb")
+    if address and not Path(address).is_file():
+        raise EngineError(f"{address!r}: there is no such database file")
+    with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:
+        settings = {"temp_directory": folder, "preserve_insertion_order": "false"}
+        if memory_limit:
+            settings["memory_limit"] = memory_limit
+        try:
+            connection = duckdb.connect(
+                address or ":memory:", read_only=bool(address), config=settings
+            )
+        except duckdb.Error as error:
+            said = str(error).partition("\n")[0]
+            raise EngineError(f"cannot open {address!r}: {said}") from None
+        try:
+            yield DuckDB(connection, duckdb.Error)
+        finally:
+            connection.close()
