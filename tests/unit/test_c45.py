@@ -30,7 +30,7 @@ from treecompile.learners.c45_prune import (
 )
 from treecompile.learners.c45_splits import Finder, Judged
 from treecompile.learners.costs import Costs
-from treecompile.learners.grow import Limits
+from treecompile.learners.limits import Limits
 from treecompile.read import read_table
 
 GOLF: dict[str, list[Any]] = {

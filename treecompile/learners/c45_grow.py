@@ -8,7 +8,7 @@ import numpy as np
 
 from treecompile.learners.c45_draft import EPSILON, SLACK, Cases, Draft, Sample
 from treecompile.learners.c45_splits import Finder
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from treecompile.learners.c45_draft import (
 )
 from treecompile.learners.c45_group import group_values
 from treecompile.learners.cart import midpoints
-from treecompile.learners.grow import TIE
+from treecompile.learners.limits import TIE
 
 GAP = 1e-5  # two numbers that are no further apart are not told apart
 MANY = 0.3  # a feature with values for this share of the cases is many-valued
