@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from treecompile.learners.responses import Response, Rows
+from treecompile.learners.responses import Rows, Tallied
 from treecompile.learners.stretches import Array, Positions, Stretches
 
 ROOM = 4  # cells of a table for each case; with more, only what occurs is counted
@@ -42,8 +43,19 @@ class Blocks:
         return ordered, order
 
 
+class Countable(Protocol):
+    """The part of a response that is needed to count values."""
+
+    @property
+    def summands(self) -> int:
+        """How many sums there are for each cell."""
+
+    def tally(self, keys: Array, rows: Rows, cells: int) -> Tallied:
+        """What the rows with each key add up to."""
+
+
 def count_blocks(
-    codes: Array, size: int, rows: Rows, nodes: Stretches, response: Response
+    codes: Array, size: int, rows: Rows, nodes: Stretches, response: Countable
 ) -> Blocks:
     """Count the codes of the rows of nodes; `size` is the code of a missing value."""
     width, count = size + 1, len(nodes.lengths)

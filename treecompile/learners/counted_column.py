@@ -8,6 +8,8 @@ subset of categories, and they are few, all subsets are tried.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from treecompile.ir import Feature, Kind
@@ -28,6 +30,17 @@ from treecompile.learners.level import (
 from treecompile.learners.responses import Rows
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
 from treecompile.learners.subsets import MOST_SEARCHED, is_in_subset, search_subsets
+
+
+class Tallied(Protocol):
+    """The part of a response that a counted column needs."""
+
+    @property
+    def summands(self) -> int:
+        """How many sums there are for each cell."""
+
+    def tally(self, keys: Array, rows: Rows, cells: int) -> tuple[Array, list[Array]]:
+        """How many rows have each key, and their sums: of labels, of every label."""
 
 
 class Counted:
