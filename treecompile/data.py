@@ -76,6 +76,7 @@ class Dataset:
     y: np.ndarray  # codes into the labels | doubles
     notes: tuple[str, ...]  # choices and warnings to show, one line each
     source: str
+    weights: np.ndarray | None = None  # of the rows, above 0; None: each counts 1
 
     def summaries(self) -> tuple[ColumnSummary, ...]:
         """Missing values, and the range of the numbers, of every feature."""
@@ -173,7 +174,8 @@ def encode_answers(
 def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
     """The dataset of some of the rows, by position or by mask, with the same schema."""
     columns = tuple(column[rows] for column in dataset.columns)
-    return replace(dataset, columns=columns, y=dataset.y[rows])
+    weights = None if dataset.weights is None else dataset.weights[rows]
+    return replace(dataset, columns=columns, y=dataset.y[rows], weights=weights)
 
 
 def _encoded(feature: Feature, raw: Raw) -> np.ndarray:

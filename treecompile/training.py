@@ -18,7 +18,6 @@ from treecompile.errors import OptionError
 from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     C45,
-    CART,
     COST_COMPLEXITY,
     PESSIMISTIC,
     Offer,
@@ -27,7 +26,7 @@ from treecompile.learners import (
 )
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.costs import MEASURES, Costs, check_costs
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.prune import cost_complexity
 from treecompile.quality import evaluate, evaluate_on
 from treecompile.read import read_table
@@ -45,7 +44,7 @@ class LearnOptions:
     min_split: int = 2
     min_leaf: int | None = None  # None: 2 for c45, else 1
     min_gain: float = 0.0
-    max_leaves: int | None = None  # cart: then the best splits are made first
+    max_leaves: int | None = None  # not c45: then the best splits are made first
     criterion: str = ""  # "" is the algorithm's own, as for prune and missing
     prune: str = ""
     alpha: float | None = None  # of cost-complexity; None: 0.01, as rpart's cp
@@ -153,8 +152,8 @@ def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
             raise OptionError(
                 f"{_as_option(name)} is for --algorithm c45, not {algorithm}"
             )
-    if algorithm != CART and options.max_leaves is not None:
-        raise OptionError(f"--max-leaves is for --algorithm cart, not {algorithm}")
+    if algorithm == C45 and options.max_leaves is not None:
+        raise OptionError("--max-leaves is for --algorithm cart or id3, not c45")
 
 
 def _as_option(name: str) -> str:

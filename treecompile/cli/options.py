@@ -92,13 +92,16 @@ learn_options = apply(
         help="Decrease of impurity that a split needs.",
     ),
     click.option(
-        "--max-leaves", type=int, help="cart: most leaves; the best splits come first."
+        "--max-leaves",
+        type=int,
+        help="cart and id3: most leaves; the best splits come first.",
     ),
     click.option(
         "--criterion",
         default="",
         metavar="NAME",
-        help="c45: gain-ratio or gain; cart: gini or entropy. [default: the first]",
+        help="c45: gain-ratio or gain; cart: gini, entropy, gain-ratio, distance or"
+        " chi-square; id3: the same. [default: the first; entropy for id3]",
     ),
     click.option(
         "--prune",
