@@ -89,9 +89,7 @@ def _entropy(left: Floats, totals: Floats) -> Floats:
     return result
 
 
-def _sizes(
-    before: Floats, inside: Floats, whole: Floats
-) -> tuple[Floats, Floats]:
+def _sizes(before: Floats, inside: Floats, whole: Floats) -> tuple[Floats, Floats]:
     """The fewest and the most cases on the left, with one on either side."""
     low = np.maximum(before.sum(axis=1), 1.0)
     high = np.minimum(before.sum(axis=1) + inside.sum(axis=1), whole - 1.0)
@@ -101,3 +99,7 @@ def _sizes(
 def _bits(counts: Floats) -> Floats:
     result: Floats = counts * np.log2(np.maximum(counts, 1.0))
     return result
+
+
+# By the name of the criterion.
+BOUNDS: dict[str, Bound] = {"gini": gini_bound, "entropy": entropy_bound}

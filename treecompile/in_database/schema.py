@@ -165,7 +165,9 @@ class Reader:
         type_ = ValueType.INT if family is Family.INTEGER else ValueType.FLOAT
         is_number = family in (Family.INTEGER, Family.NUMBER)
         if is_number and len(distinct):
-            count = self.distinct_count(source, "") if _full(distinct) else len(distinct)
+            count = (
+                self.distinct_count(source, "") if _full(distinct) else len(distinct)
+            )
             if task_for(name, type_, count, self.options) == REGRESS:
                 self._check_numbers(source)
                 return (), target_notes(name, type_, count, (), self.options)
@@ -250,7 +252,9 @@ class Reader:
             assert digest.low is not None and digest.high is not None
             if digest.high - digest.low != digest.known - 1 or digest.low % 1:
                 return []
-            distinct = self.distinct_count(source, f"{source.value} = floor({source.value})")
+            distinct = self.distinct_count(
+                source, f"{source.value} = floor({source.value})"
+            )
         if distinct < digest.known:
             return []
         advice = f"leave it out with --ignore {feature.name!r}"

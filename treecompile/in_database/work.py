@@ -7,8 +7,9 @@ as code the bin. Missing values have the code behind all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -76,7 +77,8 @@ class WorkTable:
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
                 value = bins[position].sql(source.value, self.double)
-                columns.append(f"{source.value} AS x{position}")
+                # Added to 0 no zero is negative: all zeros are one value.
+                columns.append(f"{source.value} + 0e0 AS x{position}")
             else:
                 value, join = self._code(position)
                 joins.append(join)
@@ -120,8 +122,10 @@ class WorkTable:
     def _code(self, position: int) -> tuple[str, str]:
         """The code of a known value, and the join that looks it up, if there is one."""
         feature, source = self.schema.features[position], self.schema.sources[position]
-        values = self.schema.values[position] or feature.categories
-        texts = [literal(value, self.store.dialect) for value in values]
+        numbers = self.schema.values[position]
+        texts = [self._number(value) for value in numbers] or [
+            literal(value, self.store.dialect) for value in feature.categories
+        ]
         if len(texts) <= SPELT_OUT:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
@@ -135,59 +139,94 @@ class WorkTable:
 
     # ------------------------------------------------------------ asking it
 
+    def totals(self) -> Array:
+        """The cases of each class at the root."""
+        y, count = self.store.arrays(f"SELECT y, count(*) FROM {NAME} GROUP BY y")
+        counts = np.zeros((1, len(self.schema.labels)), np.int64)
+        counts[0, y.astype(np.intp)] = count
+        return counts
+
     def count(self, position: int) -> Tally:
         """The values or bins of a feature at all open nodes."""
-        number = f"x{position}" if self.is_binned(position) else f"c{position}"
-        return self._tally(
-            f"SELECT node, c{position}, y, count(*), min({number}), max({number})"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY node, c{position}, y"
+        code = f"c{position}"
+        number = f"x{position}" if self.is_binned(position) else code
+        found = self._tally(
+            f"SELECT node, {code}, y, count(*), min({number}), max({number})"
+            f" FROM {NAME} WHERE node >= 0 GROUP BY node, {code}, y"
         )
+        values = self.schema.values[position]
+        if not values:
+            return found
+        numbers = np.array([*values, np.nan])[found.code]
+        return Tally(found.node, found.code, found.counts, numbers, numbers)
 
     def finer(self, position: int, cells: Tally) -> Tally:
-        """Some cells of a feature with many numbers, cut more finely.
-
-        The codes are those of the parts within each cell, and rise with the number.
-        """
-        number, text = f"w.x{position}", self.double
-        rows = []
-        for node, code, low, high in zip(
-            cells.node.tolist(),
-            cells.code.tolist(),
-            cells.low.tolist(),
-            cells.high.tolist(),
-            strict=True,
-        ):
-            scale = _scale(low, high)
-            rows.append(f"({node}, {code}, {text(low)}, {text(high)}, {text(scale)})")
+        """Some cells of a feature with many numbers, cut more finely."""
+        number = f"w.x{position}"
         part = (
             f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high"
             f" THEN {FINER - 1} ELSE least({FINER - 2}e0,"
             f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
         )
         return self._tally(
-            f"SELECT w.node, a.code * {FINER} + CAST({part} AS INTEGER) AS part, w.y,"
-            f" count(*), min({number}), max({number})"
-            f" FROM {NAME} AS w JOIN (VALUES {', '.join(rows)})"
-            f" AS a(node, code, low, high, scale)"
-            f" ON w.node = a.node AND w.c{position} = a.code"
-            f" GROUP BY w.node, part, w.y"
+            f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
+            f" a.cell, {part} AS part FROM {self._within(position, cells)}"
+            f" GROUP BY w.node, a.code, w.y, a.cell, part"
         )
 
+    def values(self, position: int, cells: Tally) -> Tally:
+        """Every value in some cells."""
+        number = f"w.x{position}"
+        return self._tally(
+            f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
+            f" {number} FROM {self._within(position, cells)}"
+            f" GROUP BY w.node, a.code, w.y, {number}"
+        )
+
+    def _within(self, position: int, cells: Tally) -> str:
+        """The rows of some cells, each beside its cell."""
+        rows = []
+        for cell, (node, code, low, high) in enumerate(
+            zip(
+                cells.node.tolist(),
+                cells.code.tolist(),
+                cells.low.tolist(),
+                cells.high.tolist(),
+                strict=True,
+            )
+        ):
+            numbers = ", ".join(map(self._number, (low, high, _scale(low, high))))
+            rows.append(f"({node}, {code}, {numbers}, {cell})")
+        return (
+            f"{NAME} AS w JOIN (VALUES {', '.join(rows)})"
+            " AS a(node, code, low, high, scale, cell)"
+            f" ON w.node = a.node AND w.c{position} = a.code"
+            f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
+        )
+
+    def _number(self, value: float) -> str:
+        if isfinite(value):
+            return self.double(value)
+        sign = "-" if value < 0 else ""
+        return f"CAST('{sign}Infinity' AS {self.store.dialect.types.number})"
+
     def _tally(self, query: str) -> Tally:
-        node, code, y, count, low, high = self.store.arrays(query)
-        classes = len(self.schema.labels)
-        node, code = node.astype(np.intp), code.astype(np.intp)
-        order = np.lexsort((code, node))
-        node, code = node[order], code[order]
-        is_new = np.ones(len(node), np.bool_)
-        is_new[1:] = (np.diff(node) != 0) | (np.diff(code) != 0)
-        cell = np.cumsum(is_new) - 1
+        """Counts by node, code, class and what else is asked; a cell for all classes.
+
+        The cells come in the order of the numbers.
+        """
+        node, code, y, count, low, high, *further = self.store.arrays(query)
+        keys = [node.astype(np.intp), code.astype(np.intp), *further]
+        order = np.lexsort(keys[::-1])
+        keys = [key[order] for key in keys]
+        is_new = np.ones(len(order), np.bool_)
+        is_new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
         starts = np.flatnonzero(is_new)
-        counts = np.zeros((len(starts), classes), np.int64)
-        counts[cell, y[order].astype(np.intp)] = count[order]
+        counts = np.zeros((len(starts), len(self.schema.labels)), np.int64)
+        counts[np.cumsum(is_new) - 1, y[order].astype(np.intp)] = count[order]
         return Tally(
-            node[starts],
-            code[starts],
+            keys[0][starts],
+            keys[1][starts],
             counts,
             np.minimum.reduceat(low[order].astype(np.float64), starts),
             np.maximum.reduceat(high[order].astype(np.float64), starts),

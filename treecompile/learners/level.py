@@ -23,6 +23,7 @@ from treecompile.learners.stretches import (
     Stretches,
 )
 from treecompile.learners.thresholds import midpoints, readable
+from treecompile.learners.units import Units
 
 # The value of a test `<=`, or the categories of each branch.
 Test = float | Category | tuple[tuple[Category, ...], ...]
@@ -31,25 +32,18 @@ NOWHERE, LEFT, RIGHT = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
-    """The open nodes: their rows, and what all columns need of them."""
+class Terms:
+    """By what the splits of the open nodes are judged, wherever their cases are."""
 
-    rows: Rows  # those of a node stand together
-    nodes: Stretches
-    response: Response
     opened: Opened
     measure: Measure
-    # Of the cuts of a sorted column where no value is missing; None: rows have weights.
-    sides: Sides | None
     min_leaf: int
     chi2: float | None
-    of_row: NDArray[np.int32]  # the node of a row of the dataset, if it is open
-    side: Array  # where its last split sent a row of the dataset
+    units: Units | None  # of the weights of the cases; None: each counts 1
 
     def real(self, sums: Array) -> Floats:
         """Sums of weights as they were given."""
-        units = self.response.units
-        return units.real(sums) if units else sums.astype(np.float64)
+        return self.units.real(sums) if self.units else sums.astype(np.float64)
 
     def by_chance(self, phi: Floats, sizes: Floats, freedom: Positions) -> Mask:
         """Which splits are not significant: from chi-square by cases, and cases."""
@@ -58,6 +52,19 @@ class Level:
         statistic = phi * self.real(sizes)
         chance: Mask = statistic < critical_values(self.chi2, freedom)
         return chance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level(Terms):
+    """The open nodes of a dataset in memory: their rows, too."""
+
+    rows: Rows  # those of a node stand together
+    nodes: Stretches
+    response: Response
+    # Of the cuts of a sorted column where no value is missing; None: rows have weights.
+    sides: Sides | None
+    of_row: NDArray[np.int32]  # the node of a row of the dataset, if it is open
+    side: Array  # where its last split sent a row of the dataset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +114,7 @@ class Column(Protocol):
         """Send the cases of some nodes to the sides of their best split."""
 
 
-def in_two(level: Level, tests: list[Test], left: Floats, right: Floats) -> Divided:
+def in_two(level: Terms, tests: list[Test], left: Floats, right: Floats) -> Divided:
     """What a column with two sides has divided."""
     known = level.real(np.stack([left, right], axis=1)).tolist()
     return Divided(tests, known, np.where(left >= right, LEFT, RIGHT))
@@ -123,7 +130,7 @@ def by_side(side: Array, values: Array) -> Array:
 
 
 def chance_of_cuts(
-    level: Level, lefts: Iterable[Array], sides: Sides, cuts: Positions
+    level: Terms, lefts: Iterable[Array], sides: Sides, cuts: Positions
 ) -> Mask:
     """Which of the best cuts, one for each node, are not significant."""
     phi = chi_square_cuts(lefts, sides).take(cuts)

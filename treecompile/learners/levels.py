@@ -1,10 +1,7 @@
-"""The growth of trees level by level, over whole columns.
+"""The growth of trees from a dataset in memory, over whole columns.
 
-All open nodes of a level are searched at once, feature by feature; the features are
-shared out among threads, since numpy lets go of the interpreter in its loops. Rows of
-finished nodes are left behind, so a level costs what its open nodes hold, and a chain
-of thousands of levels is no trouble. Nodes are numbered level by level here and put in
-reading order at the end.
+The features are shared out among threads, since numpy lets go of the interpreter in its
+loops. Rows of finished nodes are left behind.
 """
 
 from __future__ import annotations
@@ -19,16 +16,17 @@ from operator import methodcaller
 import numpy as np
 
 from treecompile.data import Dataset
-from treecompile.ir import Moments, Tree
-from treecompile.learners.best_first import reached
+from treecompile.ir import Stats, Tree
 from treecompile.learners.columns import make_column
 from treecompile.learners.criteria import Measure
-from treecompile.learners.drafts import Draft, finish
+from treecompile.learners.drafts import finish
+from treecompile.learners.growth import Newest, grow
 from treecompile.learners.level import (
     LEFT,
     NOWHERE,
     RIGHT,
     Column,
+    Divided,
     Found,
     Level,
     by_side,
@@ -36,7 +34,7 @@ from treecompile.learners.level import (
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.responses import Opened, Response, Rows
 from treecompile.learners.sorted_column import single_sides
-from treecompile.learners.stretches import Array, Floats, Positions, Stretches
+from treecompile.learners.stretches import Array, Mask, Positions, Stretches
 
 THREADS = 2  # more gain little: the loops are bound by memory
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
@@ -55,17 +53,8 @@ def grow_levels(
     with ThreadPoolExecutor(THREADS) as pool, uncollected():
         make = partial(make_column, is_multiway=is_multiway)
         columns = list(pool.map(make, data.features, data.columns))
-        growth = Growth(columns, len(data.y), response, measure, limits)
-        while True:
-            progress(growth.settle())
-            if not len(growth.numbers):
-                break
-            level = growth.level()
-            many = len(level.rows) * len(columns) >= WORTH_THREADS
-            run = pool.map if many else map
-            found = list(run(methodcaller("search", level), columns))
-            progress(growth.split(level, found))
-        return finish(data, growth.drafts)
+        source = RowSource(columns, len(data.y), response, measure, limits, pool)
+        return finish(data, grow(source, limits, progress))
 
 
 @contextmanager
@@ -83,8 +72,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Growth:
-    """The newest nodes, their rows, and all nodes so far."""
+class RowSource:
+    """The rows of the newest nodes, then of those that are open."""
 
     def __init__(
         self,
@@ -93,173 +82,81 @@ class Growth:
         response: Response,
         measure: Measure,
         limits: Limits,
+        pool: ThreadPoolExecutor,
     ) -> None:
         self.columns, self.response = columns, response
-        self.measure, self.limits = measure, limits
-        self.drafts: list[Draft] = []
-        self.depth = 0
+        self.criterion, self.limits, self.pool = measure, limits, pool
         self.rows: Rows = np.arange(size, dtype=np.int32)
         self.nodes = Stretches.of(np.array([size]))  # parts of the rows
-        self.numbers = np.zeros(0, np.intp)  # places of the nodes in the drafts
         # Of all rows of the dataset: the node, and where the last split sent them.
         self.of_row = np.zeros(size, np.int32)
         most = max(column.branches for column in columns)
         self.side: Array = np.full(size, LEFT, np.int8 if most <= RIGHT else np.int16)
+        self.level: Level | None = None
+        self.found: Sequence[Found] = ()
 
-    def settle(self) -> int:
-        """Draft the newest nodes and keep those to be split; how many rows are done."""
-        sizes = self.nodes.lengths
-        first = len(self.drafts)
-        measured = self.response.measure(self.rows, self.nodes)
-        weights = measured.sizes
-        if self.response.units:
-            weights = self.response.units.real(weights)
-        self.drafts += map(Draft, measured.stats, weights.tolist())
-        is_open = measured.varies & (sizes >= self.limits.min_split)
-        if self.depth == self.limits.max_depth:
-            is_open[:] = False
-        if self.limits.min_sse is not None:
-            errors = [s.sse for s in measured.stats if isinstance(s, Moments)]
-            is_open &= np.array(errors) >= self.limits.min_sse
-        self.numbers = first + np.flatnonzero(is_open)
-        if not is_open.all():
-            stays = self.nodes.spread(is_open)
-            self.side[self.rows[~stays]] = NOWHERE
-            self.rows = self.rows[stays]
-            self.nodes = Stretches.of(sizes[is_open])
-        return int(sizes[~is_open].sum())
+    def measure(self) -> Newest:
+        held = self.response.measure(self.rows, self.nodes)
+        units = self.response.units
+        weights = units.real(held.sizes) if units else held.sizes
+        return Newest(held.stats, weights, self.nodes.lengths, held.varies)
 
-    def level(self) -> Level:
+    def keep(self, is_open: Mask) -> None:
+        if is_open.all():
+            return
+        stays = self.nodes.spread(is_open)
+        self.side[self.rows[~stays]] = NOWHERE
+        self.rows = self.rows[stays]
+        self.nodes = Stretches.of(self.nodes.lengths[is_open])
+
+    def search(self, stats: Sequence[Stats]) -> tuple[Opened, Sequence[Found]]:
+        level = self.level = self._level(stats)
+        many = len(self.rows) * len(self.columns) >= WORTH_THREADS
+        run = self.pool.map if many else map
+        self.found = list(run(methodcaller("search", level), self.columns))
+        self.side[self.rows] = NOWHERE
+        return level.opened, self.found
+
+    def _level(self, stats: Sequence[Stats]) -> Level:
         """What the columns need to know of the open nodes."""
-        stats = [self.drafts[number].stats for number in self.numbers]
         opened = self.response.open(self.rows, self.nodes, stats)
-        opened.tie[:] *= self.measure.slack
+        opened.tie[:] *= self.criterion.slack
         self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
         sides = None
         if self.response.units is None:
             sides = single_sides(self.nodes, opened.totals, self.limits.min_leaf)
         return Level(
+            opened,
+            self.criterion,
+            self.limits.min_leaf,
+            self.limits.chi2,
+            self.response.units,
             self.rows,
             self.nodes,
             self.response,
-            opened,
-            self.measure,
             sides,
-            self.limits.min_leaf,
-            self.limits.chi2,
             self.of_row,
             self.side,
         )
 
-    def split(self, level: Level, found: Sequence[Found]) -> int:
-        """Split the nodes for which there is a split; how many rows have none.
+    def branches(self, feature: int) -> int:
+        return self.columns[feature].branches
 
-        The children are the newest nodes then.
-        """
-        feature, gain = choose(found, level.opened, self.limits)
-        self._keep_best(feature, gain)
-        self.side[self.rows] = NOWHERE
-        heaviest = np.zeros(len(feature), self.side.dtype)
-        for position in np.unique(feature[feature >= 0]).tolist():
-            some = np.flatnonzero(feature == position)
-            divided = self.columns[position].divide(level, found[position], some)
-            heaviest[some] = divided.heaviest
-            for number, test, gained, known in zip(
-                self.numbers[some].tolist(),
-                divided.tests,
-                gain[some].tolist(),
-                divided.known,
-                strict=True,
-            ):
-                draft = self.drafts[number]
-                draft.feature, draft.test = position, test
-                draft.gain, draft.known = gained, known
-                draft.children = [NOWHERE] * len(known)
-        self._descend(heaviest)
-        return int(level.nodes.lengths[feature < 0].sum())
+    def divide(self, feature: int, some: Positions) -> Divided:
+        assert self.level is not None
+        return self.columns[feature].divide(self.level, self.found[feature], some)
 
-    def _keep_best(self, feature: Positions, gain: Floats) -> None:
-        """With a limit of leaves, give up the splits that it leaves no room for."""
-        if self.limits.max_leaves is None:
-            return
-        new = dict(zip(self.numbers.tolist(), feature.tolist(), strict=True))
-        for number, gained in zip(self.numbers.tolist(), gain.tolist(), strict=True):
-            self.drafts[number].gain = gained
-
-        def decrease(number: int) -> float | None:
-            draft = self.drafts[number]
-            if draft.children is None and new.get(number, -1) < 0:
-                return None
-            return draft.gain * draft.weight
-
-        def branches(number: int) -> int:
-            children = self.drafts[number].children
-            if children is not None:
-                return len(children)
-            count: int = self.columns[new[number]].branches
-            return count
-
-        chosen = reached(
-            self.limits.max_leaves,
-            decrease,
-            branches,
-            lambda number: self.drafts[number].children,
-        )
-        for number, draft in enumerate(self.drafts):
-            if number not in chosen:
-                draft.children = None
-        feature[[number not in chosen for number in self.numbers.tolist()]] = -1
-
-    def _descend(self, heaviest: Array) -> None:
+    def descend(self, heaviest: Array) -> tuple[Positions, Array]:
         """Put the rows in the order of the children: by branch, then by parent."""
         side = self.side.take(self.rows)
         lost = np.flatnonzero(side == NOWHERE)  # their value is missing, or no split
         side[lost] = self.nodes.spread(heaviest)[lost]
         self.side[self.rows] = side
-        nodes = self.nodes.spread(np.arange(len(self.numbers), dtype=np.int32))
+        nodes = self.nodes.spread(np.arange(len(self.nodes.lengths), dtype=np.int32))
         node, self.rows = by_side(side, nodes), by_side(side, self.rows)
         side = self.side.take(self.rows)
         starts = np.flatnonzero(
             (np.diff(side, prepend=NOWHERE) != 0) | (np.diff(node, prepend=-1) != 0)
         )
         self.nodes = Stretches(starts, np.diff(starts, append=len(node)))
-        self.depth += 1
-        self._adopt(self.numbers[node[starts]], side[starts] - LEFT)
-
-    def _adopt(self, parents: Positions, places: Array) -> None:
-        """Number the children; for branches without cases the parent stands in."""
-        drafts = self.drafts
-        splits = dict.fromkeys(parents.tolist())
-        whole = sum(len(drafts[parent].known) for parent in splits)
-        first = len(drafts) + whole - len(parents)  # behind the stand-ins
-        for number, (parent, place) in enumerate(
-            zip(parents.tolist(), places.tolist(), strict=True), first
-        ):
-            children = drafts[parent].children
-            assert children is not None
-            children[place] = number
-        if whole == len(parents):
-            return
-        for parent in splits:
-            stats, children = drafts[parent].stats, drafts[parent].children
-            assert children is not None
-            for place, child in enumerate(children):
-                if child == NOWHERE:
-                    children[place] = len(drafts)
-                    drafts.append(Draft(stats, 0.0))
-
-
-def choose(
-    found: Sequence[Found], opened: Opened, limits: Limits
-) -> tuple[Positions, Floats]:
-    """The feature with the greatest gain for each node, the first at a tie; or -1."""
-    tie, unit = opened.tie, opened.unit
-    with np.errstate(over="ignore"):  # infinite is right: no gain is so large
-        least = np.ldexp(limits.min_gain, -unit) - tie
-    feature = np.full(len(tie), -1)
-    gain = np.full(len(tie), -np.inf)
-    for position, each in enumerate(found):
-        better = (each.gain >= least) & (each.gain > gain + tie)
-        feature[better] = position
-        gain[better] = each.gain[better]
-    return feature, np.ldexp(gain, unit)
+        return node[starts], side[starts] - LEFT

@@ -11,7 +11,7 @@ import numpy as np
 
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.cuts import Sides, too_few
-from treecompile.learners.level import SUBSET, Found, Level, chance_of_cuts
+from treecompile.learners.level import SUBSET, Found, Terms, chance_of_cuts
 from treecompile.learners.stretches import Array, Mask, Positions, Stretches
 
 MOST_SEARCHED = 10  # categories at a node: with these, 511 subsets
@@ -24,7 +24,7 @@ def is_in_subset(subset: Array, place: Array) -> Mask:
     return result
 
 
-def search_subsets(level: Level, blocks: Blocks, some: Positions, found: Found) -> None:
+def search_subsets(level: Terms, blocks: Blocks, some: Positions, found: Found) -> None:
     """Improve what was found in some of the parts."""
     lengths = blocks.parts.lengths[some]
     for size in np.unique(lengths).tolist():
@@ -37,7 +37,7 @@ def search_subsets(level: Level, blocks: Blocks, some: Positions, found: Found) 
 
 
 def _search(
-    level: Level, blocks: Blocks, parts: Positions, members: Mask, found: Found
+    level: Terms, blocks: Blocks, parts: Positions, members: Mask, found: Found
 ) -> None:
     size, count = members.shape
     places = blocks.parts.starts[parts][:, None] + np.arange(size)
