@@ -7,7 +7,7 @@ as code the bin. Missing values have the code behind all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -148,12 +148,18 @@ class WorkTable:
 
     def count(self, position: int) -> Tally:
         """The values or bins of a feature at all open nodes."""
-        code = f"c{position}"
-        number = f"x{position}" if self.is_binned(position) else code
-        found = self._tally(
-            f"SELECT node, {code}, y, count(*), min({number}), max({number})"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY node, {code}, y"
+        # Packed into one number, which is grouped by in two thirds of the time.
+        width, classes = self.sizes[position] + 1, len(self.schema.labels)
+        key = f"(CAST(node AS BIGINT) * {width} + c{position}) * {classes} + y"
+        asked = ", min({0}), max({0})".format(f"x{position}")
+        keys, count, *ends = self.store.arrays(
+            f"SELECT {key} AS k, count(*){asked if self.is_binned(position) else ''}"
+            f" FROM {NAME} WHERE node >= 0 GROUP BY k"
         )
+        cell, y = np.divmod(keys.astype(np.int64), classes)
+        node, code = np.divmod(cell, width)
+        low, high = ends or (code, code)
+        found = self._cells(node, code, y, count, low, high, ())
         values = self.schema.values[position]
         if not values:
             return found
@@ -216,6 +222,18 @@ class WorkTable:
         The cells come in the order of the numbers.
         """
         node, code, y, count, low, high, *further = self.store.arrays(query)
+        return self._cells(node, code, y, count, low, high, further)
+
+    def _cells(
+        self,
+        node: Array,
+        code: Array,
+        y: Array,
+        count: Array,
+        low: Array,
+        high: Array,
+        further: Sequence[Array],
+    ) -> Tally:
         keys = [node.astype(np.intp), code.astype(np.intp), *further]
         order = np.lexsort(keys[::-1])
         keys = [key[order] for key in keys]
@@ -234,33 +252,43 @@ class WorkTable:
 
     # ------------------------------------------------------------ moving on
 
-    def route(self, routes: Iterable[Route]) -> None:
-        """Send the rows of the open nodes to the nodes of the next level."""
-        arms, rows = [], []
-        used = set()
-        for route in routes:
-            children = ", ".join(map(str, route.by_code))
-            rows.append(
-                f"({route.node}, {route.feature}, {self.double(route.cut)},"
-                f" {route.below}, {route.above}, {route.missing}, [{children}])"
-            )
-            used.add(route.feature)
-        for position in sorted(used - {-1}):
-            code = f"w.c{position}"
-            to = f"s.by_code[{code} + 1]"
+    def route(self, routes: Sequence[Route]) -> None:
+        """Send the rows of the open nodes to the nodes of the next level.
+
+        What each node does stands in lists, in which its number is the place: no join.
+        """
+        here = "CAST(node AS INTEGER) + 1"
+
+        def of_node(values: Iterable[str]) -> str:
+            return f"({self.store.phrases.list.format(', '.join(values))})[{here}]"
+
+        arms = []
+        for position in sorted({route.feature for route in routes} - {-1}):
+            mine = [route if route.feature == position else NOTHING for route in routes]
+            code = f"c{position}"
             if self.is_binned(position):
+                cut = of_node(self.double(route.cut) for route in mine)
                 to = (
-                    f"CASE WHEN {code} = {self.sizes[position]} THEN s.missing"
-                    f" WHEN w.x{position} <= s.cut THEN s.below ELSE s.above END"
+                    f"CASE WHEN {code} = {self.sizes[position]}"
+                    f" THEN {of_node(str(route.missing) for route in mine)}"
+                    f" WHEN x{position} <= {cut}"
+                    f" THEN {of_node(str(route.below) for route in mine)}"
+                    f" ELSE {of_node(str(route.above) for route in mine)} END"
                 )
+            else:
+                nothing = (CLOSED,) * (self.sizes[position] + 1)
+                children = (
+                    self.store.phrases.list.format(", ".join(map(str, each)))
+                    for each in (route.by_code or nothing for route in mine)
+                )
+                to = f"{of_node(children)}[CAST({code} AS INTEGER) + 1]"
             arms.append(f"WHEN {position} THEN {to}")
-        node = f"CASE s.feature {' '.join(arms)} ELSE {CLOSED} END"
-        splits = f"(VALUES {', '.join(rows)})"
-        names = "s(node, feature, cut, below, above, missing, by_code)"
-        self.store.run(
-            f"UPDATE {NAME} AS w SET node = {node if arms else CLOSED}"
-            f" FROM {splits} AS {names} WHERE w.node = s.node"
-        )
+        feature = of_node(str(route.feature) for route in routes)
+        node = f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END" if arms else CLOSED
+        self.store.run(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
+
+
+NOTHING = Route(0, -1)
 
 
 def _scale(low: float, high: float) -> float:

@@ -64,7 +64,7 @@ class Phrases:
     temporary: str = "CREATE TEMPORARY TABLE {name} AS {query}"
     sample: str = "SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}"
     byte: str = "SMALLINT"  # the smallest type that holds 255
-    updates: bool = True  # whether a table can be updated from another
+    list: str = "[{}]"  # of values, indexed from 1
 
 
 class Store(Protocol):
