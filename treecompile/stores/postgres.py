@@ -1,0 +1,65 @@
+"""PostgreSQL, by psycopg; what is made there is temporary and goes with the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from treecompile.errors import EngineError
+from treecompile.stores.base import Phrases, Store, StoredColumn, as_array, module
+from treecompile.targets import read_dialect
+
+
+class PostgreSQL:
+    phrases = Phrases(list="ARRAY[{}]")
+
+    def __init__(self, connection: Any, errors: type[Exception]) -> None:
+        self.connection, self.errors = connection, errors
+        self.dialect = read_dialect("postgres")
+
+    def columns(self, relation: str) -> list[StoredColumn]:
+        described = self._ask(f"SELECT * FROM {relation} LIMIT 0").description
+        types = self.connection.adapters.types
+        found = []
+        for column in described:
+            known = types.get(column.type_code)
+            found.append(StoredColumn(column.name, known.name if known else "other"))
+        return found
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        cursor = self._ask(query)
+        rows = cursor.fetchall()
+        if not rows:
+            return [np.zeros(0) for _ in cursor.description]
+        return [as_array(column) for column in zip(*rows, strict=True)]
+
+    def run(self, statement: str) -> None:
+        self._ask(statement)
+
+    def _ask(self, query: str) -> Any:
+        try:
+            # As bytes: a percent sign is no place to fill.
+            return self.connection.execute(query.encode(), binary=True)
+        except self.errors as error:
+            said = " ".join(str(error).split("\n")[0].split())
+            raise EngineError(f"PostgreSQL: {said}") from None
+
+
+@contextmanager
+def open_postgres(address: str, memory_limit: str = "") -> Iterator[Store]:
+    """`address` is a URL as libpq takes it."""
+    if memory_limit:
+        raise EngineError("--memory-limit is for DuckDB: a server has limits of its own")
+    psycopg = module("psycopg", "PostgreSQL", "postgres")
+    try:
+        connection = psycopg.connect(address, autocommit=True)
+    except psycopg.Error as error:
+        said = " ".join(str(error).split())
+        raise EngineError(f"cannot connect to PostgreSQL: {said}") from None
+    try:
+        yield PostgreSQL(connection, psycopg.Error)
+    finally:
+        connection.close()
