@@ -57,6 +57,7 @@ class WorkTable:
         self.store, self.schema = store, schema
         self.double = DOUBLES[store.dialect.literals.double]
         self.sizes = [self._size(position) for position in range(len(schema.features))]
+        self.columns: list[str] = []  # but the node
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -71,7 +72,7 @@ class WorkTable:
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        columns = ["0 AS node", f"{self._answer()} AS y"]
+        columns = ["CAST(0 AS INTEGER) AS node", f"{self._answer()} AS y"]
         joins = []
         bins = self._bins()
         for position, source in enumerate(self.schema.sources):
@@ -85,11 +86,12 @@ class WorkTable:
             size = self.sizes[position]
             code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
             columns.append(f"CAST({code} AS {self._small(size)}) AS c{position}")
+        self.columns = [column.rpartition(" AS ")[2] for column in columns[1:]]
         query = (
             f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
             f"{''.join(joins)} WHERE {self.schema.target.known}"
         )
-        self.store.run(self.store.phrases.temporary.format(name=NAME, query=query))
+        self.store.make(NAME, query)
 
     def _small(self, size: int) -> str:
         return self.store.phrases.byte if size < 256 else "INTEGER"
@@ -260,7 +262,7 @@ class WorkTable:
         here = "CAST(node AS INTEGER) + 1"
 
         def of_node(values: Iterable[str]) -> str:
-            return f"({self.store.phrases.list.format(', '.join(values))})[{here}]"
+            return self._item(self._list(values), here)
 
         arms = []
         for position in sorted({route.feature for route in routes} - {-1}):
@@ -276,16 +278,25 @@ class WorkTable:
                     f" ELSE {of_node(str(route.above) for route in mine)} END"
                 )
             else:
-                nothing = (CLOSED,) * (self.sizes[position] + 1)
-                children = (
-                    self.store.phrases.list.format(", ".join(map(str, each)))
-                    for each in (route.by_code or nothing for route in mine)
-                )
-                to = f"{of_node(children)}[CAST({code} AS INTEGER) + 1]"
+                width = self.sizes[position] + 1
+                nothing = (CLOSED,) * width
+                children = (str(c) for route in mine for c in route.by_code or nothing)
+                place = f"CAST(node AS INTEGER) * {width} + {code} + 1"
+                to = self._item(self._list(children), place)
             arms.append(f"WHEN {position} THEN {to}")
         feature = of_node(str(route.feature) for route in routes)
         node = f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END" if arms else CLOSED
-        self.store.run(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
+        if self.store.phrases.updates:
+            self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
+            return
+        kept = ", ".join(self.columns)
+        self.store.make(NAME, f"SELECT {node} AS node, {kept} FROM {NAME} WHERE node >= 0")
+
+    def _list(self, values: Iterable[str]) -> str:
+        return self.store.phrases.list.format(", ".join(values))
+
+    def _item(self, of: str, place: str) -> str:
+        return self.store.phrases.item.format(list=of, place=place)
 
 
 NOTHING = Route(0, -1)

@@ -61,10 +61,11 @@ class StoredColumn:
 class Phrases:
     """What queries for learning say differently from one database to the next."""
 
-    temporary: str = "CREATE TEMPORARY TABLE {name} AS {query}"
     sample: str = "SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}"
     byte: str = "SMALLINT"  # the smallest type that holds 255
-    list: str = "[{}]"  # of values, indexed from 1
+    list: str = "[{}]"  # of values ...
+    item: str = "({list})[{place}]"  # ... from 1 on
+    updates: bool = True  # whether a temporary table can be changed
 
 
 class Store(Protocol):
@@ -77,8 +78,11 @@ class Store(Protocol):
     def arrays(self, query: str) -> list[np.ndarray]:
         """The columns of a result; a missing number is NaN, other NULLs are None."""
 
-    def run(self, statement: str) -> None:
-        """Something without a result."""
+    def make(self, name: str, query: str) -> None:
+        """A temporary table of what a query gives, in place of one of that name."""
+
+    def update(self, statement: str) -> None:
+        """Change a temporary table, where `phrases.updates` says that one can be."""
 
 
 # Takes the address that the user gave, and the most memory it may use or "".

@@ -36,7 +36,11 @@ class DuckDB:
         found = self._ask(query).fetchnumpy()
         return [_plain(column) for column in found.values()]
 
-    def run(self, statement: str) -> None:
+    def make(self, name: str, query: str) -> None:
+        self._ask(f"DROP TABLE IF EXISTS {name}")
+        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+
+    def update(self, statement: str) -> None:
         self._ask(statement)
 
     def _ask(self, query: str) -> Any:

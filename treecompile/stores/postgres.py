@@ -36,7 +36,11 @@ class PostgreSQL:
             return [np.zeros(0) for _ in cursor.description]
         return [as_array(column) for column in zip(*rows, strict=True)]
 
-    def run(self, statement: str) -> None:
+    def make(self, name: str, query: str) -> None:
+        self._ask(f"DROP TABLE IF EXISTS {name}")
+        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+
+    def update(self, statement: str) -> None:
         self._ask(statement)
 
     def _ask(self, query: str) -> Any:
