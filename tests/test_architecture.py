@@ -18,8 +18,8 @@ PACKAGE = ROOT / "treecompile"
 # Imports point upwards only: a module uses those above it.
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
-    *("extract", "witness", "passes", "shape", "literals", "model_file"),
-    *("read", "raw", "data", "batch", "quality", "learners", "training"),
+    *("extract", "witness", "regions", "passes", "shape", "literals", "model_file"),
+    *("read", "raw", "data", "batch", "boxes", "retree", "quality", "learners", "training"),
     *("import_sklearn", "targets", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )

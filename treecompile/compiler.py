@@ -44,6 +44,7 @@ class Artefact:
     text: str
     suffix: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen
 
 
 def flatten(program: Program) -> Program:
@@ -90,9 +91,10 @@ def emit(
         source = Source(program, identity or sha256(program), __version__)
         context = lowering(source, options)
         text = render(target, description, context)
-    warnings = context.get("warnings", ())
+    warnings, notes = (context.get(key, ()) for key in ("warnings", "notes"))
     assert isinstance(warnings, (list, tuple))
-    return Artefact(text, description.suffix, tuple(warnings))
+    assert isinstance(notes, (list, tuple))
+    return Artefact(text, description.suffix, tuple(warnings), tuple(notes))
 
 
 @contextmanager

@@ -59,6 +59,7 @@ def command(
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
     tell(quiet, *(f"Warning: {warning}" for warning in sql.warnings))
+    tell(quiet, *(f"note: {note}" for note in sql.notes))
     texts = {
         "model.json": dumps(program),
         "predict.py": python.text,

@@ -68,6 +68,7 @@ def command(
     choices = EmitOptions(output=result, columns=renamed, **options)
     artefact = compiler.emit(read_model(model), target, choices)
     tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
+    tell(quiet, *(f"note: {note}" for note in artefact.notes))
     output(out, artefact.text)
     if out not in (None, "-"):
         tell(quiet, f"wrote {out}")
