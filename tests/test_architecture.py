@@ -19,8 +19,9 @@ PACKAGE = ROOT / "treecompile"
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
     *("extract", "witness", "regions", "passes", "shape", "literals", "model_file"),
-    *("read", "raw", "data", "batch", "boxes", "retree", "quality", "learners", "training"),
-    *("import_sklearn", "targets", "lower", "render", "compiler"),
+    *("read", "raw", "data", "batch", "boxes", "retree", "quality", "learners"),
+    *("training", "import_sklearn", "targets", "languages", "lower", "render"),
+    *("compiler", "analysis"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )
 
