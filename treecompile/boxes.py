@@ -21,6 +21,7 @@ from treecompile.regions import Box, OrderedAxis, Region, SetAxis, Space
 
 SAMPLE = 256  # rules that are looked at for a question
 FEATURES = 8  # that are looked at for a question, those of the first rule and others
+FEW = 6  # rules of which only the first is looked at
 CANDIDATES = 4  # questions that are tried out before one is asked
 
 Numbers = NDArray[np.int64]
@@ -85,6 +86,13 @@ class Boxes:
         left[-1] = 0  # what closes the list takes what comes to it
         return _closed(box, known[meets], left[meets])
 
+    def meeting(self, box: Box, rules: Numbers) -> Numbers:
+        """Those of the rules that hold somewhere in a box."""
+        for position, column in self.columns.items():
+            if box[position] != self.space.axes[position].everything:
+                rules = rules[column.meets(rules, box[position])]
+        return rules
+
     def narrow(self, place: Place, position: int, region: Region) -> Place | None:
         """The part of a place within a region of a feature."""
         axis, column = self.space.axes[position], self.columns[position]
@@ -128,28 +136,35 @@ class Boxes:
         return found[1:]
 
     def candidates(self, place: Place) -> list[Question]:
+        """Questions that are worth trying; at least one that is not idle."""
+        chosen = self.offers(place) if len(place.rules) > FEW else []
+        # One that settles a test of the first rule can close a side at once.
+        first = self.boxes[place.rules[0]]
+        assert first is not None
+        for position in self.columns:
+            axis, region = self.space.axes[position], place.box[position]
+            if axis.within(region, first[position]):
+                continue
+            for inner in axis.questions(region, first[position]):
+                question = Question(position, inner)
+                if question not in chosen:
+                    chosen.append(question)
+            if len(chosen) >= 3 * CANDIDATES:
+                break
+        return chosen
+
+    def offers(self, place: Place) -> list[Question]:
+        """The questions that divide the rules best, by how many are on each side."""
         rules = place.rules
         if len(rules) > SAMPLE:
             step = len(rules) // SAMPLE + 1
             rules = np.concatenate((rules[: SAMPLE // 2], rules[SAMPLE // 2 :: step]))
-        offers: list[tuple[float, int, Question]] = []
+        found: list[tuple[float, int, Question]] = []
         for position in self.features(place, rules):
             column = self.columns[position]
             for cost, region in column.questions(rules, place.box[position]):
-                offers.append((cost, len(offers), Question(position, region)))
-        chosen = [question for _, _, question in sorted(offers)[:CANDIDATES]]
-        # One that settles a test of the first rule can close a side at once.
-        first = place.rules[:1]
-        for position, column in self.columns.items():
-            region = place.box[position]
-            if not column.holds(first, region)[0]:
-                for _, inner in column.questions(first, region):
-                    question = Question(position, inner)
-                    if question not in chosen:
-                        chosen.append(question)
-            if len(chosen) >= 3 * CANDIDATES:
-                break
-        return chosen
+                found.append((cost, len(found), Question(position, region)))
+        return [question for _, _, question in sorted(found)[:CANDIDATES]]
 
     def features(self, place: Place, rules: Numbers) -> list[int]:
         """Those on which most rules are not settled yet."""
@@ -208,7 +223,7 @@ class Ordered:
         beside = self.others[rules] & others
         never = np.int64(-1)
         above = np.int64(np.iinfo(np.int64).max)
-        for flag in (False, True) if others else (False,):
+        for flag in (False, True) if beside.any() else (False,):
             tried = cuts
             if others and not flag and first < end:
                 tried = np.append(cuts, end)  # is it known at all?

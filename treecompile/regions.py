@@ -40,6 +40,7 @@ class Axis(Protocol):
     def unite(self, one: Region, other: Region) -> Region | None: ...
     def rest(self, region: Region) -> Region: ...
     def conditions(self, position: int, region: Region) -> tuple[Condition, ...]: ...
+    def questions(self, box: Region, region: Region) -> list[Region]: ...
     def tests(
         self, position: int, box: Region, region: Region
     ) -> tuple[Condition, Condition]: ...
@@ -110,6 +111,15 @@ class OrderedAxis:
             bounds.append(self.bound(position, Op.LE, end, others))
         return tuple(bounds)
 
+    def questions(self, box: Region, region: Region) -> list[Region]:
+        """Regions from the lowest part on that tell a region within a box."""
+        (low, high, _), (first, end, takes_others) = box, region
+        met = self.meet(box, region) or (0, 0, False)
+        if met[0] == met[1] or (first <= low and high <= end):
+            return [(0, high, False)]  # known or not is all that matters
+        found = [(0, end, takes_others)] if end < high else []
+        return [*found, (0, first, not takes_others)] if first > low else found
+
     def bound(self, position: int, op: Op, end: int, others: bool) -> Condition:
         return Condition(position, op, self.edges[end - 1], others)
 
@@ -165,6 +175,9 @@ class SetAxis:
 
     def rest(self, region: Region) -> Region:
         return self.everything & ~region
+
+    def questions(self, box: Region, region: Region) -> list[Region]:
+        return [box & region]
 
     def members(self, region: Region) -> tuple[Category, ...]:
         named = (category for category, bit in self.bits.items() if bit & region)

@@ -16,6 +16,8 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     build,
+    check,
+    diff,
     emit,
     evaluate,
     learn,
@@ -26,7 +28,10 @@ from treecompile.cli import (
 )
 from treecompile.errors import TreecompileError
 
-COMMANDS = (learn, rules, emit, build, verify, predict, evaluate, show)
+COMMANDS = (
+    *(learn, rules, emit, build, verify),
+    *(predict, evaluate, show, check, diff),
+)
 
 
 class Group(click.Group):
