@@ -36,7 +36,8 @@ from treecompile.ir import (
     ValueType,
 )
 from treecompile.lower import EmitOptions, Source
-from treecompile.lower.markdown import in_mermaid, lower, shown_name, table
+from treecompile.lower.markdown import lower
+from treecompile.lower.markdown.text import in_mermaid, shown_name, table
 from treecompile.targets import read_target, templates_folder
 
 SHA256 = "0123456789abcdef" * 4
