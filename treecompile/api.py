@@ -19,6 +19,7 @@ from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
 from treecompile.render import write_text
 from treecompile.show import show
+from treecompile.sources import read_source
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 
@@ -120,8 +121,11 @@ def from_sklearn(
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file; a damaged one raises ModelFileError."""
-    return Model(model_file.read_program(path))
+    """Read a model file, a `.rules` file or a rule document.
+
+    A damaged one raises ModelFileError, a mistake in the rules RulesError.
+    """
+    return Model(*read_source(path))
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -198,7 +202,7 @@ class Model:
         label: str = "",
         columns: Mapping[str, str] | None = None,
     ) -> str:
-        """The text of an artefact: `python`, `sql` or `markdown`.
+        """The text of an artefact: `python`, `sql`, `markdown` or `rules`.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.

@@ -41,8 +41,15 @@ def name(text: str) -> str:
     """Text from the data: as it is where that cannot be misread, else in quotes."""
     if PLAIN.fullmatch(text) and text.isprintable():
         return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Text as a JSON string on one line, all of it visible."""
+    marked = json.dumps(text, ensure_ascii=False)
+    if marked.isprintable():
+        return marked
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in marked)
 
 
 def value(item: Value | Label) -> str:

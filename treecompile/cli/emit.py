@@ -10,7 +10,7 @@ from treecompile.cli.talk import output, read_model, tell
 
 @click.command("emit")
 @click.argument("model")
-@click.option("--to", "target", required=True, help="python, sql or markdown.")
+@click.option("--to", "target", required=True, help="python, sql, markdown or rules.")
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
 @click.option(
     "--style",
@@ -66,7 +66,7 @@ def command(
 
     renamed = pairs("--column", columns)
     choices = EmitOptions(output=result, columns=renamed, **options)
-    artefact = compiler.emit(read_model(model), target, choices)
+    artefact = compiler.emit(read_model(model, quiet), target, choices)
     tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
     output(out, artefact.text)
     if out not in (None, "-"):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
 
+    if options["target"] is None:  # not needed where rules are compiled
+        raise click.MissingParameter(param_hint="'--target'", param_type="option")
     validation = options.pop("validation")
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:

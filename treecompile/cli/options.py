@@ -37,7 +37,7 @@ na_option = click.option(
 )
 
 learn_options = apply(
-    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+    click.option("--target", metavar="COL", help="Column to predict."),
     click.option(
         "--algorithm",
         default="",
