@@ -18,10 +18,10 @@ PACKAGE = ROOT / "treecompile"
 # Imports point upwards only: a module uses those above it.
 ORDER = (
     *("errors", "collector", "ir", "values", "semantics", "membership", "words"),
-    *("extract", "witness", "passes", "shape", "literals", "model_file"),
+    *("rounding", "extract", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "batch", "quality", "learners", "training"),
-    *("import_sklearn", "language", "sources", "targets", "lower", "render"),
-    *("compiler",),
+    *("import_sklearn", "glossary", "language", "sources"),
+    *("targets", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )
 

@@ -13,6 +13,7 @@ from treecompile import compiler, model_file, training
 from treecompile.batch import Columns, answers, shares
 from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
+from treecompile.glossary import read_glossary
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
@@ -201,6 +202,7 @@ class Model:
         output: str = "label",
         label: str = "",
         columns: Mapping[str, str] | None = None,
+        glossary: str | Path | None = None,
     ) -> str:
         """The text of an artefact: `python`, `sql`, `markdown` or `rules`.
 
@@ -211,9 +213,19 @@ class Model:
         read `table`, and a view is called `name`), the `output` (label, probability or
         rule), the `label` whose probability it is, and `columns` that are called
         otherwise in the database.
+
+        For Markdown: the `glossary`, a CSV file with name, description and unit.
         """
         options = EmitOptions(
-            style, dialect, form, table, name, output, label, dict(columns or {})
+            style,
+            dialect,
+            form,
+            table,
+            name,
+            output,
+            label,
+            dict(columns or {}),
+            read_glossary(glossary) if glossary else {},
         )
         return compiler.emit(self.program, to, options, self.sha256).text
 

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from treecompile.cli.learn import learn_with
-from treecompile.cli.options import learn_options
+from treecompile.cli.options import glossary_option, learn_options
 from treecompile.cli.talk import read_model, summary, tell
 from treecompile.errors import OptionError
 
@@ -35,12 +35,14 @@ RULES = "RULES.md"  # the document
     metavar="NAME",
     help="Verify the SQL on this engine too. Repeatable.",
 )
+@glossary_option
 @click.option("--no-verify", is_flag=True, help="Do not run what was written.")
 def command(
     data: str,
     folder: str,
     dialect: str,
     engines: tuple[str, ...],
+    glossary: str | None,
     no_verify: bool,
     quiet: bool,
     **options: Any,
@@ -54,6 +56,7 @@ def command(
     it before anything is written.
     """
     from treecompile.compiler import emit
+    from treecompile.glossary import read_glossary
     from treecompile.lower import EmitOptions
     from treecompile.model_file import dumps
     from treecompile.render import write_texts
@@ -64,16 +67,19 @@ def command(
     own = read_dialect(dialect).engine
     for engine in engines:
         read_dialect(engine)
+    told = read_glossary(glossary) if glossary else {}
     program = _source(data, Path(folder), quiet, options)
     tell(quiet, summary(program))
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
-    tell(quiet, *(f"Warning: {warning}" for warning in sql.warnings))
+    document = emit(program, "markdown", EmitOptions(glossary=told))
+    warnings = (*sql.warnings, *document.warnings)
+    tell(quiet, *(f"Warning: {warning}" for warning in warnings))
     texts = {
         "model.json": dumps(program),
         "predict.py": python.text,
         "predict.sql": sql.text,
-        RULES: emit(program, "markdown").text,
+        RULES: document.text,
     }
     reports = []
     if not no_verify:

@@ -28,6 +28,11 @@ def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print nothing but errors."
 )
+glossary_option = click.option(
+    "--glossary",
+    metavar="FILE",
+    help="Markdown: what columns mean, in CSV lines name,description,unit.",
+)
 na_option = click.option(
     "--na-value",
     "na_values",

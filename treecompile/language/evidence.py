@@ -25,6 +25,7 @@ from treecompile.ir import (
 )
 from treecompile.semantics import rank
 
+ALGORITHM = "rules"  # of a program that was not learned but written
 DIGITS = 6
 
 
@@ -41,20 +42,36 @@ def is_founded(rule: Rule, labels: Sequence[Label]) -> bool:
     return rule.weight != 0 or rule.stats != unfounded(rule.value, labels)
 
 
-def seal(rule: Rule, features: Sequence[Feature], labels: Sequence[Label]) -> str:
-    """The hash of what a rule says; its id and the order of its tests do not count."""
-    tests = sorted(_record(test, features[test.feature]) for test in rule.conditions)
-    stats = rule.stats
-    if isinstance(stats, ClassCounts):
-        counts: list[object] = [
-            [label, weight]
-            for label, weight in zip(labels, stats.weights, strict=True)
-            if weight
-        ]
-    else:
-        counts = [stats.weight, stats.mean, stats.sse]
-    text = json.dumps([tests, rule.value, rule.weight, counts])
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+class Seals:
+    """Makes the seals of rules over certain features and labels."""
+
+    def __init__(self, features: Sequence[Feature], labels: Sequence[Label]) -> None:
+        self.features = features
+        self.labels = labels
+        self.records: dict[Condition, str] = {}  # rules share most of their tests
+
+    def seal(self, rule: Rule) -> str:
+        """The hash of what a rule says; its id and the order of tests do not count."""
+        tests = sorted(map(self.record, rule.conditions))
+        stats = rule.stats
+        if isinstance(stats, ClassCounts):
+            pairs = zip(self.labels, stats.weights, strict=True)
+            counts: list[object] = [
+                [label, weight] for label, weight in pairs if weight
+            ]
+        else:
+            counts = [stats.weight, stats.mean, stats.sse]
+        rest = json.dumps([rule.value, rule.weight, counts])
+        text = "\n".join((*tests, rest))
+        return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+    def record(self, test: Condition) -> str:
+        """A condition as text; JSON, so on one line."""
+        found = self.records.get(test)
+        if found is None:
+            found = _record(test, self.features[test.feature])
+            self.records[test] = found
+        return found
 
 
 def _record(test: Condition, feature: Feature) -> str:

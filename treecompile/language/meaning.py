@@ -26,12 +26,11 @@ from treecompile.ir import (
     ValueType,
 )
 from treecompile.language.conditions import Reader
-from treecompile.language.evidence import seal, unfounded
+from treecompile.language.evidence import ALGORITHM, Seals, unfounded
 from treecompile.language.syntax import Declaration, Evidence, Script, Statement, at
 from treecompile.language.values import common_type, name, number, typed, unknown
 from treecompile.semantics import intersect
 
-ALGORITHM = "rules"
 VALUE_TYPES = {str: ValueType.STR, int: ValueType.INT, bool: ValueType.BOOL}
 
 
@@ -114,6 +113,7 @@ class _Writer:
         self.labels = labels
         self.label_set = frozenset(labels)
         self.reader = Reader(features)
+        self.seals = Seals(features, labels)
         self.edited: list[str] = []
 
     def rules(self, script: Script) -> tuple[Rule, ...]:
@@ -156,7 +156,7 @@ class _Writer:
         stats, weight = self.evidence(statement.evidence, statement.value)
         rule = replace(bare, stats=stats, weight=weight)
         claimed = statement.evidence.seal
-        if claimed and claimed != seal(rule, self.features, self.labels):
+        if claimed and claimed != self.seals.seal(rule):
             self.edited.append(identity)
             return bare
         return rule

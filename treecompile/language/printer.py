@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import inf, nextafter
 
 from treecompile import words
-from treecompile.extract import DEFAULT_ID, extract
+from treecompile.extract import DEFAULT_ID
 from treecompile.ir import (
     ClassCounts,
     Condition,
@@ -25,7 +25,8 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.language.evidence import is_founded, seal
+from treecompile.language.evidence import Seals, is_founded
+from treecompile.passes.flatten import flatten
 from treecompile.passes.merge import merge
 from treecompile.semantics import asks_presence, members, rank, threshold
 
@@ -48,9 +49,8 @@ TYPES = {
 def print_rules(program: Program) -> str:
     """The whole text: declarations, rules, and what holds for all other cases."""
     body = program.body
-    return print_rule_set(
-        program, merge(extract(body) if isinstance(body, Tree) else body)
-    )
+    rules = flatten(body) if isinstance(body, Tree) else merge(body)
+    return print_rule_set(program, rules)
 
 
 def print_rule_set(program: Program, rules: RuleSet) -> str:
@@ -58,10 +58,11 @@ def print_rule_set(program: Program, rules: RuleSet) -> str:
     lines = [_target(program), *_absent(program)]
     lines += [_feature(feature) for feature in rules.features]
     lines.append("")
-    lines += [_rule(rule, rules) for rule in rules.rules]
+    printer = _Printer(rules)
+    lines += map(printer.rule, rules.rules)
     if rules.rules:
         lines.append("")
-    lines.append(_default(rules))
+    lines.append(printer.default())
     return "\n".join(lines) + "\n"
 
 
@@ -88,7 +89,7 @@ def literal(item: Label) -> str:
 def _target(program: Program) -> str:
     labels = program.body.labels
     values = f"IN {_set(labels)}" if labels else "NUMERIC"
-    return f"TARGET {word(program.target)} {values}"
+    return _wrapped(f"TARGET {word(program.target)} {values}")
 
 
 def _absent(program: Program) -> Iterator[str]:
@@ -103,7 +104,20 @@ def _feature(feature: Feature) -> str:
     order = " ORDER" if feature.kind is Kind.ORDINAL else ""
     # The type shows in the categories, if there are any.
     kind = "" if feature.categories else f" {TYPES[feature.type]}"
-    return f"{shown}{kind} IN{order} {_set(feature.categories)}"
+    return _wrapped(f"{shown}{kind} IN{order} {_set(feature.categories)}")
+
+
+def _wrapped(line: str) -> str:
+    """A long declaration on several lines, broken behind commas."""
+    if len(line) <= WIDTH:
+        return line
+    lines, current = [], ""
+    for piece in re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*")*,? ?', line):
+        if current and len(current) + len(piece.rstrip()) > WIDTH:
+            lines.append(current.rstrip())
+            current = "    "
+        current += piece
+    return "\n".join((*lines, current))
 
 
 def _set(values: Sequence[Label]) -> str:
@@ -113,38 +127,48 @@ def _set(values: Sequence[Label]) -> str:
 # ---------------------------------------------------------------- rules
 
 
-def _rule(rule: Rule, rules: RuleSet) -> str:
-    tests = list(_tests(rule.conditions, rules.features))
-    conclusion = f"{_conclusion(rule, rules.labels)}{_evidence(rule, rules)}"
-    name = f"{word(rule.id)}: "
-    if not tests:
-        return f"{name}ALWAYS {conclusion}"
-    line = f"{name}IF {' AND '.join(tests)} THEN {conclusion}"
-    if len(line) <= WIDTH:
-        return line
-    margin = "\n    "
-    return f"{name}IF {f'{margin}AND '.join(tests)}{margin}THEN {conclusion}"
+class _Printer:
+    """Prints rules, which share most of their tests if they come from a tree."""
 
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.seals = Seals(rules.features, rules.labels)
+        self.texts: dict[tuple[Condition, ...], str] = {}
 
-def _default(rules: RuleSet) -> str:
-    rule = rules.default
-    name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
-    conclusion = _conclusion(rule, rules.labels)
-    return f"{name}OTHERWISE {conclusion}{_evidence(rule, rules)}"
+    def rule(self, rule: Rule) -> str:
+        tests = self.tests(rule.conditions)
+        conclusion = self.conclusion(rule)
+        name = f"{word(rule.id)}: "
+        if not tests:
+            return f"{name}ALWAYS {conclusion}"
+        line = f"{name}IF {' AND '.join(tests)} THEN {conclusion}"
+        if len(line) <= WIDTH:
+            return line
+        margin = "\n    "
+        return f"{name}IF {f'{margin}AND '.join(tests)}{margin}THEN {conclusion}"
 
+    def default(self) -> str:
+        rule = self.rules.default
+        name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
+        return f"{name}OTHERWISE {self.conclusion(rule)}"
 
-def _conclusion(rule: Rule, labels: Sequence[Label]) -> str:
-    return literal(rule.value) if labels else words.number(float(rule.value))
+    def tests(self, conditions: Sequence[Condition]) -> list[str]:
+        found = []
+        for group in words.by_feature(conditions):
+            text = self.texts.get(group)
+            if text is None:
+                feature = self.rules.features[group[0].feature]
+                text = self.texts[group] = _test(group, feature)
+            found.append(text)
+        return found
 
-
-def _tests(
-    conditions: Sequence[Condition], features: Sequence[Feature]
-) -> Iterator[str]:
-    by_feature: dict[int, list[Condition]] = {}
-    for condition in conditions:
-        by_feature.setdefault(condition.feature, []).append(condition)
-    for where, tests in by_feature.items():
-        yield _test(tests, features[where])
+    def conclusion(self, rule: Rule) -> str:
+        labels = self.rules.labels
+        value = literal(rule.value) if labels else words.number(float(rule.value))
+        if not is_founded(rule, labels):
+            return value
+        text = _evidence(rule, labels)
+        return f"{value} [{text} @{self.seals.seal(rule)}]"
 
 
 def _test(tests: Sequence[Condition], feature: Feature) -> str:
@@ -200,12 +224,10 @@ def _membership(test: Condition, feature: Feature, shown: str) -> str:
     return f"{shown} {'NOT IN' if negated else 'IN'} {_set(named)}{flags}"
 
 
-def _evidence(rule: Rule, rules: RuleSet) -> str:
-    if not is_founded(rule, rules.labels):
-        return ""
+def _evidence(rule: Rule, labels: Sequence[Label]) -> str:
     stats = rule.stats
     if isinstance(stats, ClassCounts):
-        pairs = zip(rules.labels, stats.weights, strict=True)
+        pairs = zip(labels, stats.weights, strict=True)
         counts = [f"{literal(label)}: {words.number(w)}" for label, w in pairs if w]
     else:
         counts = [
@@ -217,4 +239,4 @@ def _evidence(rule: Rule, rules: RuleSet) -> str:
     text = ", ".join(counts)
     if rule.weight != stats.weight:
         text += f"; reached: {words.number(rule.weight)}"
-    return f" [{text} @{seal(rule, rules.features, rules.labels)}]"
+    return text

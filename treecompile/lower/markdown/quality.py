@@ -18,11 +18,11 @@ from treecompile.ir import (
 from treecompile.lower.markdown.text import (
     cases,
     number_of,
-    rounded,
     share,
     shown_value,
     table,
 )
+from treecompile.rounding import rounded
 from treecompile.semantics import answer
 
 

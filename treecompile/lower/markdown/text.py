@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from treecompile import words
 from treecompile.ir import Label, Moments, Stats
+from treecompile.rounding import rounded
 
 MAX_LISTED = 12  # names in a list that is not a rule
 
@@ -21,6 +23,7 @@ OPERATORS = {"<=": "≤", "<": "<", ">": ">"}  # between spaces the last two are
 ACTIVE = re.compile(r"^\d+\.(?: |$)|www\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
 
 
+@lru_cache(maxsize=65_536)
 def shown(text: str) -> str:
     """What `words` made of a name or a value: plain words stay, the rest is code.
 
@@ -42,6 +45,16 @@ def shown_name(text: str) -> str:
 
 def shown_value(item: Label) -> str:
     return shown(words.value(item))
+
+
+PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
+
+
+def prose(text: str) -> str:
+    """A sentence that somebody wrote about the data: as it is, on one line."""
+    line = " ".join(text.split())
+    visible = "".join(c for c in line if c.isprintable())
+    return PUNCTUATION.sub(r"\\\1", visible)
 
 
 # Kept: letters, digits, spaces, and punctuation where Mermaid takes it literally (its
@@ -83,10 +96,6 @@ def cases(weight: float) -> str:
 
 def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def rounded(value: float) -> str:
-    return words.number(float(f"{value:.4g}"))
 
 
 def deviation(moments: Moments) -> str:
