@@ -22,7 +22,7 @@ ORDER = (
     *("read", "raw", "data", "batch", "quality", "learners", "training"),
     *("import_sklearn", "glossary", "language", "sources"),
     *("targets", "lower", "render", "compiler"),
-    *("verify", "show", "score", "reports", "api", "cli"),
+    *("verify", "show", "draw", "score", "reports", "api", "cli"),
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from treecompile import compiler, model_file, training
 from treecompile.batch import Columns, answers, shares
 from treecompile.data import DataOptions, encode_features
+from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
@@ -277,6 +278,16 @@ class Model:
     def show(self) -> str:
         """The tree, or the rules, as text for a terminal."""
         return show(self.program)
+
+    def draw(self, max_depth: int | None = None) -> str:
+        """The tree, or a table of the rules, as the text of an SVG file."""
+        return draw(self.program, max_depth)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture, of a large tree the upper part."""
+        body = self.program.body
+        depth = readable_depth(body) if isinstance(body, Tree) else None
+        return f'<div style="overflow-x: auto">{self.draw(depth)}</div>'
 
     def save(self, path: str | Path) -> None:
         """Write a model file, whole or not at all."""

@@ -16,6 +16,7 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     build,
+    draw,
     emit,
     evaluate,
     learn,
@@ -26,7 +27,7 @@ from treecompile.cli import (
 )
 from treecompile.errors import TreecompileError
 
-COMMANDS = (learn, rules, emit, build, verify, predict, evaluate, show)
+COMMANDS = (learn, rules, emit, build, verify, predict, evaluate, show, draw)
 
 
 class Group(click.Group):
