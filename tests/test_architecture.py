@@ -20,8 +20,8 @@ ORDER = (
     *("errors", "collector", "ir", "values", "semantics", "membership", "words"),
     *("rounding", "extract", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "batch", "quality", "learners", "training"),
-    *("import_sklearn", "glossary", "language", "sources"),
-    *("targets", "lower", "render", "compiler"),
+    *("import_sklearn", "glossary", "rule_language", "sources"),
+    *("targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "draw", "score", "reports", "api", "cli"),
 )
 

@@ -19,7 +19,7 @@ def read_source(path: str | Path) -> tuple[Program, tuple[str, ...]]:
     """The program in a file, and what its author should know."""
     if not is_rules(path):
         return read_program(path), ()
-    from treecompile.language.document import read_rules
+    from treecompile.rule_language.document import read_rules
 
     source = read_rules(path)
     return source.program, source.notes

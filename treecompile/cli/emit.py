@@ -6,13 +6,23 @@ from typing import Any
 
 import click
 
-from treecompile.cli.options import glossary_option, pairs, quiet_option
+from treecompile.cli.options import (
+    glossary_option,
+    pairs,
+    quiet_option,
+    templates_option,
+)
 from treecompile.cli.talk import output, read_model, tell
 
 
 @click.command("emit")
 @click.argument("model")
-@click.option("--to", "target", required=True, help="python, sql, markdown or rules.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    help="python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
+)
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
 @click.option(
     "--style",
@@ -53,6 +63,7 @@ from treecompile.cli.talk import output, read_model, tell
     help="SQL: a feature that has another name in the table. Repeatable.",
 )
 @glossary_option
+@templates_option
 @quiet_option
 def command(
     model: str,

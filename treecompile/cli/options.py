@@ -33,6 +33,12 @@ glossary_option = click.option(
     metavar="FILE",
     help="Markdown: what columns mean, in CSV lines name,description,unit.",
 )
+templates_option = click.option(
+    "--templates",
+    default="",
+    metavar="DIR",
+    help="Your templates, as DIR/python/module.py.jinja, go before those built in.",
+)
 na_option = click.option(
     "--na-value",
     "na_values",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from treecompile.glossary import Glossary
 from treecompile.ir import Program
+from treecompile.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,19 @@ class EmitOptions:
     output: str = "label"  # sql: label, probability or rule
     label: str = ""  # sql: whose probability; "" is the predicted label's
     columns: Mapping[str, str] = field(default_factory=dict)  # sql: feature -> column
+    templates: str = ""  # a folder whose templates replace those built in
     glossary: Glossary = field(default_factory=dict)  # markdown: what columns mean
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a lowering starts from: the program, and the identity it stamps on."""
+    """What a lowering starts from: the program, the identity it stamps on, and where
+    it goes."""
 
     program: Program
     sha256: str
     version: str  # of the tool
+    target: Target
 
 
 Context = dict[str, object]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from treecompile import words
-from treecompile.language.printer import print_rules
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.rule_language.printer import print_rules
 
 
 def lower(source: Source, options: EmitOptions) -> Context:

@@ -21,8 +21,6 @@ from treecompile.ir import (
     Stats,
     Tree,
 )
-from treecompile.language.evidence import ALGORITHM
-from treecompile.language.printer import print_rule_set
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.markdown.features import features, features_note
 from treecompile.lower.markdown.groups import (
@@ -50,6 +48,8 @@ from treecompile.lower.markdown.text import (
 from treecompile.passes.flatten import Tests, flatten, merged_tests
 from treecompile.passes.merge import merge
 from treecompile.rounding import Rounding
+from treecompile.rule_language.evidence import ALGORITHM
+from treecompile.rule_language.printer import print_rule_set
 from treecompile.semantics import is_fractional, required_features
 
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}

@@ -19,7 +19,6 @@ from treecompile.ir import (
     RuleSet,
     Stats,
 )
-from treecompile.language.evidence import is_founded
 from treecompile.lower.markdown.text import (
     cases,
     deviation,
@@ -32,6 +31,7 @@ from treecompile.lower.markdown.text import (
     table,
 )
 from treecompile.rounding import Rounding, rounded
+from treecompile.rule_language.evidence import is_founded
 
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
 EVIDENCE_NOTES = {

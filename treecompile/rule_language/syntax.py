@@ -99,7 +99,7 @@ def at(token: Token, message: str) -> RulesError:
 
 @cache
 def _parser() -> Lark:
-    grammar = (files("treecompile.language") / "grammar.lark").read_text("utf-8")
+    grammar = (files("treecompile.rule_language") / "grammar.lark").read_text("utf-8")
     # The basic lexer: a word of the language is never taken for a name, so that a
     # mistake is found where it is made.
     statements = _Statements(visit_tokens=False)

@@ -12,8 +12,8 @@ from math import inf, nextafter
 from lark import Token
 
 from treecompile.ir import Category, Condition, Feature, Kind, Op, ValueType
-from treecompile.language.syntax import Comparison, Membership, Presence, Test, at
-from treecompile.language.values import name, number, typed, unknown
+from treecompile.rule_language.syntax import Comparison, Membership, Presence, Test, at
+from treecompile.rule_language.values import name, number, typed, unknown
 from treecompile.semantics import NEGATED, in_order, is_missing, negate, rank
 
 MIRRORED = {

@@ -12,8 +12,8 @@ from lark import Token
 
 from treecompile.errors import RulesError
 from treecompile.ir import Label
-from treecompile.language.printer import literal
-from treecompile.language.syntax import at
+from treecompile.rule_language.printer import literal
+from treecompile.rule_language.syntax import at
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "BOOLEAN": bool}

@@ -25,9 +25,9 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.language.evidence import Seals, is_founded
 from treecompile.passes.flatten import flatten
 from treecompile.passes.merge import merge
+from treecompile.rule_language.evidence import Seals, is_founded
 from treecompile.semantics import asks_presence, members, rank, threshold
 
 WIDTH = 88

@@ -25,10 +25,16 @@ from treecompile.ir import (
     Stats,
     ValueType,
 )
-from treecompile.language.conditions import Reader
-from treecompile.language.evidence import ALGORITHM, Seals, unfounded
-from treecompile.language.syntax import Declaration, Evidence, Script, Statement, at
-from treecompile.language.values import common_type, name, number, typed, unknown
+from treecompile.rule_language.conditions import Reader
+from treecompile.rule_language.evidence import ALGORITHM, Seals, unfounded
+from treecompile.rule_language.syntax import (
+    Declaration,
+    Evidence,
+    Script,
+    Statement,
+    at,
+)
+from treecompile.rule_language.values import common_type, name, number, typed, unknown
 from treecompile.semantics import intersect
 
 VALUE_TYPES = {str: ValueType.STR, int: ValueType.INT, bool: ValueType.BOOL}

@@ -13,8 +13,8 @@ from pathlib import Path
 from treecompile.collector import paused
 from treecompile.errors import RulesError
 from treecompile.ir import Program
-from treecompile.language.meaning import meaning
-from treecompile.language.syntax import parse
+from treecompile.rule_language.meaning import meaning
+from treecompile.rule_language.syntax import parse
 
 MARKDOWN = (".md", ".markdown")
 
