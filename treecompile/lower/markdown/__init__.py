@@ -164,7 +164,7 @@ def _summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
     count = number_of(len(rules.rules), "rule")
     origin = f"It was learned with {algorithm} and reads as {count}"
     if program.algorithm == ALGORITHM:
-        origin = f"It was compiled from {count} that are kept as text"
+        origin = f"It was compiled from {count} kept as text"
     return (
         f"The model predicts **{shown_name(program.target)}**{said}, {kind}."
         f" It looks at {columns}. {origin}: {law}."
