@@ -8,6 +8,7 @@ feature apart and in order; where it could not, they stay as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 from treecompile import words
 from treecompile.ir import Condition
@@ -46,9 +47,11 @@ def _shown(value: float, digits: int) -> str:
 
 
 def _digits(thresholds: set[float]) -> int:
-    """The fewest digits that keep all apart; 0 where too many are needed."""
+    """The fewest digits that keep all in order; 0 where too many are needed."""
+    ordered = sorted(thresholds)
     for digits in range(FEWEST, MOST + 1):
-        if len({float(_shown(t, digits)) for t in thresholds}) == len(thresholds):
+        shown = [float(_shown(threshold, digits)) for threshold in ordered]
+        if all(low < high for low, high in pairwise(shown)):
             return digits
     return 0
 

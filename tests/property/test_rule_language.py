@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.random_models import random_body, random_program, random_tree
 from treecompile.compiler import emit
+from treecompile.errors import RulesError
 from treecompile.extract import extract, outcomes
 from treecompile.ir import ClassCounts, Program, Row, Rule
 from treecompile.model_file import dumps
@@ -74,6 +76,41 @@ def test_flattening_at_once_says_what_merging_says(seed: int) -> None:
     assert fast.default == slow.default
     assert_same(Program("t", "x", slow), Program("t", "x", fast))
     assert_same(Program("t", "x", tree), Program("t", "x", fast))
+
+
+@given(SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_damaged_text_is_refused_or_read(seed: int) -> None:
+    """Whatever is struck, doubled or put in, the worst is a mistake with its place."""
+    random = Random(seed)
+    program = random_program(random)
+    pieces = re.findall(r'"(?:[^"\\]|\\.)*"|[\w.]+|\s+|.', print_rules(program))
+    for _ in range(random.randint(1, 4)):
+        place = random.randrange(len(pieces))
+        match random.randrange(4):
+            case 0:
+                pieces[place] = ""
+            case 1:
+                pieces[place] *= 2
+            case 2:
+                pieces[place] = random.choice(pieces)
+            case 3:
+                pieces[place] += random.choice(
+                    ("IF", "missing", "{", "]", '"', "@", "<")
+                )
+    made = read("".join(pieces))
+    if isinstance(made, str):
+        assert re.fullmatch(r"line \d+, column \d+: \S.*", made)
+    else:
+        assert load_model(dumps(made)) == made
+
+
+def read(text: str) -> Program | str:
+    """The program, or the mistake."""
+    try:
+        return loads(text).program
+    except RulesError as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.random_models import large_tree, random_program
-from tests.samples import balanced, every_type, stump
-from treecompile.api import Model
+from tests.samples import ROOT, balanced, every_type, stump
+from treecompile.api import Model, load
 from treecompile.compiler import flatten
 from treecompile.draw import draw, readable_depth
 from treecompile.draw.colours import CLASSES, Palette, on
@@ -19,7 +19,7 @@ from treecompile.draw.layout import spots
 from treecompile.draw.text import cut, width
 from treecompile.errors import OptionError
 from treecompile.extract import rule_ids
-from treecompile.ir import Feature, Kind, Program, Tree, ValueType
+from treecompile.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -118,6 +118,19 @@ def test_regression_goes_from_light_to_dark() -> None:
     assert huge.share(0.0) == 0.5
     assert Palette((), [2.0]).of(2.0)
     assert len(boxes(draw(balanced(4)))) == 31
+
+
+def test_a_tree_that_divides_missing_values_says_so() -> None:
+    program = every_type()
+    assert isinstance(program.body, Tree)
+    body = replace(program.body, missing=MissingPolicy.FRACTIONAL)
+    assert "divided among the branches" in texts(draw(replace(program, body=body)))[0]
+    assert "divided" not in draw(program)
+
+
+def test_the_picture_in_the_readme_is_the_tennis_tree() -> None:
+    shown = (ROOT / "docs" / "tennis.svg").read_text(encoding="utf-8")
+    assert shown == load(ROOT / "examples" / "tennis" / "out" / "model.json").draw()
 
 
 def test_rules_are_drawn_as_a_table() -> None:

@@ -46,8 +46,10 @@ from treecompile.ir import (
 from treecompile.lower import EmitOptions, Source
 from treecompile.lower.markdown import lower
 from treecompile.lower.markdown.groups import parts_of_tree
+from treecompile.lower.markdown.source import fenced
 from treecompile.lower.markdown.text import in_mermaid, shown_name, table
 from treecompile.passes.flatten import flatten, merged_tests
+from treecompile.rounding import Rounding
 from treecompile.semantics import holds
 from treecompile.targets import read_target, templates_folder
 
@@ -494,6 +496,7 @@ def test_a_row_and_its_group_say_the_whole_rule() -> None:
     rules = flatten(program.body)
     parts = parts_of_tree(program.body, merged_tests(program.body), rules.rules)
     assert sum(len(part.rules) for part in parts) == len(rules.rules)
+    assert all(part.common for part in parts)
     random = Random(0)
     for part in parts:
         for rule in part.rules:
@@ -536,6 +539,24 @@ def test_long_thresholds_are_rounded_and_exact() -> None:
     assert "Thresholds are rounded here" in text
     assert "R1: IF x <= 0.30000000000000004 THEN low" in text
     assert "(exactly" not in document(stump(0.125))
+
+
+def test_rounding_keeps_thresholds_apart() -> None:
+    def shown(*values: float) -> list[str]:
+        rounding = Rounding(Condition(0, Op.LE, v, False) for v in values)
+        return [rounding.figure(0)(value) for value in values]
+
+    assert shown(1.2345678912, 7.5) == ["1.235", "7.5"]
+    assert shown(1.2345678912, 1.2347) == ["1.2346", "1.2347"]
+    assert shown(1.2345678912, 1.2345678913) == ["1.2345678912", "1.2345678913"]
+    assert shown(12345678.0, 1e300, 123456789.0) == ["12345678", "1e+300", "123500000"]
+
+
+def test_no_text_ends_the_block() -> None:
+    text = "FEATURE `a`\n````\n"
+    (token,) = MARKDOWN.parse(fenced(text))
+    assert (token.type, token.info, token.content) == ("fence", "rules", text)
+    assert fenced("x\n") == "```rules\nx\n```"
 
 
 def test_rules_by_hand() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 
-from tests.samples import ROOT
+from tests.samples import ROOT, stump
 from treecompile.errors import RulesError
 from treecompile.ir import (
     ClassCounts,
@@ -280,6 +280,26 @@ def test_counts_without_a_seal_are_the_authors_word() -> None:
     assert rules.rules[0].stats == ClassCounts((4.0, 1.0))
     assert rules.rules[0].weight == 5
     assert rules.default.weight == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "test"),
+    [
+        (nextafter(5.0, -inf), "x < 5"),
+        (nextafter(0.0, -inf), "x < 0"),
+        (nextafter(5.0, inf), "x <= 5.000000000000001"),
+        (0.1 + 0.2, "x <= 0.30000000000000004"),
+        (-0.0, "x <= -0"),
+        (1e22, "x <= 1e+22"),
+    ],
+)
+def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
+    text = print_rules(stump(value))
+    assert f"R1: IF {test} THEN low" in text
+    assert f"R2: IF {test.replace('<=', '>').replace('<', '>=')} (or missing)" in text
+    body = loads(text).program.body
+    for number in (value, nextafter(value, inf), nextafter(value, -inf)):
+        assert predict(body, (number,)) == predict(stump(value).body, (number,))
 
 
 # ---------------------------------------------------------------- mistakes

@@ -11,7 +11,7 @@ from treecompile.draw.layout import Spot, spots
 from treecompile.extract import rule_ids
 from treecompile.ir import Leaf, Node, Program, Tree
 from treecompile.rounding import Rounding, rounded
-from treecompile.semantics import answer, conditions
+from treecompile.semantics import answer, conditions, is_fractional
 
 MARGIN, PADDING, GAP = 16.0, 8.0, 26.0
 ROW = 46.0  # from one leaf to the next
@@ -19,7 +19,8 @@ HIGH = 36.0  # of a box
 BAR = 4.0  # of the shares of the labels, at the foot of a box
 LONGEST_TEST = 48
 OPERATORS = {"<=": "≤"}
-ROUNDED = " (thresholds rounded: point at one to see it in full)"
+ROUNDED = "thresholds rounded: point at one to see it in full"
+DIVIDED = "missing and unseen values are divided among the branches"
 MANY_LABELS = 8  # above this, the legend is left out: the boxes name the answers
 
 
@@ -54,7 +55,10 @@ def draw_tree(program: Program, tree: Tree, max_depth: int | None) -> str:
     }
     by_position = {box.spot.position: box for box in boxes}
     is_rounded = any(box.test != text.cut(box.exact, LONGEST_TEST) for box in boxes)
-    heading = _heading(program) + (ROUNDED if is_rounded else "")
+    notes = [ROUNDED] if is_rounded else []
+    if is_fractional(tree):
+        notes.append(DIVIDED)
+    heading = _heading(program) + (f" ({'; '.join(notes)})" if notes else "")
     parts = _legend(heading, tree)
     for box in boxes:
         if box.spot.parent >= 0:
