@@ -61,9 +61,9 @@ def learn(
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
 
-    `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
-    those of `treecompile learn`; `costs` is a mapping from columns. What was chosen and
-    what looks odd about the data is in the `notes` of the model.
+    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
+    The options are those of `treecompile learn`; `costs` is a mapping from columns.
+    What was chosen and what looks odd about the data is in the `notes` of the model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves

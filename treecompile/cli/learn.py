@@ -36,7 +36,7 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     help="The model file; - for standard output.",
 )
 def command(data: str, out: str, quiet: bool, **options: Any) -> None:
-    """Learn a tree from DATA (CSV, TSV, Parquet, or - for CSV on standard input)."""
+    """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV."""
     from treecompile.model_file import dumps
 
     learned = learn_with(data, quiet, options)
