@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from treecompile.errors import DataError
 from treecompile.ir import Label, ValueType
 from treecompile.read import Column, Declared, Stated, Table
+from treecompile.read.numbers import read_numbers
 from treecompile.values import (
     BOOLEANS,
     INTEGER,
@@ -52,9 +53,6 @@ CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
     ValueType.STR: as_text,
 }
 
-# Of texts made of these characters alone, float() reads exactly those that parse_number
-# reads: the "a" of "nan", "_" and the digits of other scripts are not among them.
-NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
 ISO_DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
@@ -109,7 +107,7 @@ class Raw:
                 return _plain_numbers(values)
             if self.na != {""}:
                 values = ["" if v is None or v in self.na else v for v in values]
-            return _read_numbers(values)
+            return read_numbers(values)
         from pandas.api.types import is_float_dtype, is_integer_dtype
 
         dtype = self.data.dtype
@@ -230,17 +228,6 @@ def _plain_numbers(values: list[Any]) -> Doubles | None:
         return None
 
 
-def _read_numbers(texts: list[str]) -> Doubles | None:
-    """What parse_number reads, NaN for an empty text; None if it refuses any."""
-    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
-        return None
-    try:
-        numbers = map(float, [text or "nan" for text in texts])
-        return np.fromiter(numbers, np.float64, len(texts))
-    except ValueError:
-        return None
-
-
 def numbers_of(raw: Raw) -> Doubles:
     """A column as doubles; a value that is no number is an error."""
     numbers = raw.numbers()
@@ -269,7 +256,7 @@ def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
             truths = {BOOLEANS.get(text) for text in column.values}
             is_bool = None not in truths and len(truths) == len(column.values)
             return ValueType.BOOL if is_bool else ValueType.STR
-        if _read_numbers(texts) is not None:
+        if read_numbers(texts) is not None:
             return ValueType.FLOAT
         return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
     samples = {type(value): value for value in column.values}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from treecompile.errors import DataError
+from treecompile.read.numbers import read_numbers
 from treecompile.read.table import (
     Declared,
     Stated,
@@ -33,7 +34,6 @@ FIELD = re.compile(
     r"(?:(?P<comma>\s*,)|\s+%.*$|(?P<tab>[ ]*\t)|\s*$)",
     re.S,
 )
-PLAIN = re.compile(r"[^'\"%\t]*")  # a line that commas alone divide
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
 CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 TYPES = {
@@ -126,12 +126,13 @@ def _declaration(name: str, text: str) -> Declared:
 def _row(line: str, width: int) -> Sequence[str | None]:
     if line.startswith("{"):
         raise ValueError("sparse rows are not read: write out all values of each row")
-    if PLAIN.fullmatch(line):
-        fields: Sequence[str | None] = [
-            None if value == "?" else value for value in map(str.strip, line.split(","))
-        ]
+    fields: list[str | None] = []
+    if not ("'" in line or '"' in line or "%" in line or "\t" in line):
+        fields += map(str.strip, line.split(","))
         if "" in fields:
             raise _empty(fields.index(""))
+        if "?" in fields:
+            fields = [None if value == "?" else value for value in fields]
     else:
         fields = _fields(line)
     if len(fields) != width:
@@ -182,13 +183,13 @@ def _check(
     places: list[int],
 ) -> None:
     """Every value of a column is one that the column declares."""
-    found = {value for value in column if value is not None}
     if said.as_ is Stated.NOMINAL:
-        wrong = found.difference(said.categories)
-        shown = listed(said.categories) or "none"
-        expected = f"one of the declared {shown}"
+        wrong = set(column).difference(said.categories, [None])
+        expected = f"one of the declared {listed(said.categories)}"
     elif said.as_ is Stated.NUMERIC:
-        wrong = {value for value in found if not NUMBER.fullmatch(value)}
+        if "" not in column and read_numbers([v or "" for v in column]) is not None:
+            return
+        wrong = {v for v in column if v is not None and not NUMBER.fullmatch(v)}
         expected = "a number, as declared"
     else:
         return
