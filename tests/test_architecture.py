@@ -19,7 +19,7 @@ PACKAGE = ROOT / "treecompile"
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
     *("extract", "witness", "passes", "shape", "literals", "model_file"),
-    *("read", "raw", "data", "batch", "quality", "learners", "training"),
+    *("read", "raw", "data", "folds", "batch", "quality", "learners", "training"),
     *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )

@@ -1,4 +1,4 @@
-"""What the commands print about a verification and an evaluation."""
+"""What the commands print about what they found out, as lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from treecompile import words
 from treecompile.ir import ClassQuality, Program, ValueQuality
+from treecompile.learners.choose_alpha import Validated
+from treecompile.learners.prune import Step
 from treecompile.quality import Evaluation, accuracy
 from treecompile.verify import Report
 
 MISMATCHES_SHOWN = 5
+STEPS_SHOWN = 20
 
 
 def verification(name: str, report: Report) -> Iterator[str]:
@@ -63,6 +66,33 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
         for entry in result.rules
     ]
     yield from columns([heads, *lines], left=2)
+
+
+def sequence(
+    steps: Sequence[Step], validated: Sequence[Validated] = (), chosen: int = -1
+) -> Iterator[str]:
+    """The nested sequence of pruned trees, the smallest last, the chosen one marked.
+
+    Of many, the smallest, or those around the chosen one.
+    """
+    heads = ["", "leaves", "alpha", "error"]
+    if validated:
+        heads += ["validated", "+/-"]
+    first = max(0, len(steps) - STEPS_SHOWN)
+    if chosen >= 0:
+        first = max(0, min(first, chosen - STEPS_SHOWN // 2))
+    last = first + STEPS_SHOWN
+    lines = []
+    for place, step in enumerate(steps[first:last], start=first):
+        line = ["*" if place == chosen else "", str(step.leaves)]
+        line += [f"{step.alpha:.6g}", f"{step.risk:.6g}"]
+        if validated:
+            entry = validated[place]
+            line += [f"{entry.error:.6g}", f"{entry.deviation:.3g}"]
+        lines.append(line)
+    yield from columns([heads, *lines], left=1)
+    if len(steps) > STEPS_SHOWN:
+        yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
 
 
 def _classes(program: Program, quality: ClassQuality) -> Iterator[str]:

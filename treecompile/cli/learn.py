@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
+    from treecompile.reports import sequence
 
     validation = options.pop("validation")
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
         learned = training.learn(data, columns, how, validation, start)
     tell(quiet, *learned.notes)
+    if learned.choice is not None:
+        table = learned.choice.table
+        steps = [entry.step for entry in table]
+        tell(quiet, *sequence(steps, table, learned.choice.place))
     return learned
 
 
