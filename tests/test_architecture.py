@@ -20,6 +20,7 @@ ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
     *("extract", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "folds", "batch", "quality", "learners", "training"),
+    "cross_validation",
     *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecompile import compiler, model_file, training
+from treecompile import compiler, cross_validation, model_file, training
 from treecompile.batch import Columns, answers, shares
+from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
@@ -105,6 +107,48 @@ def learn(
     )
     learned = training.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
+
+
+def cross_validate(
+    data: Data, *, target: str, k: int = 10, **options: Any
+) -> CrossValidation:
+    """Measure how well a tree is learned from a table, by k-fold cross-validation.
+
+    The options are those of `learn`; the folds are stratified by label, and the `seed`
+    says which rows they have. The result has the `mean` and the `deviation` of the
+    accuracy, or of the root mean squared error, over the `folds`, and the `quality` of
+    all predictions together.
+
+    >>> result = cross_validate("examples/tennis/tennis.csv", target="play", k=7)
+    >>> len(result.folds)
+    7
+    """
+    columns, how = _sorted("cross_validate", target, options)
+    return cross_validation.cross_validate(data, columns, how, k)
+
+
+def _sorted(
+    function: str, target: str, options: Mapping[str, Any]
+) -> tuple[DataOptions, LearnOptions]:
+    """The options of `learn`, by name, put where they belong."""
+    rest = dict(options)
+    columns = DataOptions(
+        target=target,
+        task=rest.pop("task", None),
+        labels=tuple(rest.pop("labels", ())),
+        na_values=_several(rest.pop("na_value", ())),
+        categorical=_several(rest.pop("categorical", ())),
+        numeric=_several(rest.pop("numeric", ())),
+        ordinal=tuple((n, tuple(o)) for n, o in rest.pop("ordinal", {}).items()),
+        ignore=_several(rest.pop("ignore", ())),
+    )
+    if "costs" in rest:
+        rest["costs"] = tuple((rest["costs"] or {}).items())
+    known = {field.name for field in fields(LearnOptions)}
+    for name in rest:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    return columns, LearnOptions(**rest)
 
 
 def from_sklearn(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from treecompile import words
-from treecompile.ir import ClassQuality, Program, ValueQuality
+from treecompile.cross_validation import CrossValidation
+from treecompile.ir import ClassQuality, Label, Program, ValueQuality
 from treecompile.learners.choose_alpha import Validated
 from treecompile.learners.prune import Step
 from treecompile.quality import Evaluation, accuracy
@@ -47,7 +48,7 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     body = program.body
     quality = result.quality
     if isinstance(quality, ClassQuality):
-        yield from _classes(program, quality)
+        yield from _classes(body.labels, quality)
     else:
         yield from _numbers(quality)
     if result.unknown:
@@ -66,6 +67,33 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
         for entry in result.rules
     ]
     yield from columns([heads, *lines], left=2)
+
+
+def cross_validation(result: CrossValidation) -> Iterator[str]:
+    """The result of `evaluate --cv`."""
+    k, labels = len(result.folds), result.labels
+    kind = f"stratified, seed {result.seed}" if labels else f"seed {result.seed}"
+    yield f"{k}-fold cross-validation of {result.algorithm} ({kind})"
+    if isinstance(result.quality, ClassQuality):
+        yield (
+            f"accuracy of a fold: {100 * result.mean:.2f} %,"
+            f" standard deviation {100 * result.deviation:.2f}"
+        )
+    else:
+        yield (
+            f"root mean squared error of a fold: {result.mean:.6g},"
+            f" standard deviation {result.deviation:.6g}"
+        )
+    yield (
+        f"size of a tree: {result.mean_nodes:.1f} nodes,"
+        f" {result.mean_leaves:.1f} leaves"
+    )
+    yield ""
+    yield "all folds together:"
+    if isinstance(result.quality, ClassQuality):
+        yield from _classes(labels, result.quality)
+    else:
+        yield from _numbers(result.quality)
 
 
 def sequence(
@@ -95,17 +123,17 @@ def sequence(
         yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
 
 
-def _classes(program: Program, quality: ClassQuality) -> Iterator[str]:
+def _classes(labels: Sequence[Label], quality: ClassQuality) -> Iterator[str]:
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
     share = accuracy(quality)
     shown = "" if share is None else f" = {100 * share:.2f} %"
     yield f"accuracy: {right} of {total}{shown}"
     yield ""
-    labels = [words.value(label) for label in program.body.labels]
+    shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
-    table = [["", *labels]]
-    for label, row in zip(labels, quality.confusion, strict=True):
+    table = [["", *shown_labels]]
+    for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
 

@@ -42,8 +42,7 @@ na_option = click.option(
     help="A text that means missing, beside the empty one. Repeatable.",
 )
 
-learn_options = apply(
-    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+how_options = apply(  # all about learning but the target
     click.option(
         "--algorithm",
         default="",
@@ -181,6 +180,10 @@ learn_options = apply(
         "--seed", type=int, default=0, show_default=True, help="Of rows and folds."
     ),
     quiet_option,
+)
+learn_options = apply(
+    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+    how_options,
 )
 
 
