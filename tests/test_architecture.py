@@ -18,6 +18,7 @@ PACKAGE = ROOT / "treecompile"
 # Imports point upwards only: a module uses those above it.
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
+    "importance",
     *("extract", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "folds", "batch", "quality", "learners", "training"),
     "cross_validation",

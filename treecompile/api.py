@@ -15,6 +15,7 @@ from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
+from treecompile.importance import importances
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
@@ -224,6 +225,11 @@ class Model:
                 depths[branch.then] = depths[position] + 1
         return max(depths)
 
+    @property
+    def importances(self) -> dict[str, float]:
+        """What each feature is worth: its share of the decrease of impurity."""
+        return importances(self.program)
+
     def rules(self) -> Model:
         """The same decisions as an ordered list of simplified rules.
 
@@ -327,9 +333,12 @@ class Model:
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]
 
-    def show(self) -> str:
-        """The tree, or the rules, as text for a terminal."""
-        return show(self.program)
+    def show(self, stats: bool = False) -> str:
+        """The tree, or the rules, as text for a terminal.
+
+        With `stats`, the cases, impurity and gain of every node of a tree.
+        """
+        return show(self.program, stats)
 
     def save(self, path: str | Path) -> None:
         """Write a model file, whole or not at all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
 from treecompile.cross_validation import CrossValidation
@@ -14,6 +14,7 @@ from treecompile.verify import Report
 
 MISMATCHES_SHOWN = 5
 STEPS_SHOWN = 20
+UNUSED_SHOWN = 10
 
 
 def verification(name: str, report: Report) -> Iterator[str]:
@@ -94,6 +95,18 @@ def cross_validation(result: CrossValidation) -> Iterator[str]:
         yield from _classes(labels, result.quality)
     else:
         yield from _numbers(result.quality)
+
+
+def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
+    """The features by their importance, the greatest first."""
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
+    used = [[words.name(name), f"{share:.4f}"] for name, share in ranked if share]
+    if used:
+        yield from columns(used, left=1)
+    rest = [words.name(name) for name, share in ranked if not share]
+    if rest:
+        more = f" and {len(rest) - UNUSED_SHOWN} more" * (len(rest) > UNUSED_SHOWN)
+        yield f"not used: {', '.join(rest[:UNUSED_SHOWN])}{more}"
 
 
 def sequence(

@@ -58,7 +58,12 @@ def test_c45_is_as_accurate(name: str, policy: str) -> None:
     rows, theirs = printed(name)
     data, target = problem(name)
     quality = treecompile.cross_validate(
-        data, target=target, algorithm="c45", predict_missing=policy, seed=1
+        data,
+        target=target,
+        algorithm="c45",
+        predict_missing=policy,
+        na_value="u" if name == "vote" else (),  # which Weka's file has as ?
+        seed=1,
     ).quality
     assert isinstance(quality, ClassQuality)
     assert sum(map(sum, quality.confusion)) == rows
