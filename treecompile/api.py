@@ -15,8 +15,9 @@ from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
-from treecompile.importance import importances
+from treecompile.importance import importances, tree_of
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
+from treecompile.learners.prune import Step, weakest_links
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
@@ -229,6 +230,15 @@ class Model:
     def importances(self) -> dict[str, float]:
         """What each feature is worth: its share of the decrease of impurity."""
         return importances(self.program)
+
+    @property
+    def alphas(self) -> tuple[Step, ...]:
+        """The trees that cost-complexity pruning can make of this one, nested.
+
+        Each has the `alpha` from which on it is the answer, its `leaves`, and its
+        `risk`: what it gets wrong in training, relative to the root alone.
+        """
+        return tuple(weakest_links(tree_of(self.program)))
 
     def rules(self) -> Model:
         """The same decisions as an ordered list of simplified rules.

@@ -17,7 +17,7 @@ import treecompile
 from tests.oracles.rpart_data import cars, kyphosis
 from tests.samples import ROOT
 from treecompile.data import DataOptions
-from treecompile.ir import ClassCounts, Leaf, Moments, Op, Tree
+from treecompile.ir import ClassCounts, Leaf, Moments, Op, Split, Tree
 from treecompile.learners.prune import weakest_links
 from treecompile.training import LearnOptions, learn
 
@@ -124,6 +124,18 @@ def test_the_table_is_the_same(name: str) -> None:
         # rpart stops at cp = 0.01, and prints that for the last
         alpha = step.alpha if place < len(expected) - 1 else 0.01
         assert alpha == pytest.approx(cp, rel=1e-9)
+
+
+def test_a_larger_cp_leaves_one_split() -> None:
+    # the second tree under "kyphosis parms prior/gini/information": cp is 0.05
+    tree = tree_of("kyphosis", prune="cost-complexity", alpha=0.05)
+    root, *leaves = tree.nodes
+    assert isinstance(root, Split)
+    assert root.branches[0].when.value == 8.5
+    assert [leaf.stats for leaf in leaves] == [
+        ClassCounts((8.0, 11.0)),
+        ClassCounts((56.0, 6.0)),
+    ]
 
 
 def test_the_cross_validated_error_is_as_printed_within_noise() -> None:

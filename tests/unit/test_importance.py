@@ -122,6 +122,18 @@ def test_rules_have_none() -> None:
     rules = treecompile.learn(TENNIS, target="play").rules()
     with pytest.raises(OptionError, match="a list of rules has no splits to measure"):
         _ = rules.importances
+    with pytest.raises(OptionError, match="a list of rules has no splits to measure"):
+        _ = rules.alphas
+
+
+def test_the_sequence_of_pruned_trees() -> None:
+    model = treecompile.learn(TENNIS, target="play", prune="none")
+    steps = model.alphas
+    assert (steps[0].leaves, steps[0].risk) == (model.n_leaves, 0.0)
+    assert (steps[-1].leaves, steps[-1].risk) == (1, 1.0)
+    absolute = trees.DecisionTreeRegressor(max_depth=1, criterion="absolute_error")
+    with pytest.raises(OptionError, match="squared errors of its nodes are not known"):
+        _ = treecompile.from_sklearn(absolute.fit([[1], [2]], [1, 2])).alphas
 
 
 def test_the_statistics_are_shown() -> None:

@@ -19,7 +19,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from treecompile.batch import Columns
-from treecompile.ir import Branch, ClassCounts, Leaf, Node, Split, Tree
+from treecompile.errors import OptionError
+from treecompile.ir import (
+    Branch,
+    ClassCounts,
+    Leaf,
+    Moments,
+    Node,
+    Split,
+    Tree,
+)
 from treecompile.learners.held_out import node_losses
 from treecompile.semantics import answer
 
@@ -106,6 +115,12 @@ def _moved(branches: Sequence[Branch], places: dict[int, int]) -> tuple[Branch, 
 
 def weakest_links(tree: Tree) -> list[Step]:
     """The nested sequence of all pruned trees, from the largest to the root alone."""
+    for node in tree.nodes:
+        if isinstance(node.stats, Moments) and node.stats.sse is None:
+            raise OptionError(
+                "the squared errors of its nodes are not known: a tree that was grown"
+                " by another criterion has no such sequence"
+            )
     return links(tree)[0]
 
 
