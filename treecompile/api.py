@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecompile import compiler, model_file, training
+from treecompile import compiler, cross_validation, model_file, training
 from treecompile.batch import Columns, answers, shares
+from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
 from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
+from treecompile.importance import importances, tree_of
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
+from treecompile.learners.prune import Step, weakest_links
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
@@ -52,7 +56,8 @@ def learn(
     max_leaves: int | None = None,
     criterion: str = "",
     prune: str = "",
-    alpha: float | None = None,
+    alpha: float | str | None = None,
+    alpha_folds: int = 10,
     cf: float = 0.25,
     missing: str = "",
     predict_missing: str = "branch",
@@ -66,9 +71,9 @@ def learn(
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
 
-    `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
-    those of `treecompile learn`; `costs` is a mapping from columns. What was chosen and
-    what looks odd about the data is in the `notes` of the model.
+    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
+    The options are those of `treecompile learn`; `costs` is a mapping from columns.
+    What was chosen and what looks odd about the data is in the `notes` of the model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves
@@ -94,6 +99,7 @@ def learn(
         criterion=criterion,
         prune=prune,
         alpha=alpha,
+        alpha_folds=alpha_folds,
         cf=cf,
         missing=missing,
         predict_missing=predict_missing,
@@ -106,6 +112,48 @@ def learn(
     )
     learned = training.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
+
+
+def cross_validate(
+    data: Data, *, target: str, k: int = 10, **options: Any
+) -> CrossValidation:
+    """Measure how well a tree is learned from a table, by k-fold cross-validation.
+
+    The options are those of `learn`; the folds are stratified by label, and the `seed`
+    says which rows they have. The result has the `mean` and the `deviation` of the
+    accuracy, or of the root mean squared error, over the `folds`, and the `quality` of
+    all predictions together.
+
+    >>> result = cross_validate("examples/tennis/tennis.csv", target="play", k=7)
+    >>> len(result.folds)
+    7
+    """
+    columns, how = _sorted("cross_validate", target, options)
+    return cross_validation.cross_validate(data, columns, how, k)
+
+
+def _sorted(
+    function: str, target: str, options: Mapping[str, Any]
+) -> tuple[DataOptions, LearnOptions]:
+    """The options of `learn`, by name, put where they belong."""
+    rest = dict(options)
+    columns = DataOptions(
+        target=target,
+        task=rest.pop("task", None),
+        labels=tuple(rest.pop("labels", ())),
+        na_values=_several(rest.pop("na_value", ())),
+        categorical=_several(rest.pop("categorical", ())),
+        numeric=_several(rest.pop("numeric", ())),
+        ordinal=tuple((n, tuple(o)) for n, o in rest.pop("ordinal", {}).items()),
+        ignore=_several(rest.pop("ignore", ())),
+    )
+    if "costs" in rest:
+        rest["costs"] = tuple((rest["costs"] or {}).items())
+    known = {field.name for field in fields(LearnOptions)}
+    for name in rest:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    return columns, LearnOptions(**rest)
 
 
 def from_sklearn(
@@ -183,6 +231,20 @@ class Model:
             for branch in getattr(node, "branches", ()):
                 depths[branch.then] = depths[position] + 1
         return max(depths)
+
+    @property
+    def importances(self) -> dict[str, float]:
+        """What each feature is worth: its share of the decrease of impurity."""
+        return importances(self.program)
+
+    @property
+    def alphas(self) -> tuple[Step, ...]:
+        """The trees that cost-complexity pruning can make of this one, nested.
+
+        Each has the `alpha` from which on it is the answer, its `leaves`, and its
+        `risk`: what it gets wrong in training, relative to the root alone.
+        """
+        return tuple(weakest_links(tree_of(self.program)))
 
     def rules(self) -> Model:
         """The same decisions as an ordered list of simplified rules.
@@ -292,9 +354,12 @@ class Model:
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]
 
-    def show(self) -> str:
-        """The tree, or the rules, as text for a terminal."""
-        return show(self.program)
+    def show(self, stats: bool = False) -> str:
+        """The tree, or the rules, as text for a terminal.
+
+        With `stats`, the cases, impurity and gain of every node of a tree.
+        """
+        return show(self.program, stats=stats)
 
     def draw(self, max_depth: int | None = None) -> str:
         """The tree, or a table of the rules, as the text of an SVG file."""
