@@ -18,11 +18,12 @@ PACKAGE = ROOT / "treecompile"
 # Imports point upwards only: a module uses those above it.
 ORDER = (
     *("errors", "collector", "ir", "values", "semantics", "membership", "words"),
-    *("rounding", "importance", "extract", "witness", "passes", "shape", "literals"),
-    *("model_file", "read", "raw", "data", "folds", "batch", "quality", "learners"),
-    *("training", "cross_validation", "import_sklearn"),
-    *("glossary", "rule_language", "sources", "targets", "languages", "lower"),
-    *("render", "compiler", "verify", "show", "draw", "score", "reports", "api", "cli"),
+    *("rounding", "importance", "extract", "witness", "regions", "passes", "shape"),
+    *("literals", "model_file", "read", "raw", "data", "folds", "batch", "boxes"),
+    *("retree", "quality", "learners", "training", "cross_validation"),
+    *("import_sklearn", "glossary", "rule_language", "sources", "targets"),
+    *("languages", "lower", "render", "compiler", "analysis", "verify", "show"),
+    *("draw", "score", "reports", "api", "cli"),
 )
 
 

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treecompile import compiler, cross_validation, model_file, training
+from treecompile.analysis import check as analysis_check
+from treecompile.analysis import diff as analysis_diff
+from treecompile.analysis.budget import STEPS
+from treecompile.analysis.check import Check
+from treecompile.analysis.diff import Diff
 from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
@@ -178,6 +183,17 @@ def load(path: str | Path) -> Model:
     A damaged one raises ModelFileError, a mistake in the rules RulesError.
     """
     return Model(*read_source(path))
+
+
+def diff(
+    old: Model, new: Model, data: Data | None = None, *, budget: int = STEPS
+) -> Diff:
+    """Where two models decide differently, exactly: regions with a row for each.
+
+    With `data`, how many of its rows fall into each. Features are matched by name.
+    """
+    table = None if data is None else read_table(data)
+    return analysis_diff.diff(old.program, new.program, table, budget)
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -353,6 +369,10 @@ class Model:
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]
+
+    def check(self, budget: int = STEPS) -> Check:
+        """Which rules overlap, conflict or never decide, exactly, with witness rows."""
+        return analysis_check.check(self.program, budget)
 
     def show(self, stats: bool = False) -> str:
         """The tree, or the rules, as text for a terminal.

@@ -46,6 +46,7 @@ class Artefact:
     text: str
     suffix: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen
 
 
 def flatten(program: Program) -> Program:
@@ -97,9 +98,10 @@ def emit(
         source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
         text = render(description, context, options.templates)
-    warnings = context.get("warnings", ())
+    warnings, notes = (context.get(key, ()) for key in ("warnings", "notes"))
     assert isinstance(warnings, (list, tuple))
-    return Artefact(text, description.suffix, tuple(warnings))
+    assert isinstance(notes, (list, tuple))
+    return Artefact(text, description.suffix, tuple(warnings), tuple(notes))
 
 
 def _style(style: str) -> str:

@@ -16,6 +16,8 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     build,
+    check,
+    diff,
     draw,
     emit,
     evaluate,
@@ -27,7 +29,10 @@ from treecompile.cli import (
 )
 from treecompile.errors import TreecompileError
 
-COMMANDS = (learn, rules, emit, build, verify, predict, evaluate, show, draw)
+COMMANDS = (
+    *(learn, rules, emit, build, verify),
+    *(predict, evaluate, show, draw, check, diff),
+)
 
 
 class Group(click.Group):

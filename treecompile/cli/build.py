@@ -75,6 +75,7 @@ def command(
     document = emit(program, "markdown", EmitOptions(glossary=told))
     warnings = (*sql.warnings, *document.warnings)
     tell(quiet, *(f"Warning: {warning}" for warning in warnings))
+    tell(quiet, *(f"note: {note}" for note in sql.notes))
     texts = {
         "model.json": dumps(program),
         "predict.py": python.text,

@@ -85,6 +85,7 @@ def command(
     choices = EmitOptions(output=result, columns=renamed, glossary=told, **options)
     artefact = compiler.emit(read_model(model, quiet), target, choices)
     tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
+    tell(quiet, *(f"note: {note}" for note in artefact.notes))
     output(out, artefact.text)
     if out not in (None, "-"):
         tell(quiet, f"wrote {out}")

@@ -47,6 +47,22 @@ na_option = click.option(
     help="A text that means missing, beside the empty one. Repeatable.",
 )
 
+budget_option = click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Most steps of searching.",
+)
+list_option = click.option(
+    "--list",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List at most N of each kind. [default: 10]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
 how_options = apply(  # all about learning but the target
     click.option(
         "--algorithm",
