@@ -18,6 +18,7 @@ from treecompile.cli import (
     build,
     check,
     diff,
+    draw,
     emit,
     evaluate,
     learn,
@@ -30,7 +31,7 @@ from treecompile.errors import TreecompileError
 
 COMMANDS = (
     *(learn, rules, emit, build, verify),
-    *(predict, evaluate, show, check, diff),
+    *(predict, evaluate, show, draw, check, diff),
 )
 
 
