@@ -19,7 +19,7 @@ from treecompile.regions import Space
 from treecompile.semantics import conditions
 from treecompile.shape import Step, goes_on, ranks, rule_steps, tree_steps
 
-FACTOR = 4  # times as many tests as the rules have, at most
+FACTOR = 8  # times as many tests as the rules have, at most
 MOST = 40_000  # tests of a nested decision, whatever the rules have
 HOPELESS = 2  # times the most: what is still to come is not known that well
 
