@@ -63,6 +63,35 @@ def duckdb_string(text: str) -> str:
     return sql_string(text)
 
 
+def mysql_string(text: str) -> str:
+    """As bytes where a backslash is, which means itself or not by the server's mode.
+
+    The introducer says how the bytes are encoded, whatever the connection says.
+    """
+    _require_unicode(text)
+    if "\\" in text or "\0" in text:
+        return f"_utf8mb4 x'{text.encode().hex()}'"
+    return sql_string(text) if text.isascii() else f"_utf8mb4{sql_string(text)}"
+
+
+def clickhouse_string(text: str) -> str:
+    """Quotes, backslashes and NUL escaped by a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(CLICKHOUSE_ESCAPES)}'"
+
+
+def backslash_string(text: str) -> str:
+    """Quotes, backslashes, line ends and NUL escaped by a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(BACKSLASH_ESCAPES)}'"
+
+
+CLICKHOUSE_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\0": r"\0"})
+BACKSLASH_ESCAPES = str.maketrans(
+    {"\\": r"\\", "'": r"\'", "\0": r"\u0000", "\n": r"\n", "\r": r"\r"}
+)
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be encoded: half a surrogate pair cannot."""
     try:
@@ -148,7 +177,11 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "sql": sql_string,
     "sqlite": sqlite_string,
     "duckdb": duckdb_string,
+    "mysql": mysql_string,
+    "clickhouse": clickhouse_string,
+    "backslash": backslash_string,
 }
+BACKSLASHED = frozenset({"clickhouse", "backslash"})  # those that escape by backslash
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
     "postgres": postgres_double,
