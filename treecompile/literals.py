@@ -6,11 +6,15 @@ same value, or raises TargetError where that language has no such text.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from math import frexp, inf, ldexp, nextafter
 
 from treecompile.errors import TargetError
+
+MIN_NORMAL = sys.float_info.min
 
 # ---------------------------------------------------------------- Python
 
@@ -92,6 +96,20 @@ BACKSLASH_ESCAPES = str.maketrans(
 )
 
 
+def redshift_string(text: str) -> str:
+    """Standard, but for backslashes, which mean themselves or not by a setting."""
+    if "\\" in text:
+        return f"({' || CHR(92) || '.join(map(sql_string, text.split(chr(92))))})"
+    return sql_string(text)
+
+
+def tsql_string(text: str) -> str:
+    """Unicode, and divided where a backslash would join two lines."""
+    parts = re.split(r"(?<=\\)(?=\r?\n)", text)
+    joined = " + ".join(f"N{sql_string(part)}" for part in parts)
+    return f"({joined})" if len(parts) > 1 else joined
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be encoded: half a surrogate pair cannot."""
     try:
@@ -126,6 +144,23 @@ def sql_double(value: float) -> str:
 def postgres_double(value: float) -> str:
     """The shortest text, cast: without the cast it would be an exact decimal."""
     return f"{value!r}::float8"
+
+
+def text_double(value: float) -> str:
+    """The shortest text, read as a double and never as an exact decimal."""
+    return f"CAST('{value!r}' AS DOUBLE PRECISION)"
+
+
+def tsql_double(value: float) -> str:
+    """As usual; but SQL Server has no numbers nearer to zero than the normal ones."""
+    if 0.0 < abs(value) < MIN_NORMAL:
+        raise TargetError(f"SQL Server has no number as near to zero as {value!r}")
+    return sql_double(value)
+
+
+def oracle_double(value: float) -> str:
+    """The shortest text, with the suffix of binary doubles."""
+    return f"{value!r}d"
 
 
 @cache
@@ -180,10 +215,15 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "mysql": mysql_string,
     "clickhouse": clickhouse_string,
     "backslash": backslash_string,
+    "redshift": redshift_string,
+    "tsql": tsql_string,
 }
 BACKSLASHED = frozenset({"clickhouse", "backslash"})  # those that escape by backslash
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
     "postgres": postgres_double,
     "sqlite": sqlite_double,
+    "text": text_double,
+    "tsql": tsql_double,
+    "oracle": oracle_double,
 }

@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -82,7 +83,10 @@ class Session:
         self.spark = spark
 
     def execute(self, query: str, parameters: Any = None) -> Fetched:
-        return arrow_rows(self.spark.sql(query).toArrow())
+        with warnings.catch_warnings():
+            # It leaves the sockets of its results for others to close.
+            warnings.simplefilter("ignore", ResourceWarning)
+            return arrow_rows(self.spark.sql(query).toArrow())
 
 
 @contextmanager
@@ -102,7 +106,9 @@ def insert(
     connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
 ) -> None:
     assert isinstance(connection, Session)
-    frame = connection.spark.createDataFrame(arrow_columns(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        frame = connection.spark.createDataFrame(arrow_columns(rows))
     frame.createOrReplaceTempView("treecompile_loaded")
     connection.execute(f"INSERT INTO {table} SELECT * FROM treecompile_loaded")
 
