@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.engines.databases import DATABASES
+from tests.engines.databases import DATABASES, SLOW
 from tests.random_models import random_double
 from treecompile.compiler import emit
 from treecompile.extract import outcomes
@@ -104,6 +104,10 @@ def singles(values: list[float]) -> Iterator[Any]:
             yield from struct.unpack("<f", struct.pack("<f", value))
 
 
+def seeds(engine: str) -> range:
+    return range(1 if engine in SLOW else 5)
+
+
 CONVERTERS = {"whole": wholes, "decimal": decimals, "single": singles}
 # SQLite has integers only; ClickHouse and DataFusion cast decimals inexactly.
 WITH_DECIMALS = ("duckdb", "postgres", "mariadb", "spark")
@@ -115,15 +119,15 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("engine", DATABASES)
+@pytest.mark.parametrize(("engine", "seed"), [(e, s) for e in DATABASES for s in seeds(e)])
 def test_doubles(engine: str, seed: int) -> None:
     model = program(seed)
     check(engine, model, edges(model))
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("engine", "kind"), OTHERS)
+@pytest.mark.parametrize(
+    ("engine", "kind", "seed"), [(e, k, s) for e, k in OTHERS for s in seeds(e)]
+)
 def test_other_types_of_number(engine: str, kind: str, seed: int) -> None:
     model = program(seed)
     name = getattr(DATABASES[engine]().dialect.number_types, kind)
