@@ -141,7 +141,9 @@ def program(name: str) -> str:
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
     found = shutil.which(name, path=path)
     if not found:
-        raise FileNotFoundError(f"no program {name}: install the package mariadb-server")
+        raise FileNotFoundError(
+            f"no program {name}: install the package mariadb-server"
+        )
     return found
 
 

@@ -20,7 +20,6 @@ from treecompile.verify.drivers import DRIVERS, mariadb
 from treecompile.verify.engines import RefusedError, run_sql
 
 ENGINES = [name for name in DATABASES if name in DRIVERS]
-TABLES = ("t", '"odd.name; --"')
 
 
 @pytest.mark.parametrize("form", ["select", "view"])
@@ -28,7 +27,9 @@ TABLES = ("t", '"odd.name; --"')
 def test_selects_and_views_run_everywhere(engine: str, form: str) -> None:
     url = DATABASES[engine]().url
     program = every_type()
-    for table, output in zip(TABLES, ("label", "probability"), strict=True):
+    # Spark has no other table names than plain ones, without a catalogue that has.
+    tables = ("t", "t2" if engine == "spark" else '"odd.name; --"')
+    for table, output in zip(tables, ("label", "probability"), strict=True):
         options = EmitOptions(dialect=engine, form=form, table=table, output=output)
         text = emit(program, "sql", options).text
         report = verify(program, text, url=url, budget=300)
@@ -117,7 +118,10 @@ def one_test(feature: Feature, chosen: tuple[str, ...]) -> Program:
         ("", "such as mysql://"),
         ("postgresql://user@host/db", "such as mysql://"),
         ("mysql://root@localhost:port", "mysql://root@localhost:port: Port"),
-        ("mysql://me:secret@localhost:1/db", "cannot connect to mysql://me@localhost:1"),
+        (
+            "mysql://me:secret@localhost:1/db",
+            "cannot connect to mysql://me@localhost:1",
+        ),
     ],
 )
 def test_a_url_that_leads_nowhere(url: str, said: str) -> None:

@@ -54,8 +54,9 @@ from treecompile.ir import (
 )
 from treecompile.lower import EmitOptions
 from treecompile.semantics import conditions, decider, holds, negate, probabilities
-from treecompile.verify import engines, verify
 from treecompile.verify import runs as verify_runs
+from treecompile.verify import verify
+from treecompile.verify.drivers import DRIVERS
 from treecompile.verify.engines import RefusedError, run_sql, same
 from treecompile.verify.runs import can_hold
 
@@ -463,7 +464,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(model, kind, marks=pytest.mark.large)
 
 
-@pytest.mark.parametrize(("model", "kind"), cases())
+@pytest.mark.parametrize(("model", "kind"), [*cases()])
 def test_every_mutant_is_caught(
     model: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,8 +477,8 @@ def test_every_mutant_is_caught(
     assert whole.complete == (model not in BUDGETS)
     assert (whole.entered, whole.told) == (whole.cells, whole.edges) or whole.complete
     monkeypatch.setattr("treecompile.verify.engines.subprocess.run", run_here)
-    again = replace(engines.DRIVERS["duckdb"], connect=duckdb_again)
-    monkeypatch.setitem(engines.DRIVERS, "duckdb", again)
+    again = replace(DRIVERS["duckdb"], connect=duckdb_again)
+    monkeypatch.setitem(DRIVERS, "duckdb", again)
     fresh = Emitted(text)  # the original, which `verify` compiles each time
     monkeypatch.setattr(verify_runs, "emit", lambda *_: fresh)
     if model == "learned" or kind in SLOW:
@@ -495,7 +496,7 @@ def test_every_mutant_is_caught(
         assert is_idle, difference(text, mutant)
         idle[mutant.what] += 1
     print("COUNT", model, kind, caught.total(), idle.total())
-    assert caught.total() >= LEAST[model].get(kind,1), (caught, idle)
+    assert caught.total() >= LEAST[model].get(kind, 1), (caught, idle)
 
 
 def difference(text: str, mutant: Mutant) -> str:

@@ -119,7 +119,9 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "seed"), [(e, s) for e in DATABASES for s in seeds(e)])
+@pytest.mark.parametrize(
+    ("engine", "seed"), [(e, s) for e in DATABASES for s in seeds(e)]
+)
 def test_doubles(engine: str, seed: int) -> None:
     model = program(seed)
     check(engine, model, edges(model))

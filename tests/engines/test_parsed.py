@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from tests.random_models import SEVERAL, large_tree, random_program
 from treecompile.compiler import emit
 from treecompile.errors import TargetError
-from treecompile.ir import Body, Kind, Program, ValueType
+from treecompile.ir import Body, Condition, Kind, Program, Tree, ValueType
+from treecompile.literals import MIN_NORMAL
 from treecompile.lower import EmitOptions
 from treecompile.lower.sql_names import Quoting
 from treecompile.membership import membership
@@ -24,9 +27,6 @@ from treecompile.semantics import conditions, required_features
 from treecompile.targets import Dialect, dialect_names, read_dialect
 from treecompile.verify.drivers import DRIVERS
 from treecompile.verify.runs import can_hold
-
-sqlglot = pytest.importorskip("sqlglot")
-exp = sqlglot.exp
 
 TESTED = {"mysql"}  # there is a driver, but no server to be had here
 PARSED = [name for name in dialect_names() if name not in DRIVERS or name in TESTED]
@@ -64,9 +64,14 @@ def texts(body: Body, dialect: Dialect) -> Iterator[str]:
         if feature.kind is not Kind.NUMERIC and feature.type is ValueType.STR:
             _, chosen, _ = membership(test, feature)
             yield from (f"{category}{dialect.literals.stop}" for category in chosen)
-    nodes = body.nodes if hasattr(body, "nodes") else (*body.rules, body.default)
+    nodes = body.nodes if isinstance(body, Tree) else (*body.rules, body.default)
     values = (getattr(node, "value", None) for node in nodes)
     yield from (value for value in values if isinstance(value, str))
+
+
+def subnormal(test: Condition) -> bool:
+    """Whether a threshold is one that SQL Server has not."""
+    return isinstance(test.value, float) and 0.0 < abs(test.value) < MIN_NORMAL
 
 
 def read_texts(tree: exp.Expression) -> set[str]:
@@ -127,13 +132,9 @@ def test_what_is_read_is_what_was_meant(name: str) -> None:
         if not can_hold(dialect, (*known, *body.labels)):
             continue
         others = columns(program, dialect)
-        try:
-            text = emit(
-                program, "sql", EmitOptions(dialect=name, columns=others)
-            ).text
-        except TargetError as error:
-            assert "as near to zero" in str(error)
+        if name == "tsql" and any(map(subnormal, conditions(body))):
             continue
+        text = emit(program, "sql", EmitOptions(dialect=name, columns=others)).text
         tree = parse(text, name)
         assert isinstance(tree, exp.Select)
         assert len(tree.expressions) == 1

@@ -15,7 +15,8 @@ from treecompile.lower import EmitOptions
 from treecompile.semantics import decider, probabilities
 from treecompile.targets import dialect_names, nearest, read_dialect
 from treecompile.verify.cells import BUDGET
-from treecompile.verify.engines import DRIVERS, PythonAnswer, RefusedError, same
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.engines import PythonAnswer, RefusedError, same
 from treecompile.verify.runs import PYTHON, Task, added
 
 ENGINES = (PYTHON, *DRIVERS)
@@ -116,8 +117,8 @@ def _check_engine(engine: str) -> None:
         return
     if engine in dialect_names():
         raise EngineError(
-            f"there is no {read_dialect(engine).name} to run it on here: verify its"
-            f" model on one of {', '.join(DRIVERS)}"
+            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
+            f" verified: the engines are {', '.join(ENGINES)}"
         )
     raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
 

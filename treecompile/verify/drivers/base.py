@@ -28,7 +28,7 @@ class Driver:
     connect: Callable[[str], AbstractContextManager[Connection]]  # takes a URL or ""
     insert: Callable[[Connection, str, Sequence[str], Sequence[Row]], None]
     errors: Callable[[], tuple[type[Exception], ...]]
-    create: str = "CREATE TABLE {} ({})"  # a temporary one where the database is others'
+    create: str = "CREATE TABLE {} ({})"  # a temporary one where it can be
     # How a schema is made for a table that is in one: "" where it is there already,
     # None where it could not be taken back.
     schema: str | None = "CREATE SCHEMA IF NOT EXISTS {}"

@@ -62,9 +62,10 @@ def insert(
     columns = arrow_columns(rows)
     with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:
         path = Path(folder) / "rows"
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(
-            file, columns.schema
-        ) as stream:
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.ipc.new_stream(file, columns.schema) as stream,
+        ):
             stream.write_table(columns)
         source = f"file('{path}', 'ArrowStream')"
         connection.execute(f"INSERT INTO {table} SELECT * FROM {source}")
