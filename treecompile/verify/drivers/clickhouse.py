@@ -21,7 +21,7 @@ from treecompile.verify.drivers.base import (
 SETTINGS = (
     # What a user has to set as well for a text as long as that of a large tree.
     *("max_query_size = 1000000000", "max_ast_elements = 100000000"),
-    *("max_expanded_ast_elements = 100000000",),
+    *("max_expanded_ast_elements = 100000000", "max_parser_backtracks = 1000000000"),
     # Rows are inserted by position, not by name.
     "use_structure_from_insertion_table_in_table_functions = 0",
 )
