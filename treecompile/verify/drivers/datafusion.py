@@ -21,6 +21,9 @@ def _datafusion() -> Any:
     return module("datafusion", "DataFusion", "datafusion")
 
 
+LOADED = "treecompile_loaded"
+
+
 class Session:
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -39,8 +42,9 @@ def insert(
     connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
 ) -> None:
     assert isinstance(connection, Session)
-    connection.context.from_arrow(arrow_columns(rows), "loaded")
-    connection.execute(f"INSERT INTO {table} SELECT * FROM loaded")
+    connection.context.from_arrow(arrow_columns(rows), LOADED)
+    connection.execute(f"INSERT INTO {table} SELECT * FROM {LOADED}")
+    connection.context.deregister_table(LOADED)
 
 
 # What it raises for a query has no class of its own.
