@@ -29,6 +29,7 @@ from treecompile.read import read_table
 
 Rows = NDArray[np.bool_]
 ENGINE_NAMES = ("python", *ENGINES)
+USUAL = ("python", "duckdb", "sqlite", "postgres")
 
 
 def customers(rows: int, seed: int) -> pd.DataFrame:
@@ -98,7 +99,7 @@ def main() -> None:
     parser.add_argument("--engine", action="append", choices=ENGINE_NAMES)
     arguments = parser.parse_args()
     rows = arguments.rows or (5_000 if arguments.quick else 100_000)
-    rounds = 2 if arguments.quick else 5
+    rounds = 2 if arguments.quick else 15
     print_machine("treecompile", "duckdb", "psycopg")
     training, validation, table = (
         customers(n, s) for n, s in ((8000, 1), (8000, 2), (rows, 3))
@@ -109,7 +110,7 @@ def main() -> None:
         rules = treecompile.Model(pruned(grown.rules().program, validation))
         tree = treecompile.learn(training, max_leaves=rules.n_leaves, **learned)  # type: ignore[arg-type]
         title = f"{leaves} rules: {retree.note(rules.program.body)}"
-        compare(title, rules, tree, table, arguments.engine or ENGINE_NAMES, rounds)
+        compare(title, rules, tree, table, arguments.engine or USUAL, rounds)
 
 
 def compare(
