@@ -14,6 +14,7 @@ from treecompile.batch import Columns, answers, shares
 from treecompile.data import DataOptions, encode_features
 from treecompile.errors import OptionError
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
+from treecompile.learners.weighting import BALANCED, Given
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
@@ -47,6 +48,8 @@ def learn(
     min_leaf: int | None = None,
     min_gain: float = 0.0,
     max_leaves: int | None = None,
+    chi2: float | None = None,
+    min_sse: float | None = None,
     criterion: str = "",
     prune: str = "",
     alpha: float | None = None,
@@ -57,6 +60,10 @@ def learn(
     costs: Mapping[str, float] | None = None,
     cost_measure: str = "eg2",
     cost_weight: float = 1.0,
+    one_hot: bool | str | Sequence[str] = (),
+    weights: str = "",
+    class_weight: Mapping[Label, float] | str | None = None,
+    prior: Mapping[Label, float] | None = None,
     validation: Data | None = None,
     validation_fraction: float = 0.0,
     seed: int = 0,
@@ -64,8 +71,10 @@ def learn(
     """Learn a tree that predicts the column `target` from the other columns.
 
     `data` is a DataFrame or the path of a CSV, TSV or Parquet file. The options are
-    those of `treecompile learn`; `costs` is a mapping from columns. What was chosen and
-    what looks odd about the data is in the `notes` of the model.
+    those of `treecompile learn`; `costs` is a mapping from columns, `class_weight` (or
+    "balanced") and `prior` are mappings from labels, and `one_hot` may be True for all
+    columns. What was chosen and what looks odd about the data is in the `notes` of the
+    model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves
@@ -80,7 +89,13 @@ def learn(
         numeric=_several(numeric),
         ordinal=tuple((name, tuple(order)) for name, order in (ordinal or {}).items()),
         ignore=_several(ignore),
+        weights=weights,
     )
+    balanced = class_weight == BALANCED
+    if isinstance(class_weight, str) and not balanced:
+        raise OptionError(
+            f"class_weight {class_weight!r}: expected a mapping or {BALANCED!r}"
+        )
     options = LearnOptions(
         algorithm=algorithm,
         max_depth=max_depth,
@@ -88,6 +103,8 @@ def learn(
         min_leaf=min_leaf,
         min_gain=min_gain,
         max_leaves=max_leaves,
+        chi2=chi2,
+        min_sse=min_sse,
         criterion=criterion,
         prune=prune,
         alpha=alpha,
@@ -98,6 +115,11 @@ def learn(
         costs=tuple((costs or {}).items()),
         cost_measure=cost_measure,
         cost_weight=cost_weight,
+        one_hot=() if isinstance(one_hot, bool) else _several(one_hot),
+        one_hot_all=one_hot is True,
+        class_weight=_items(class_weight),
+        balanced=balanced,
+        prior=_items(prior),
         validation_fraction=validation_fraction,
         seed=seed,
     )
@@ -124,6 +146,10 @@ def from_sklearn(
 def load(path: str | Path) -> Model:
     """Read a model file; a damaged one raises ModelFileError."""
     return Model(model_file.read_program(path))
+
+
+def _items(mapping: Mapping[Label, float] | str | None) -> Given:
+    return tuple(mapping.items()) if isinstance(mapping, Mapping) else ()
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:

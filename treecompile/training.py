@@ -27,7 +27,9 @@ from treecompile.learners import (
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.costs import MEASURES, Costs, check_costs
 from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.one_hot import expand
 from treecompile.learners.prune import cost_complexity
+from treecompile.learners.weighting import Given, Weighting
 from treecompile.quality import evaluate, evaluate_on
 from treecompile.read import read_table
 
@@ -45,6 +47,8 @@ class LearnOptions:
     min_leaf: int | None = None  # None: 2 for c45, else 1
     min_gain: float = 0.0
     max_leaves: int | None = None  # not c45: then the best splits are made first
+    chi2: float | None = None  # a split that chance explains so often is not made
+    min_sse: float | None = None  # numbers: squared error that a node needs
     criterion: str = ""  # "" is the algorithm's own, as for prune and missing
     prune: str = ""
     alpha: float | None = None  # of cost-complexity; None: 0.01, as rpart's cp
@@ -55,6 +59,11 @@ class LearnOptions:
     costs: tuple[tuple[str, float], ...] = ()  # c45: columns and what they cost
     cost_measure: str = "eg2"  # or cs-id3 or idx
     cost_weight: float = 1.0  # of the cost, for eg2
+    one_hot: tuple[str, ...] = ()  # columns of which values stand against the rest
+    one_hot_all: bool = False  # the same for all columns of categories
+    class_weight: Given = ()  # labels and how much they count
+    balanced: bool = False  # all labels count the same
+    prior: Given = ()  # labels and the share of each
     validation_fraction: float = 0.0  # rows held out at random to measure the quality
     seed: int = 0
 
@@ -77,6 +86,9 @@ def learn(
     table = read_table(data)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
+    weighting = _weighting(options)
+    if weighting:
+        weighting.check(whole)
     training, held_out = _split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
     tree = _grow(training, algorithm, options, progress(len(training.y)))
@@ -84,7 +96,7 @@ def learn(
         target=whole.target,
         algorithm=algorithm,
         body=tree,
-        options=_given(options),
+        options=_given(options, columns.weights),
         na_values=columns.na_values,
     )
     measured = None
@@ -107,13 +119,15 @@ def _grow(
     data: Dataset, algorithm: str, options: LearnOptions, progress: Progress
 ) -> Tree:
     offer = offer_of(algorithm)
-    _check_offer(algorithm, offer, options)
+    _check_offer(data, algorithm, offer, options)
     limits = Limits(
         options.max_depth,
         options.min_split,
         options.min_leaf or offer.min_leaf,
         options.min_gain,
         options.max_leaves,
+        options.chi2,
+        options.min_sse,
     )
     prune = options.prune or offer.prunings[0]
     policy = MissingPolicy(options.predict_missing)
@@ -127,16 +141,25 @@ def _grow(
         is_grouping=options.subset,
         costs=costs if options.costs else None,
     )
-    tree = offer.learn(data, limits, progress, options.criterion, own)
+    data = _weighting(options).apply(data)
+    expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
+    tree = offer.learn(expanded.data, limits, progress, options.criterion, own)
+    tree = expanded.restore(tree)
     if prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, 0.01 if options.alpha is None else options.alpha)
     return replace(tree, missing=policy)
 
 
+def _weighting(options: LearnOptions) -> Weighting:
+    return Weighting(options.class_weight, options.balanced, options.prior)
+
+
 CHOICES = {"predict_missing": ("branch", "fractional"), "cost_measure": MEASURES}
 
 
-def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
+def _check_offer(
+    data: Dataset, algorithm: str, offer: Offer, options: LearnOptions
+) -> None:
     """Refuse what the algorithm does not have."""
     for name, known in (
         ("criterion", offer.criteria),
@@ -151,6 +174,16 @@ def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
         if algorithm != C45 and getattr(options, name) != _default(name):
             raise OptionError(
                 f"{_as_option(name)} is for --algorithm c45, not {algorithm}"
+            )
+    for name, is_fitting, task in (
+        ("chi2", bool(data.labels), "classify"),
+        ("min_sse", not data.labels, "regress"),
+    ):
+        if getattr(options, name) is not None and not is_fitting:
+            other = "a number" if task == "classify" else "a label"
+            raise OptionError(
+                f"{_as_option(name)} is for --task {task}, and the target"
+                f" {data.target!r} is {other}: leave it out"
             )
     if algorithm == C45 and options.max_leaves is not None:
         raise OptionError("--max-leaves is for --algorithm cart or id3, not c45")
@@ -172,16 +205,19 @@ def _check(options: LearnOptions, has_validation: bool) -> None:
             raise OptionError(f"{_as_option(name)} {given!r}: expected {known}")
     if not 0 < options.cf <= 1:
         raise OptionError(f"--cf {options.cf}: expected a number above 0, up to 1")
+    if options.chi2 is not None and not 0 < options.chi2 < 1:
+        raise OptionError(f"--chi2 {options.chi2}: expected a number between 0 and 1")
     if not 0 <= options.cost_weight < inf:
         raise OptionError(f"--cost-weight {options.cost_weight}: expected 0 or more")
     least = {
         **{"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0},
-        **{"max_leaves": 1, "alpha": 0},
+        **{"max_leaves": 1, "alpha": 0, "min_sse": 0},
     }
     for name, bound in least.items():
         value = getattr(options, name)
-        if value is not None and not value >= bound:
-            raise OptionError(f"{_as_option(name)} {value}: expected {bound} or more")
+        if value is not None and not bound <= value < inf:
+            what = "a finite number" if value == inf else f"{bound} or more"
+            raise OptionError(f"{_as_option(name)} {value}: expected {what}")
     if options.prune != COST_COMPLEXITY and options.alpha is not None:
         raise OptionError("--alpha is for --prune cost-complexity: add it")
     if not 0 <= options.validation_fraction < 1:
@@ -201,13 +237,20 @@ def _split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset |
     return take(data, np.sort(order[count:])), take(data, np.sort(order[:count]))
 
 
-def _given(options: LearnOptions) -> tuple[tuple[str, str | int | float | bool], ...]:
+def _given(
+    options: LearnOptions, weights: str
+) -> tuple[tuple[str, str | int | float | bool], ...]:
     """The options that differ from their defaults; the algorithm is told elsewhere."""
     given = {
         entry.name: getattr(options, entry.name)
         for entry in fields(options)
         if entry.name != "algorithm" and getattr(options, entry.name) != entry.default
     }
-    if "costs" in given:
-        given["costs"] = ", ".join(f"{name}: {cost!r}" for name, cost in options.costs)
+    for name in ("costs", "class_weight", "prior"):
+        if name in given:
+            given[name] = ", ".join(f"{key}: {each!r}" for key, each in given[name])
+    if "one_hot" in given:
+        given["one_hot"] = ", ".join(options.one_hot)
+    if weights:
+        given["weights"] = weights
     return tuple(given.items())
