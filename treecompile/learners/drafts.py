@@ -57,8 +57,6 @@ def _node(data: Dataset, draft: Draft, where: list[int]) -> Node:
             Condition(draft.feature, Op.LE, test, is_left),
             Condition(draft.feature, Op.GT, test, not is_left),
         ]
-    branches = tuple(
-        Branch(when, where[child], weight)
-        for when, child, weight in zip(tests, draft.children, draft.known, strict=True)
-    )
+    children = [where[child] for child in draft.children]
+    branches = tuple(map(Branch, tests, children, draft.known))
     return Split(branches, draft.stats, draft.gain)

@@ -174,7 +174,7 @@ class Growth:
                 draft = self.drafts[number]
                 draft.feature, draft.test = position, test
                 draft.gain, draft.known = gained, known
-                draft.children = [NOWHERE] * len(known)
+                draft.children = [NOWHERE] * len(known)  # not numbered yet
         self._descend(heaviest)
         return int(level.nodes.lengths[feature < 0].sum())
 
@@ -229,6 +229,11 @@ class Growth:
     def _adopt(self, parents: Positions, places: Array) -> None:
         """Number the children; for branches without cases the parent stands in."""
         drafts = self.drafts
+        if self.side.dtype == np.int8:  # two sides, both with cases
+            half = len(parents) // 2
+            for number, parent in enumerate(parents[:half].tolist(), len(drafts)):
+                drafts[parent].children = [number, number + half]
+            return
         splits = dict.fromkeys(parents.tolist())
         whole = sum(len(drafts[parent].known) for parent in splits)
         first = len(drafts) + whole - len(parents)  # behind the stand-ins
