@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import treecompile
 from treecompile.cli import main
 from treecompile.errors import DataError, OptionError, TreecompileError
-from treecompile.ir import Branch, ClassCounts, Leaf, Moments, Split, Tree
+from treecompile.ir import Branch, ClassCounts, ClassQuality, Leaf, Moments, Split, Tree
 from treecompile.learners.units import Units
 
 trees = pytest.importorskip("sklearn.tree")
@@ -286,6 +286,24 @@ def test_quality_counts_rows_and_files_say_what_was_weighed(tmp_path: Path) -> N
     path = tmp_path / "model.json"
     model.save(path)
     assert treecompile.load(path).program == model.program
+
+
+def test_cross_validation_weighs_as_well() -> None:
+    frame = random_frame(1, "cart", is_regression=False).assign(w=0.5)
+    options: dict[str, Any] = {"target": "y", "k": 3, "algorithm": "cart"}
+    plain = treecompile.cross_validate(frame.drop(columns="w"), **options)
+    even = treecompile.cross_validate(frame, weights="w", **options)
+    assert even.quality == plain.quality
+    uneven = treecompile.cross_validate(
+        frame, weights="w", class_weight={"n": 50}, max_depth=1, **options
+    )
+    assert isinstance(uneven.quality, ClassQuality)
+    predicted = np.sum(uneven.quality.confusion, axis=0)
+    assert predicted[0] > len(frame) / 2
+    with pytest.raises(OptionError, match="no label 'z'"):
+        treecompile.cross_validate(frame, class_weight={"z": 2}, **options)
+    with pytest.raises(OptionError, match="'even'"):
+        treecompile.cross_validate(frame, class_weight="even", **options)
 
 
 # --- what is refused ------------------------------------------------------------------
