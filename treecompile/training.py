@@ -40,7 +40,7 @@ from treecompile.learners.costs import MEASURES, Costs, check_costs
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.one_hot import expand
 from treecompile.learners.prune import cost_complexity, reduced_error
-from treecompile.learners.weighting import Given, Weighting
+from treecompile.learners.weighting import Given, Weighting, odd_scale
 from treecompile.quality import evaluate, evaluate_on
 from treecompile.read import Table, read_table
 
@@ -145,6 +145,8 @@ def learn(
         training=summary,
     )
     notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
+    if algorithm == C45 or options.chi2 is not None:
+        notes += odd_scale(training)
     return Learned(done, tuple(notes), grown.choice)
 
 
