@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.learners.c45_level import Level, Room
-from treecompile.learners.grow import TIE
+from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 from treecompile.learners.thresholds import LARGEST, midpoints
 
