@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learners.c45_level import Level, Room
+from treecompile.learners.c45_level import Level, Room, bits
 from treecompile.learners.grow import TIE
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 from treecompile.learners.thresholds import LARGEST, midpoints
@@ -82,16 +82,16 @@ def best_cuts(
     node, tries = runs.nodes[some], tries[some]
     total = level.totals[node]
     gain = gain - np.log2(tries) / total
-    worthy = np.flatnonzero(gain > 0)
+    worthy = np.flatnonzero(gain > TIE)  # no gain is none, however it was rounded
     node, at, some = node[worthy], at[worthy], some[worthy]
     total = total[worthy]
     unit = level.scale.unit
     below = runs.below.take(inside.take(at))
     above = runs.sizes[some] - below
-    bits = level.scale.bits
-    parted = bits(below) + bits(above) + _bits(total - runs.sizes[some] * unit)
+    sides = level.scale.bits(below) + level.scale.bits(above)
+    parted = sides + bits(total - runs.sizes[some] * unit)
     judged.gains[node] = gain[worthy]
-    judged.splits[node] = (_bits(total) - parted) / total
+    judged.splits[node] = (bits(total) - parted) / total
     judged.cuts[node] = midpoints(low.take(at), high.take(at))
     judged.tries[node] = tries[worthy]
     return judged
@@ -101,25 +101,25 @@ def _gains(
     level: Level, runs: Runs, inside: Positions, parts: Stretches, some: Positions
 ) -> Floats:
     """The information gain of every possible cut, before the correction."""
-    bits = level.scale.bits
+    own = level.scale.bits
     size = runs.sizes[some]
     first = size - sum(total[some] for total in runs.totals)
-    whole = bits(size) - bits(first)
+    whole = own(size) - own(first)
     below = runs.below.take(inside)
     above = parts.spread(size) - below
-    gains = -bits(below)
-    gains -= bits(above)
+    gains = -own(below)
+    gains -= own(above)
     for total, running in zip(runs.totals, runs.classes, strict=True):
         mine = total[some]
-        whole -= bits(mine)
+        whole -= own(mine)
         low = running.take(inside)
         high = parts.spread(mine) - low
-        gains += bits(low)
-        gains += bits(high)
+        gains += own(low)
+        gains += own(high)
         below -= low
         above -= high
-    gains += bits(below)  # what remains is the first class
-    gains += bits(above)
+    gains += own(below)  # what remains is the first class
+    gains += own(above)
     gains += parts.spread(whole)
     gains /= parts.spread(level.totals[runs.nodes[some]])
     return gains
@@ -132,9 +132,3 @@ def are_apart(low: Floats, high: Floats) -> Mask:
     # No finite threshold is between these.
     apart &= (high != -LARGEST) | (low != -np.inf)
     return apart
-
-
-def _bits(weights: Floats) -> Floats:
-    positive = np.maximum(weights, 0.0)
-    result: Floats = positive * np.log2(np.maximum(positive, 1e-300))
-    return result

@@ -17,14 +17,15 @@ from treecompile.learners.c45_sample import Cases, Sample
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 
 MOST_PER_SIDE = 25.0  # cases that each side of a cut may be asked for
+LEAST = 1e-300  # a weight whose logarithm is finite, below all weights of cases
 SPARE_BITS = 61  # of a sum of weights, in a signed 64-bit integer
 
 
 def bits(weights: Floats) -> Floats:
     """n log2 n, and 0 for nothing."""
-    positive = weights > 0
-    logs: Floats = np.log2(weights, out=np.zeros_like(weights), where=positive)
-    return np.where(positive, weights * logs, 0.0)
+    weights = np.maximum(weights, 0.0)
+    result: Floats = weights * np.log2(np.maximum(weights, LEAST))
+    return result
 
 
 def information(counts: Floats) -> Floats:
