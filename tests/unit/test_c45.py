@@ -350,7 +350,7 @@ def test_nodes_are_grouped_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table({**columns, "t": target})
     grouping = C45Options(is_grouping=True)
     whole = tree_of(data, grouping)
-    monkeypatch.setattr("treecompile.learners.c45_columns.CHUNK", 1)
+    monkeypatch.setattr("treecompile.learners.c45_columns.MOST_CELLS", 1)
     assert tree_of(data, grouping) == whole
     assert len(whole.nodes) > 5
 

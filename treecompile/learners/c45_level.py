@@ -34,6 +34,13 @@ def information(counts: Floats) -> Floats:
     return result
 
 
+def counting(parts: Stretches) -> Array:
+    """One, two, three and so on in each part."""
+    below = np.arange(1, parts.size + 1, dtype=np.int32)
+    below -= parts.spread(parts.starts.astype(np.int32))
+    return below
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
     """What the integers of a level stand for."""
@@ -68,8 +75,8 @@ class Room:
         return cls(least.astype(np.int64), most.astype(np.int64))
 
     def holds(self, parts: Stretches, below: Array) -> Mask:
-        enough: Mask = below >= parts.spread(self.least)
-        enough &= below <= parts.spread(self.most)
+        enough: Mask = below >= parts.spread(self.least.astype(below.dtype))
+        enough &= below <= parts.spread(self.most.astype(below.dtype))
         return enough
 
 
@@ -104,7 +111,7 @@ class Level:
         if cases.weights is not None:
             units = np.rint(cases.weights / scale.unit).astype(np.int64)
         else:
-            below = np.arange(1, nodes.size + 1) - nodes.spread(nodes.starts)
+            below = counting(nodes)
             room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
             inside = np.flatnonzero(room.holds(nodes, below))
         return cls(
