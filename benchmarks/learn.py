@@ -29,8 +29,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treecompile
 from treecompile.data import Dataset
 from treecompile.ir import Feature, Kind, Tree, ValueType
-from treecompile.learners import grow_tree
-from treecompile.learners.grow import Limits
+from treecompile.learners import cart
+from treecompile.learners.limits import Limits
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ("no", "yes")
@@ -69,7 +69,7 @@ def dataset(codes: Any, x: Any, y: Any, labels: tuple[str, ...]) -> Dataset:
 
 
 def ours(data: Dataset, depth: int | None) -> Tree:
-    return grow_tree(data, "cart", Limits(max_depth=depth), lambda rows: None)
+    return cart.learn(data, Limits(max_depth=depth), lambda rows: None)
 
 
 def race(repeats: int, *contestants: Callable[[], Any]) -> list[tuple[float, Any]]:

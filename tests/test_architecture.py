@@ -19,8 +19,8 @@ PACKAGE = ROOT / "treecompile"
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
     *("extract", "witness", "passes", "shape", "literals", "model_file"),
-    *("read", "data", "batch", "quality", "learners", "import_sklearn"),
-    *("targets", "lower", "render", "compiler"),
+    *("read", "raw", "data", "batch", "quality", "learners", "training"),
+    *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )
 

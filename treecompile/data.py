@@ -1,44 +1,40 @@
 """A table becomes a dataset: kinds, types, missing values, category order.
 
 What a value means is decided here once, at learning, by the converters in `values`;
-new data is later read by the schema that came out of it, and by nothing else. A column
-is converted by its distinct values, or whole where its form allows: never by the cell.
+new data is later read by the schema that came out of it, and by nothing else.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
-from decimal import Decimal
-from math import isfinite, nan
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from math import isfinite
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.errors import DataError, OptionError
-from treecompile.ir import Category, ColumnSummary, Feature, Kind, Label, ValueType
-from treecompile.read import Column, Table
-from treecompile.values import (
-    BOOLEANS,
-    INTEGER,
-    as_boolean,
-    as_integer,
-    as_number,
-    as_text,
-    is_boolean,
-    is_missing,
-    parse_boolean,
-    parse_integer,
-    parse_number,
-    parse_text,
+from treecompile.ir import (
+    Category,
+    ColumnSummary,
+    Feature,
+    Kind,
+    Label,
+    Program,
+    ValueType,
 )
-
-Doubles: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int32]
+from treecompile.raw import (
+    PARSE,
+    Distinct,
+    Raw,
+    coded,
+    numbers_of,
+    refuse_dates,
+    type_of,
+)
+from treecompile.read import Table
+from treecompile.semantics import required_features
+from treecompile.values import as_integer
 
 LARGEST = 1.7976931348623157e308
 CLASSIFY, REGRESS = "classify", "regress"
@@ -47,36 +43,12 @@ MOST_LABELS = 1_000
 MOST_CATEGORIES = 10_000
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may well be distinct by chance
 
-PARSE: dict[ValueType, Callable[[str, str], Any]] = {
-    ValueType.FLOAT: parse_number,
-    ValueType.INT: parse_integer,
-    ValueType.BOOL: parse_boolean,
-    ValueType.STR: parse_text,
-}
-CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
-    ValueType.FLOAT: as_number,
-    ValueType.INT: as_integer,
-    ValueType.BOOL: as_boolean,
-    ValueType.STR: as_text,
-}
 SHOWN = {
     ValueType.FLOAT: "a number",
     ValueType.INT: "an integer",
     ValueType.BOOL: "true or false",
     ValueType.STR: "text",
 }
-
-# Of texts made of these characters alone, float() reads exactly those that parse_number
-# reads: the "a" of "nan", "_" and the digits of other scripts are not among them.
-NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
-ISO_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
-)
-DATE_ADVICE = (
-    "encode it as a number, such as days since a date, or as columns for year, month "
-    "and weekday"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +76,7 @@ class Dataset:
     y: np.ndarray  # codes into the labels | doubles
     notes: tuple[str, ...]  # choices and warnings to show, one line each
     source: str
+    weights: np.ndarray | None = None  # of the rows, above 0; None: each counts 1
 
     def summaries(self) -> tuple[ColumnSummary, ...]:
         """Missing values, and the range of the numbers, of every feature."""
@@ -114,7 +87,7 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
     """Decide what every column of a table is, and convert it."""
     stated = _stated(table, options)
     na = frozenset(options.na_values)
-    target = _Raw.of(table, options.target, na)
+    target = Raw.of(table, options.target, na)
     labels, y, notes = _target(target, options)
 
     known = np.flatnonzero(y >= 0 if labels else ~np.isnan(y))
@@ -126,7 +99,7 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
     for name in table.names:
         if name == options.target or stated.get(name) == "ignore":
             continue
-        raw = _Raw.of(table, name, na, known if dropped else None)
+        raw = Raw.of(table, name, na, known if dropped else None)
         made = _feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
         if made is None:
             notes.append(f"column {name!r} has no known value: dropped")
@@ -160,7 +133,7 @@ def encode(
     """
     na = frozenset(na_values)
     return tuple(
-        _encoded(feature, _Raw.of(table, feature.name, na)) if i in required else None
+        _encoded(feature, Raw.of(table, feature.name, na)) if i in required else None
         for i, feature in enumerate(features)
     )
 
@@ -172,32 +145,50 @@ def encode_target(
 
     Missing is -1 or NaN; a label that the model does not know is len(labels).
     """
-    raw = _Raw.of(table, target, frozenset(na_values))
+    raw = Raw.of(table, target, frozenset(na_values))
     if not labels:
-        return _numbers(raw)
+        return numbers_of(raw)
     type_ = {bool: ValueType.BOOL, int: ValueType.INT, float: ValueType.FLOAT}.get(
         type(labels[0]), ValueType.STR
     )
-    return _coded(raw.distinct(), type_, labels)
+    return coded(raw.distinct(), type_, labels)
+
+
+def encode_features(
+    program: Program, table: Table, na_values: Iterable[str] = ()
+) -> tuple[np.ndarray | None, ...]:
+    """The columns that a program reads, as `encode` makes them."""
+    body = program.body
+    na = (*program.na_values, *na_values)
+    return encode(body.features, table, required_features(body), na)
+
+
+def encode_answers(
+    program: Program, table: Table, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """The actual answers for a program, as `encode_target` makes them."""
+    na = (*program.na_values, *na_values)
+    return encode_target(program.target, program.body.labels, table, na)
 
 
 def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
     """The dataset of some of the rows, by position or by mask, with the same schema."""
     columns = tuple(column[rows] for column in dataset.columns)
-    return replace(dataset, columns=columns, y=dataset.y[rows])
+    weights = None if dataset.weights is None else dataset.weights[rows]
+    return replace(dataset, columns=columns, y=dataset.y[rows], weights=weights)
 
 
-def _encoded(feature: Feature, raw: _Raw) -> np.ndarray:
+def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
     if feature.kind is Kind.NUMERIC:
-        return _numbers(raw)
-    return _coded(raw.distinct(), feature.type, feature.categories)
+        return numbers_of(raw)
+    return coded(raw.distinct(), feature.type, feature.categories)
 
 
 # --- the target -----------------------------------------------------------------------
 
 
 def _target(
-    raw: _Raw, options: DataOptions
+    raw: Raw, options: DataOptions
 ) -> tuple[tuple[Label, ...], np.ndarray, list[str]]:
     """Labels, the answer of every row (-1 or NaN where missing), and notes."""
     column = raw.distinct()
@@ -205,9 +196,9 @@ def _target(
     if not count:
         state = f"target {name!r} has no known value" if len(raw.data) else "no rows"
         raise DataError(f"{state}: there is nothing to learn from")
-    type_ = _type_of(column)
+    type_ = type_of(column)
     if options.task is None:
-        _refuse_dates(column)
+        refuse_dates(column)
     task = options.task or _task_for(type_, count)
     if task == REGRESS:
         if type_ in (ValueType.STR, ValueType.BOOL):
@@ -216,7 +207,7 @@ def _target(
             )
         if options.labels:
             raise OptionError("--labels is for classes: use it with --task classify")
-        y: np.ndarray = _numbers(raw)
+        y: np.ndarray = numbers_of(raw)
         if np.isinf(y).any():
             where = raw.row(int(np.isinf(y).argmax()))
             raise DataError(f"row {where}: {name!r} is infinite: correct or remove it")
@@ -231,7 +222,7 @@ def _target(
         found = f"is {SHOWN[type_]} with {_count(count, 'value')}"
     else:
         labels = _labels(column, type_, options.labels)
-        y = _coded(column, type_, labels)
+        y = coded(column, type_, labels)
         found = f"is {SHOWN[type_]} with {_count(len(labels), 'label')}"
     notes = []
     if options.task is None:
@@ -248,7 +239,7 @@ def _task_for(type_: ValueType, count: int) -> str:
 
 
 def _labels(
-    column: _Distinct, type_: ValueType, given: tuple[str, ...]
+    column: Distinct, type_: ValueType, given: tuple[str, ...]
 ) -> tuple[Label, ...]:
     name = column.raw.name
     typed = column.typed(type_)
@@ -301,7 +292,7 @@ def _stated(table: Table, options: DataOptions) -> dict[str, str]:
 
 
 def _feature(
-    raw: _Raw, stated: str | None, listed: tuple[str, ...]
+    raw: Raw, stated: str | None, listed: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature that a column makes, and its values; None if it has no known one."""
     numbers = raw.numbers() if stated in (None, "numeric") else None
@@ -313,19 +304,19 @@ def _feature(
             return _ordinal(column, listed)
         if stated == "categorical" or (stated is None and _is_categorical(column)):
             return _categorical(column, ordered=stated is None and column.ordered)
-        numbers = _numbers(raw)
+        numbers = numbers_of(raw)
     elif np.isnan(numbers).all():
         return None
     return Feature(raw.name, Kind.NUMERIC, ValueType.FLOAT), numbers
 
 
-def _is_categorical(column: _Distinct) -> bool:
-    _refuse_dates(column)
-    type_ = _type_of(column)
+def _is_categorical(column: Distinct) -> bool:
+    refuse_dates(column)
+    type_ = type_of(column)
     return column.declared or type_ in (ValueType.STR, ValueType.BOOL)
 
 
-def _categorical(column: _Distinct, ordered: bool) -> tuple[Feature, np.ndarray]:
+def _categorical(column: Distinct, ordered: bool) -> tuple[Feature, np.ndarray]:
     name = column.raw.name
     type_ = _category_type(column)
     typed = column.typed(type_)
@@ -338,15 +329,15 @@ def _categorical(column: _Distinct, ordered: bool) -> tuple[Feature, np.ndarray]
             f"{MOST_CATEGORIES}: leave it out with --ignore or make it numeric"
         )
     kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
-    codes = _coded(column, type_, categories)
+    codes = coded(column, type_, categories)
     return Feature(name, kind, type_, categories), codes
 
 
-def _ordinal(column: _Distinct, listed: tuple[str, ...]) -> tuple[Feature, np.ndarray]:
+def _ordinal(column: Distinct, listed: tuple[str, ...]) -> tuple[Feature, np.ndarray]:
     name = column.raw.name
     type_ = _category_type(column, listed)
     categories = _parsed(name, type_, listed, "--ordinal")
-    codes = _coded(column, type_, categories)
+    codes = coded(column, type_, categories)
     if (codes == len(categories)).any():
         where = int((codes == len(categories)).argmax())
         value = column.values[column.codes[where]]
@@ -357,8 +348,8 @@ def _ordinal(column: _Distinct, listed: tuple[str, ...]) -> tuple[Feature, np.nd
     return Feature(name, Kind.ORDINAL, type_, categories), codes
 
 
-def _category_type(column: _Distinct, listed: tuple[str, ...] = ()) -> ValueType:
-    type_ = _type_of(column, listed)
+def _category_type(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
+    type_ = type_of(column, listed)
     if type_ is not ValueType.FLOAT:
         return type_
     if column.raw.text:
@@ -421,217 +412,6 @@ def _summary(feature: Feature, column: np.ndarray) -> ColumnSummary:
     if feature.kind is not Kind.NUMERIC or not len(known):
         return ColumnSummary(missing)
     return ColumnSummary(missing, float(known.min()), float(known.max()))
-
-
-# --- raw columns ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Raw:
-    """One column as it was read, and which texts in it mean missing."""
-
-    name: str
-    data: Column
-    text: bool
-    na: frozenset[str]
-    kept: NDArray[np.intp] | None  # rows of the source; None: all
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        name: str,
-        na: frozenset[str],
-        kept: NDArray[np.intp] | None = None,
-    ) -> _Raw:
-        data = table.column(name)
-        if kept is not None:
-            data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
-        return cls(name, data, table.text, na, kept)
-
-    def row(self, position: int) -> int:
-        """The number of a row in its source, the first being 1."""
-        return 1 + int(position if self.kept is None else self.kept[position])
-
-    def numbers(self) -> Doubles | None:
-        """All values at once, if their text or their dtype makes them numbers."""
-        if isinstance(self.data, np.ndarray):
-            texts = self.data.tolist()
-            if self.na:
-                texts = ["" if text in self.na else text for text in texts]
-            return _read_numbers(texts)
-        from pandas.api.types import is_float_dtype, is_integer_dtype
-
-        dtype = self.data.dtype
-        if not is_integer_dtype(dtype) and not is_float_dtype(dtype):
-            return None
-        return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
-
-    def distinct(self) -> _Distinct:
-        """The known values, each once."""
-        values, codes, declared, ordered = self._factorized()
-        known = [place for place, value in enumerate(values) if not self._misses(value)]
-        if len(known) < len(values):
-            places = np.full(len(values) + 1, -1)
-            places[known] = np.arange(len(known))
-            values, codes = [values[place] for place in known], places[codes]
-        return _Distinct(self, values, codes.astype(np.int32), declared, ordered)
-
-    def _factorized(self) -> tuple[list[Any], np.ndarray, bool, bool]:
-        if isinstance(self.data, np.ndarray):
-            return *_indexed(self.data.tolist()), False, False
-        import pandas as pd
-        from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
-
-        dtype = self.data.dtype
-        if isinstance(dtype, pd.CategoricalDtype):
-            codes = self.data.cat.codes.to_numpy()
-            return dtype.categories.tolist(), codes, True, bool(dtype.ordered)
-        if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
-            codes, values = pd.factorize(self.data)
-            return values.tolist(), codes, False, False
-        objects = self.data.to_numpy(dtype=object).tolist()
-        samples = {type(value): value for value in objects}
-        for value in samples.values():
-            if not is_missing(value):
-                _family(self.name, value)  # before hashing: it refuses lists by name
-        if Decimal in samples:  # whose signaling NaN cannot be hashed
-            objects = [None if is_missing(value) else value for value in objects]
-        # With its type, or True would be taken for the 1 that was there before it.
-        keys, codes = _indexed(list(zip(map(type, objects), objects, strict=True)))
-        return [value for _, value in keys], codes, False, False
-
-    def _misses(self, value: Any) -> bool:
-        if self.text:
-            return value == "" or value in self.na
-        return is_missing(value) or (isinstance(value, str) and value in self.na)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Distinct:
-    """A column by its distinct known values: row i has values[codes[i]]."""
-
-    raw: _Raw
-    values: list[Any]
-    codes: Codes  # -1 where it is missing
-    declared: (
-        bool  # a pandas Categorical, which lists its values in an order of its own
-    )
-    ordered: bool
-
-    @property
-    def used(self) -> list[int]:
-        """The places of the values that occur: of a Categorical not always all."""
-        return list(np.unique(self.codes[self.codes >= 0]))
-
-    def typed(self, type_: ValueType) -> list[Any]:
-        """The values, converted to a type."""
-        return [self._converted(type_, place) for place in range(len(self.values))]
-
-    def where(self, place: int) -> str:
-        """The first row that has a value, for the start of a message."""
-        rows = self.codes == place
-        return f"row {self.raw.row(int(rows.argmax()))}: " if rows.any() else ""
-
-    def _converted(self, type_: ValueType, place: int) -> Any:
-        convert = (PARSE if self.raw.text else CONVERT)[type_]
-        try:
-            value = convert(self.raw.name, self.values[place])
-        except (TypeError, ValueError, ArithmeticError) as error:
-            advice = (
-                "if it means missing, say so with --na-value"
-                if isinstance(self.values[place], str)
-                else "convert the column first"
-            )
-            raise DataError(f"{self.where(place)}{error}; {advice}") from error
-        # The plain str in a numpy str, which would print as np.str_('x').
-        return str.__str__(value) if isinstance(value, str) else value
-
-
-def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], np.ndarray]:
-    """The distinct values as they first occur, and the place of every value in them."""
-    index = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    codes = np.fromiter(map(index.__getitem__, values), np.int32, len(values))
-    return list(index), codes
-
-
-def _read_numbers(texts: list[str]) -> Doubles | None:
-    """What parse_number reads, NaN for an empty text; None if it refuses any."""
-    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
-        return None
-    try:
-        numbers = map(float, [text or "nan" for text in texts])
-        return np.fromiter(numbers, np.float64, len(texts))
-    except ValueError:
-        return None
-
-
-def _numbers(raw: _Raw) -> Doubles:
-    """A column as doubles; a value that is no number is an error."""
-    numbers = raw.numbers()
-    if numbers is None:
-        column = raw.distinct()
-        numbers = np.array([*column.typed(ValueType.FLOAT), nan])[column.codes]
-    return numbers
-
-
-def _coded(column: _Distinct, type_: ValueType, known: Sequence[Label]) -> Codes:
-    """A column as places in the known values, which others lie behind."""
-    index = {value: place for place, value in enumerate(known)}
-    places = [index.get(value, len(known)) for value in column.typed(type_)]
-    return np.array([*places, -1], dtype=np.int32)[column.codes]
-
-
-def _type_of(column: _Distinct, listed: tuple[str, ...] = ()) -> ValueType:
-    """The type that all values (of a text file: also those listed) have."""
-    if column.raw.text:
-        texts = [*column.values, *listed]
-        if all(map(INTEGER.fullmatch, texts)):
-            return ValueType.INT
-        if _read_numbers(texts) is not None:
-            return ValueType.FLOAT
-        return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
-    samples = {type(value): value for value in column.values}
-    found = {_family(column.raw.name, v): t.__name__ for t, v in samples.items()}
-    if found.keys() == {ValueType.INT, ValueType.FLOAT}:
-        return ValueType.FLOAT
-    if len(found) > 1:
-        one, other, *_ = found.values()
-        raise DataError(
-            f"column {column.raw.name!r} mixes {one} and {other}: "
-            "convert it to one type"
-        )
-    return next(iter(found))
-
-
-def _family(name: str, value: Any) -> ValueType:
-    """The type to which an object of a frame belongs."""
-    kind = type(value).__name__
-    if isinstance(value, str):
-        return ValueType.STR
-    if is_boolean(value):
-        return ValueType.BOOL
-    # Before the numbers: numpy counts its timedelta64 among the integers.
-    temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
-    if isinstance(value, temporal) or kind == "Period":
-        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
-    if isinstance(value, Integral):
-        return ValueType.INT
-    if isinstance(value, (Real, Decimal)):
-        return ValueType.FLOAT
-    raise DataError(
-        f"column {name!r} holds {kind} values: convert them to numbers, text or "
-        "booleans, or leave it out with --ignore"
-    )
-
-
-def _refuse_dates(column: _Distinct) -> None:
-    """Dates in a text file: as categories they would never be seen again."""
-    if column.raw.text and all(map(ISO_DATE.fullmatch, column.values)):
-        raise DataError(
-            f"column {column.raw.name!r} holds dates ({column.values[0]!r}): "
-            f"{DATE_ADVICE}, or leave it out with --ignore"
-        )
 
 
 def _count(number: int, thing: str) -> str:

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.batch import Columns, answers, deciders
+from treecompile.data import encode_answers, encode_features
+from treecompile.errors import DataError
 from treecompile.extract import outcomes
-from treecompile.ir import Body, ClassQuality, Quality, Rule, ValueQuality
+from treecompile.ir import Body, ClassQuality, Program, Quality, Rule, ValueQuality
+from treecompile.read import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,17 @@ def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
         return _classes(body, decided, where, predicted, actual, unknown)
     numbers = y[known].astype(np.float64)
     return _numbers(decided, where, predicted, numbers, unknown)
+
+
+def evaluate_on(
+    program: Program, table: Table, na_values: tuple[str, ...] = ()
+) -> Evaluation:
+    """Measure a program on a table that has the target column."""
+    if not table.rows:
+        raise DataError("there is no row to evaluate on")
+    columns = encode_features(program, table, na_values)
+    actual = encode_answers(program, table, na_values)
+    return evaluate(program.body, columns, actual)
 
 
 def _classes(

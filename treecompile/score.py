@@ -7,11 +7,10 @@ import io
 from collections.abc import Iterator
 
 from treecompile.batch import answers
-from treecompile.data import encode
+from treecompile.data import encode_features
 from treecompile.errors import DataError
 from treecompile.ir import Label, Program
 from treecompile.read import Table, read_table
-from treecompile.semantics import required_features
 
 PREDICTION = "prediction"
 
@@ -38,8 +37,7 @@ def predictions(
 ) -> Iterator[Label]:
     """What the model predicts for each row, booleans as the text that we also read."""
     body = program.body
-    blanks = (*program.na_values, *na_values)
-    columns = encode(body.features, table, required_features(body), blanks)
+    columns = encode_features(program, table, na_values)
     found = answers(body, columns, table.rows).tolist()
     if not body.labels:
         return iter(found)

@@ -15,9 +15,9 @@ from tests.oracles.c45_reference import (
     read_reference,
 )
 from treecompile.api import Model
-from treecompile.compiler import LearnOptions, learn
 from treecompile.data import DataOptions
 from treecompile.ir import Leaf, Tree
+from treecompile.training import LearnOptions, learn
 
 pytestmark = pytest.mark.skipif(
     not PRINTED.exists(), reason="the reference outputs are not here"

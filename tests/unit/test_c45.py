@@ -32,7 +32,7 @@ from treecompile.learners.c45_level import Level, bits
 from treecompile.learners.c45_prune import last_largest, prune
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
-from treecompile.learners.grow import Limits
+from treecompile.learners.limits import Limits
 from treecompile.learners.stretches import Stretches
 from treecompile.read import read_table
 

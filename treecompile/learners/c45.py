@@ -20,7 +20,7 @@ from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
 
 MOST_GROUPED = 200  # categories: the search for groups takes the third power of them
 

@@ -16,8 +16,8 @@ from treecompile.ir import (
     Split,
     Tree,
 )
+from treecompile.learners.branches import Candidate, make_branches
 from treecompile.learners.c45_draft import Draft
-from treecompile.learners.grow import Candidate, make_branches
 from treecompile.semantics import answer
 
 

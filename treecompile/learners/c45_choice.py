@@ -10,7 +10,7 @@ import numpy as np
 from treecompile.data import Dataset
 from treecompile.ir import Kind
 from treecompile.learners.c45_draft import EPSILON
-from treecompile.learners.grow import TIE
+from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Floats, Mask, Positions
 
 MANY = 0.3  # a feature with values for this share of the cases is many-valued

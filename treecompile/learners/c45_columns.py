@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from treecompile.learners.blocks import Blocks, count_blocks
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import SLACK, Groups
 from treecompile.learners.c45_group import group_values
@@ -18,8 +19,8 @@ from treecompile.learners.c45_level import Level, bits, counting, information
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.columns import make_column
 from treecompile.learners.counted_column import Counted
-from treecompile.learners.level import Blocks
 from treecompile.learners.passage import Order, Passage
+from treecompile.learners.responses import Tallied
 from treecompile.learners.sorted_column import Sorted
 from treecompile.learners.stretches import Array, Floats, Positions, Stretches
 
@@ -134,7 +135,7 @@ class Tally:
     def summands(self) -> int:
         return self.level.classes
 
-    def tally(self, keys: Array, rows: Array, cells: int) -> tuple[Array, list[Array]]:
+    def tally(self, keys: Array, rows: Array, cells: int) -> Tallied:
         """How many cases have each key, and the weight of each class among them."""
         level, classes = self.level, self.level.classes
         cell = keys * classes
@@ -150,11 +151,13 @@ class Tally:
             sums += np.bincount(cell, low, size).astype(np.int64)
         else:
             sums = np.bincount(cell, level.cases.weights, size)
-        return cases, list(sums.reshape(cells, classes).T)
+        table = sums.reshape(cells, classes)
+        return Tallied(cases, table.sum(axis=1), list(table.T))
 
 
 def blocks_of(column: Counted, level: Level, *, is_exact: bool) -> Blocks:
-    return column.blocks(level.cases.rows, level.cases.nodes, Tally(level, is_exact))
+    cases, tally = level.cases, Tally(level, is_exact)
+    return count_blocks(column.codes, column.size, cases.rows, cases.nodes, tally)
 
 
 class Few:
@@ -171,7 +174,7 @@ class Few:
         if not len(blocks.known):
             return Judged.nothing(len(level.totals))
         parts = blocks.parts
-        weights = np.sum(blocks.sums, axis=0)
+        weights = blocks.weights.copy()
         sizes = parts.sums(weights)
         totals = [parts.sums(each) for each in blocks.sums[1:]]
         running = (

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.learners.c45_level import Level, Room, bits
-from treecompile.learners.grow import TIE
+from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 from treecompile.learners.thresholds import LARGEST, midpoints
 
-CHUNK = 32_768
+CHUNK = 32_768  # cuts that are judged at once
 GAP = 1e-5  # two numbers that are no further apart are not told apart
 
 

@@ -20,8 +20,8 @@ from treecompile.learners.c45_cuts import Judged
 from treecompile.learners.c45_draft import EPSILON, SLACK, Draft, SplitTests
 from treecompile.learners.c45_level import Level, bits, information
 from treecompile.learners.c45_sample import Cases, Divided, Sample
-from treecompile.learners.grow import Limits, Progress
 from treecompile.learners.levels import THREADS, WORTH_THREADS
+from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.passage import Passage
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
 

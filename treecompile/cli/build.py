@@ -1,0 +1,82 @@
+"""Learn, compile, verify, and write all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treecompile.cli.learn import learn_with
+from treecompile.cli.options import learn_options
+from treecompile.cli.talk import summary, tell
+
+
+@click.command("build")
+@click.argument("data")
+@learn_options
+@click.option(
+    "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
+)
+@click.option(
+    "--dialect", default="sqlite", show_default=True, help="SQL dialect of predict.sql."
+)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="NAME",
+    help="Verify the SQL on this engine too. Repeatable.",
+)
+@click.option("--no-verify", is_flag=True, help="Do not run what was written.")
+def command(
+    data: str,
+    folder: str,
+    dialect: str,
+    engines: tuple[str, ...],
+    no_verify: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
+
+    The Python module and the SQL are run over every cell of the model and compared with
+    it before anything is written.
+    """
+    from treecompile.compiler import emit
+    from treecompile.lower import EmitOptions
+    from treecompile.model_file import dumps
+    from treecompile.render import write_texts
+    from treecompile.reports import verification
+    from treecompile.targets import read_dialect
+    from treecompile.verify import verify
+
+    own = read_dialect(dialect).engine
+    for engine in engines:
+        read_dialect(engine)
+    program = learn_with(data, quiet, options).program
+    tell(quiet, summary(program))
+    sql = emit(program, "sql", EmitOptions(dialect=dialect))
+    python = emit(program, "python")
+    tell(quiet, *(f"Warning: {warning}" for warning in sql.warnings))
+    texts = {
+        "model.json": dumps(program),
+        "predict.py": python.text,
+        "predict.sql": sql.text,
+        "RULES.md": emit(program, "markdown").text,
+    }
+    reports = []
+    if not no_verify:
+        reports.append(("predict.py", verify(program, python.text, "python")))
+        if own:
+            reports.append(("predict.sql", verify(program, sql.text, own)))
+        for engine in dict.fromkeys(engines):
+            if engine != own:
+                text = emit(program, "sql", EmitOptions(dialect=engine)).text
+                reports.append((f"the SQL for {engine}", verify(program, text, engine)))
+    for name, report in reports:
+        tell(quiet and report.passed, *verification(name, report))
+    if not all(report.passed for _, report in reports):
+        raise SystemExit(1)
+    write_texts({Path(folder) / name: text for name, text in texts.items()})
+    tell(quiet, f"wrote {', '.join(texts)} in {folder}")

@@ -1,0 +1,79 @@
+"""Compile a model into an artefact."""
+
+from __future__ import annotations
+
+import click
+
+from treecompile.cli.options import pairs, quiet_option, templates_option
+from treecompile.cli.talk import output, read_model, tell
+
+
+@click.command("emit")
+@click.argument("model")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    help="python, sql, markdown, or the folder of your own target: ./FOLDER.",
+)
+@click.option("-o", "out", metavar="FILE", help="[default: standard output]")
+@click.option(
+    "--style",
+    default="standard",
+    show_default=True,
+    help="Python: standard (a row at a time) or numpy (whole columns).",
+)
+@click.option(
+    "--dialect",
+    default="sqlite",
+    show_default=True,
+    help="SQL: sqlite, duckdb or postgres.",
+)
+@click.option(
+    "--as",
+    "form",
+    default="expression",
+    show_default=True,
+    help="SQL: expression, select or view.",
+)
+@click.option("--table", default="", help="SQL: the table that a select or view reads.")
+@click.option("--name", default="", help="SQL: the name of the view. [predictions]")
+@click.option(
+    "--output",
+    "result",
+    default="label",
+    show_default=True,
+    help="SQL: label, probability or rule.",
+)
+@click.option(
+    "--label", default="", help="SQL: whose probability. [the predicted label's]"
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="FEATURE=COLUMN",
+    help="SQL: a feature that has another name in the table. Repeatable.",
+)
+@templates_option
+@quiet_option
+def command(
+    model: str,
+    target: str,
+    out: str | None,
+    columns: tuple[str, ...],
+    result: str,
+    quiet: bool,
+    **options: str,
+) -> None:
+    """Compile a model into an artefact that predicts on its own."""
+    from treecompile import compiler
+    from treecompile.lower import EmitOptions
+
+    renamed = pairs("--column", columns)
+    choices = EmitOptions(output=result, columns=renamed, **options)
+    artefact = compiler.emit(read_model(model), target, choices)
+    tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
+    output(out, artefact.text)
+    if out not in (None, "-"):
+        tell(quiet, f"wrote {out}")

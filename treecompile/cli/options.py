@@ -1,0 +1,221 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from treecompile.errors import OptionError
+
+if TYPE_CHECKING:
+    from treecompile.data import DataOptions
+    from treecompile.training import LearnOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Print nothing but errors."
+)
+templates_option = click.option(
+    "--templates",
+    default="",
+    metavar="DIR",
+    help="Your templates, as DIR/python/module.py.jinja, go before those built in.",
+)
+na_option = click.option(
+    "--na-value",
+    "na_values",
+    multiple=True,
+    metavar="TEXT",
+    help="A text that means missing, beside the empty one. Repeatable.",
+)
+
+learn_options = apply(
+    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+    click.option(
+        "--algorithm",
+        default="",
+        metavar="NAME",
+        help="id3, c45 or cart. [default: c45 for labels, cart for a number]",
+    ),
+    click.option(
+        "--task",
+        type=click.Choice(["classify", "regress"]),
+        help="Predict labels or a number. [default: by the target's type; an integer"
+        " target with at most 10 values is labels]",
+    ),
+    click.option(
+        "--labels",
+        default="",
+        metavar="A,B,C",
+        help="The labels in the order that decides ties. [default: sorted]",
+    ),
+    click.option(
+        "--categorical", multiple=True, metavar="COL", help="Codes, not numbers."
+    ),
+    click.option("--numeric", multiple=True, metavar="COL", help="Numbers, all of it."),
+    click.option(
+        "--ordinal",
+        multiple=True,
+        metavar="COL=A,B,C",
+        help="Categories that have an order, from low to high.",
+    ),
+    click.option("--ignore", multiple=True, metavar="COL", help="Leave a column out."),
+    na_option,
+    click.option("--max-depth", type=int, help="Most tests in a row."),
+    click.option(
+        "--min-split", type=int, default=2, show_default=True, help="Cases to split."
+    ),
+    click.option(
+        "--min-leaf",
+        type=int,
+        help="Cases that each branch of a split needs; for c45, that two of them need."
+        " [default: 2 for c45, else 1]",
+    ),
+    click.option(
+        "--min-gain",
+        type=float,
+        default=0.0,
+        show_default=True,
+        help="Decrease of impurity that a split needs.",
+    ),
+    click.option(
+        "--max-leaves",
+        type=int,
+        help="cart and id3: most leaves; the best splits come first.",
+    ),
+    click.option(
+        "--criterion",
+        default="",
+        metavar="NAME",
+        help="c45: gain-ratio or gain; cart: gini, entropy, gain-ratio, distance or"
+        " chi-square; id3: the same. [default: the first; entropy for id3]",
+    ),
+    click.option(
+        "--prune",
+        default="",
+        metavar="NAME",
+        help="none, pessimistic (c45) or cost-complexity."
+        " [default: pessimistic for c45, else none]",
+    ),
+    click.option(
+        "--alpha",
+        type=float,
+        metavar="A",
+        help="Cost-complexity: the share of the root's errors that each leaf of a split"
+        " must save. [default: 0.01]",
+    ),
+    click.option(
+        "--cf",
+        type=float,
+        default=0.25,
+        show_default=True,
+        metavar="P",
+        help="Confidence level of pessimistic pruning; less prunes more.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["majority", "fractional"]),
+        help="In training, a case with a missing value goes down the heaviest branch,"
+        " or in parts down all. [default: fractional for c45, else majority]",
+    ),
+    click.option(
+        "--predict-missing",
+        type=click.Choice(["branch", "fractional"]),
+        default="branch",
+        show_default=True,
+        help="The same in prediction; only branch compiles into code.",
+    ),
+    click.option(
+        "--subset", is_flag=True, help="c45: branches for groups of categories."
+    ),
+    click.option(
+        "--costs",
+        metavar="FILE",
+        help="c45: lines `column,cost`; cheap columns are preferred.",
+    ),
+    click.option(
+        "--cost-measure",
+        type=click.Choice(["eg2", "cs-id3", "idx"]),
+        default="eg2",
+        show_default=True,
+        help="How gain and cost are weighed.",
+    ),
+    click.option(
+        "--cost-weight",
+        type=float,
+        default=1.0,
+        show_default=True,
+        metavar="W",
+        help="Of the cost, for eg2; 0 ignores it.",
+    ),
+    click.option(
+        "--validation",
+        metavar="FILE",
+        help="Rows to measure the quality on, with the target.",
+    ),
+    click.option(
+        "--validation-fraction",
+        type=float,
+        default=0.0,
+        metavar="F",
+        help="Hold out this share of the rows to measure the quality on.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="For holding out."
+    ),
+    quiet_option,
+)
+
+
+def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE, split at the last sign: a name may contain one, a value rarely."""
+    result = {}
+    for text in texts:
+        name, sign, value = text.rpartition("=")
+        if not sign or not value:
+            raise OptionError(f"{option} {text!r}: expected NAME=VALUE")
+        result[name] = value
+    return result
+
+
+def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
+    """Sort the options of the command line into what they are about."""
+    from treecompile.data import DataOptions
+    from treecompile.learners.costs import read_costs
+    from treecompile.training import LearnOptions
+
+    costs = options.pop("costs")
+    options["costs"] = read_costs(costs) if costs else ()
+    for key in ("criterion", "prune", "missing"):
+        options[key] = options[key] or ""  # which leaves it to the algorithm
+    ordinal = pairs("--ordinal", options.pop("ordinal")).items()
+    labels = options.pop("labels")
+    columns = DataOptions(
+        labels=tuple(labels.split(",")) if labels else (),
+        ordinal=tuple((name, tuple(order.split(","))) for name, order in ordinal),
+        **{
+            key: options.pop(key)
+            for key in (
+                "target",
+                "task",
+                "na_values",
+                "categorical",
+                "numeric",
+                "ignore",
+            )
+        },
+    )
+    return columns, LearnOptions(**options)

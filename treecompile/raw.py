@@ -1,0 +1,273 @@
+"""Columns as they were read: their distinct values, and what type those are.
+
+A column is converted by its distinct values, or whole where its form allows: never by
+the cell. Which type a column gets, and what its values mean, is decided in `data`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from math import nan
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.errors import DataError
+from treecompile.ir import Label, ValueType
+from treecompile.read import Column, Table
+from treecompile.values import (
+    BOOLEANS,
+    INTEGER,
+    as_boolean,
+    as_integer,
+    as_number,
+    as_text,
+    is_boolean,
+    is_missing,
+    parse_boolean,
+    parse_integer,
+    parse_number,
+    parse_text,
+)
+
+Doubles: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.int32]
+
+PARSE: dict[ValueType, Callable[[str, str], Any]] = {
+    ValueType.FLOAT: parse_number,
+    ValueType.INT: parse_integer,
+    ValueType.BOOL: parse_boolean,
+    ValueType.STR: parse_text,
+}
+CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
+    ValueType.FLOAT: as_number,
+    ValueType.INT: as_integer,
+    ValueType.BOOL: as_boolean,
+    ValueType.STR: as_text,
+}
+
+# Of texts made of these characters alone, float() reads exactly those that parse_number
+# reads: the "a" of "nan", "_" and the digits of other scripts are not among them.
+NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
+ISO_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
+)
+DATE_ADVICE = (
+    "encode it as a number, such as days since a date, or as columns for year, month "
+    "and weekday"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """One column as it was read, and which texts in it mean missing."""
+
+    name: str
+    data: Column
+    text: bool
+    na: frozenset[str]
+    kept: NDArray[np.intp] | None  # rows of the source; None: all
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        name: str,
+        na: frozenset[str],
+        kept: NDArray[np.intp] | None = None,
+    ) -> Raw:
+        data = table.column(name)
+        if kept is not None:
+            data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
+        return cls(name, data, table.text, na, kept)
+
+    def row(self, position: int) -> int:
+        """The number of a row in its source, the first being 1."""
+        return 1 + int(position if self.kept is None else self.kept[position])
+
+    def numbers(self) -> Doubles | None:
+        """All values at once, if their text or their dtype makes them numbers."""
+        if isinstance(self.data, np.ndarray):
+            texts = self.data.tolist()
+            if self.na:
+                texts = ["" if text in self.na else text for text in texts]
+            return _read_numbers(texts)
+        from pandas.api.types import is_float_dtype, is_integer_dtype
+
+        dtype = self.data.dtype
+        if not is_integer_dtype(dtype) and not is_float_dtype(dtype):
+            return None
+        return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def distinct(self) -> Distinct:
+        """The known values, each once."""
+        values, codes, declared, ordered = self._factorized()
+        known = [place for place, value in enumerate(values) if not self._misses(value)]
+        if len(known) < len(values):
+            places = np.full(len(values) + 1, -1)
+            places[known] = np.arange(len(known))
+            values, codes = [values[place] for place in known], places[codes]
+        return Distinct(self, values, codes.astype(np.int32), declared, ordered)
+
+    def _factorized(self) -> tuple[list[Any], np.ndarray, bool, bool]:
+        if isinstance(self.data, np.ndarray):
+            return *_indexed(self.data.tolist()), False, False
+        import pandas as pd
+        from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+
+        dtype = self.data.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            codes = self.data.cat.codes.to_numpy()
+            return dtype.categories.tolist(), codes, True, bool(dtype.ordered)
+        if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
+            codes, values = pd.factorize(self.data)
+            return values.tolist(), codes, False, False
+        objects = self.data.to_numpy(dtype=object).tolist()
+        samples = {type(value): value for value in objects}
+        for value in samples.values():
+            if not is_missing(value):
+                _family(self.name, value)  # before hashing: it refuses lists by name
+        if Decimal in samples:  # whose signaling NaN cannot be hashed
+            objects = [None if is_missing(value) else value for value in objects]
+        # With its type, or True would be taken for the 1 that was there before it.
+        keys, codes = _indexed(list(zip(map(type, objects), objects, strict=True)))
+        return [value for _, value in keys], codes, False, False
+
+    def _misses(self, value: Any) -> bool:
+        if self.text:
+            return value == "" or value in self.na
+        return is_missing(value) or (isinstance(value, str) and value in self.na)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """A column by its distinct known values: row i has values[codes[i]]."""
+
+    raw: Raw
+    values: list[Any]
+    codes: Codes  # -1 where it is missing
+    declared: (
+        bool  # a pandas Categorical, which lists its values in an order of its own
+    )
+    ordered: bool
+
+    @property
+    def used(self) -> list[int]:
+        """The places of the values that occur: of a Categorical not always all."""
+        return list(np.unique(self.codes[self.codes >= 0]))
+
+    def typed(self, type_: ValueType) -> list[Any]:
+        """The values, converted to a type."""
+        return [self._converted(type_, place) for place in range(len(self.values))]
+
+    def where(self, place: int) -> str:
+        """The first row that has a value, for the start of a message."""
+        rows = self.codes == place
+        return f"row {self.raw.row(int(rows.argmax()))}: " if rows.any() else ""
+
+    def _converted(self, type_: ValueType, place: int) -> Any:
+        convert = (PARSE if self.raw.text else CONVERT)[type_]
+        try:
+            value = convert(self.raw.name, self.values[place])
+        except (TypeError, ValueError, ArithmeticError) as error:
+            advice = (
+                "if it means missing, say so with --na-value"
+                if isinstance(self.values[place], str)
+                else "convert the column first"
+            )
+            raise DataError(f"{self.where(place)}{error}; {advice}") from error
+        # The plain str in a numpy str, which would print as np.str_('x').
+        return str.__str__(value) if isinstance(value, str) else value
+
+
+def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], np.ndarray]:
+    """The distinct values as they first occur, and the place of every value in them."""
+    index = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    codes = np.fromiter(map(index.__getitem__, values), np.int32, len(values))
+    return list(index), codes
+
+
+def _read_numbers(texts: list[str]) -> Doubles | None:
+    """What parse_number reads, NaN for an empty text; None if it refuses any."""
+    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
+        return None
+    try:
+        numbers = map(float, [text or "nan" for text in texts])
+        return np.fromiter(numbers, np.float64, len(texts))
+    except ValueError:
+        return None
+
+
+def numbers_of(raw: Raw) -> Doubles:
+    """A column as doubles; a value that is no number is an error."""
+    numbers = raw.numbers()
+    if numbers is None:
+        column = raw.distinct()
+        numbers = np.array([*column.typed(ValueType.FLOAT), nan])[column.codes]
+    return numbers
+
+
+def coded(column: Distinct, type_: ValueType, known: Sequence[Label]) -> Codes:
+    """A column as places in the known values, which others lie behind."""
+    index = {value: place for place, value in enumerate(known)}
+    places = [index.get(value, len(known)) for value in column.typed(type_)]
+    return np.array([*places, -1], dtype=np.int32)[column.codes]
+
+
+def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
+    """The type that all values (of a text file: also those listed) have."""
+    if column.raw.text:
+        texts = [*column.values, *listed]
+        if all(map(INTEGER.fullmatch, texts)):
+            return ValueType.INT
+        if _read_numbers(texts) is not None:
+            return ValueType.FLOAT
+        return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
+    samples = {type(value): value for value in column.values}
+    found = {_family(column.raw.name, v): t.__name__ for t, v in samples.items()}
+    if found.keys() == {ValueType.INT, ValueType.FLOAT}:
+        return ValueType.FLOAT
+    if len(found) > 1:
+        one, other, *_ = found.values()
+        raise DataError(
+            f"column {column.raw.name!r} mixes {one} and {other}: "
+            "convert it to one type"
+        )
+    return next(iter(found))
+
+
+def _family(name: str, value: Any) -> ValueType:
+    """The type to which an object of a frame belongs."""
+    kind = type(value).__name__
+    if isinstance(value, str):
+        return ValueType.STR
+    if is_boolean(value):
+        return ValueType.BOOL
+    # Before the numbers: numpy counts its timedelta64 among the integers.
+    temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
+    if isinstance(value, temporal) or kind == "Period":
+        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
+    if isinstance(value, Integral):
+        return ValueType.INT
+    if isinstance(value, (Real, Decimal)):
+        return ValueType.FLOAT
+    raise DataError(
+        f"column {name!r} holds {kind} values: convert them to numbers, text or "
+        "booleans, or leave it out with --ignore"
+    )
+
+
+def refuse_dates(column: Distinct) -> None:
+    """Dates in a text file: as categories they would never be seen again."""
+    if column.raw.text and all(map(ISO_DATE.fullmatch, column.values)):
+        raise DataError(
+            f"column {column.raw.name!r} holds dates ({column.values[0]!r}): "
+            f"{DATE_ADVICE}, or leave it out with --ignore"
+        )
