@@ -51,8 +51,8 @@ class Runs:
     totals: Sequence[Array]  # of every class but the first
 
 
-# From positions of elements, in order: the greatest value before a cut behind each, and the least
-# value after it.
+# From positions of elements, in order: the greatest value before a cut behind each, and
+# the least value after it.
 Neighbours = Callable[[Positions], tuple[Floats, Floats]]
 
 
