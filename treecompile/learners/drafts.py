@@ -7,19 +7,18 @@ in arrays and become objects once, at the end, in reading order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 from operator import ge, not_
-from typing import cast
 
 import numpy as np
 
 from treecompile.data import Dataset
 from treecompile.ir import (
     Branch,
-    Category,
     Condition,
     Kind,
+    Label,
     Leaf,
     Node,
     Op,
@@ -28,10 +27,10 @@ from treecompile.ir import (
     Tree,
 )
 from treecompile.learners.branches import Candidate, make_branches
+from treecompile.learners.bulk import make
 from treecompile.learners.level import Test
 from treecompile.learners.responses import Response
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
-from treecompile.semantics import answer
 
 
 @dataclass(slots=True, eq=False)
@@ -45,9 +44,6 @@ class Layer:
     weight: Floats
     feature: Positions
     gain: Floats
-    # Of splits, by number: the test, and the weight of known cases for each branch.
-    test: dict[int, Test] = field(default_factory=dict)
-    known: dict[int, list[float]] = field(default_factory=dict)
 
     @property
     def numbers(self) -> slice:
@@ -59,6 +55,9 @@ class Drafts:
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
+        # Of splits, by number: the test, and the weight of known cases for each branch.
+        self.test: dict[int, Test] = {}
+        self.known: dict[int, list[float]] = {}
         self.count = 0
 
     def add(
@@ -83,15 +82,14 @@ class Drafts:
         layer.feature[numbers - layer.start] = feature
         layer.gain[numbers - layer.start] = gain
         names = numbers.tolist()
-        layer.test.update(zip(names, tests, strict=True))
-        layer.known.update(zip(names, known, strict=True))
+        self.test.update(zip(names, tests, strict=True))
+        self.known.update(zip(names, known, strict=True))
 
     def tests(self, numbers: Positions) -> tuple[list[Test], list[list[float]]]:
         """The tests of splits, and their known cases."""
-        test = {k: v for layer in self.layers for k, v in layer.test.items()}
-        known = {k: v for layer in self.layers for k, v in layer.known.items()}
         names = numbers.tolist()
-        return [test[name] for name in names], [known[name] for name in names]
+        known = list(map(self.known.__getitem__, names))
+        return list(map(self.test.__getitem__, names)), known
 
     def joined(self, name: str) -> Array:
         """One of the arrays of all layers."""
@@ -161,49 +159,53 @@ def finish(data: Dataset, drafts: Drafts, response: Response) -> Tree:
     reading = drafts.reading()
     numbers = reading.numbers
     feature = drafts.joined("feature")[numbers]
-    stats = response.stats(drafts.joined("stats")[numbers])
+    measured = drafts.joined("stats")[numbers]
+    stats = response.stats(measured)
     is_subset = np.array([f.kind is Kind.CATEGORICAL for f in data.features])
     form = np.where(feature < 0, 0, np.where(is_subset[feature], 2, 1))
-    makers = (
-        _leaves(data, drafts, reading, np.flatnonzero(form == 0), stats),
-        _cuts(drafts, reading, np.flatnonzero(form == 1), stats),
-        _subsets(data, drafts, reading, np.flatnonzero(form == 2), stats),
+    leaves, cuts, subsets = (np.flatnonzero(form == each) for each in range(3))
+    values = response.answers(measured[leaves], data.labels)
+    makers: tuple[Iterator[Node], ...] = (
+        iter(_leaves(drafts, reading, leaves, stats, values)),
+        iter(_cuts(drafts, reading, cuts, stats)),
+        _subsets(data, drafts, reading, subsets, stats),
     )
-    nodes: tuple[Node, ...] = tuple(next(makers[each]) for each in form.tolist())
+    nodes = tuple(map(next, map(makers.__getitem__, form.tolist())))
     return Tree(data.features, data.labels, nodes)
 
 
 def _leaves(
-    data: Dataset,
     drafts: Drafts,
     reading: Reading,
     places: Positions,
     stats: Sequence[Stats],
-) -> Iterator[Node]:
-    mine = [stats[place] for place in places.tolist()]
+    values: Sequence[Label],
+) -> list[Leaf]:
     weight = drafts.joined("weight")[reading.numbers[places]].tolist()
-    return map(Leaf, map(answer, mine, repeat(data.labels)), mine, weight)
+    mine = map(stats.__getitem__, places.tolist())
+    return make(Leaf, len(places), values, mine, weight)
 
 
 def _cuts(
     drafts: Drafts, reading: Reading, places: Positions, stats: Sequence[Stats]
-) -> Iterator[Node]:
+) -> list[Split]:
     """The splits in two at a value."""
-    numbers = reading.numbers[places]
+    count, numbers = len(places), reading.numbers[places]
     test, known = drafts.tests(numbers)
     feature = drafts.joined("feature")[numbers].tolist()
     left, right = [each[0] for each in known], [each[1] for each in known]
     is_left = list(map(ge, left, right))
-    value = cast(list[float | Category], test)
-    below = map(Condition, feature, repeat(Op.LE), value, is_left)
-    above = map(Condition, feature, repeat(Op.GT), value, map(not_, is_left))
+    below = make(Condition, count, feature, repeat(Op.LE), test, is_left)
+    is_right = map(not_, is_left)
+    above = make(Condition, count, feature, repeat(Op.GT), test, is_right)
+    first, second = (reading.branch(numbers, place).tolist() for place in range(2))
     branches = zip(
-        map(Branch, below, reading.branch(numbers, 0).tolist(), left),
-        map(Branch, above, reading.branch(numbers, 1).tolist(), right),
+        make(Branch, count, below, first, left),
+        make(Branch, count, above, second, right),
         strict=True,
     )
     gain = drafts.joined("gain")[numbers].tolist()
-    return map(Split, branches, [stats[place] for place in places.tolist()], gain)
+    return make(Split, count, branches, map(stats.__getitem__, places.tolist()), gain)
 
 
 def _subsets(

@@ -80,6 +80,10 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                # What is new will live on: let it be old at once, without a walk.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from treecompile.ir import ClassCounts, Label, Moments, Stats
 from treecompile.learners import exact_sums
+from treecompile.learners.bulk import make
 from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import (
     Array,
@@ -71,6 +72,9 @@ class Response(Protocol):
     def stats(self, measured: Floats) -> list[Stats]:
         """The statistics of nodes that were measured."""
 
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        """What these nodes predict, as `semantics.answer` does."""
+
     def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         """Prepare the summands for the nodes that are to be split."""
 
@@ -102,7 +106,11 @@ class Labels:
         return Measured(counts.astype(np.float64), weights, varies)
 
     def stats(self, measured: Floats) -> list[Stats]:
-        return list(map(ClassCounts, map(tuple, measured.tolist())))
+        made = make(ClassCounts, len(measured), map(tuple, measured.tolist()))
+        return list[Stats](made)
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list(map(labels.__getitem__, measured.argmax(axis=1).tolist()))
 
     def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         counts = self._counts(rows, nodes)
@@ -181,7 +189,10 @@ class Numbers:
         return Measured(np.stack([real, means, errors], axis=1), sizes, varies)
 
     def stats(self, measured: Floats) -> list[Stats]:
-        return list(map(Moments, *measured.T.tolist()))
+        return list[Stats](make(Moments, len(measured), *measured.T.tolist()))
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list[Label](measured[:, 1].tolist())
 
     def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         y = self.y.take(rows)
