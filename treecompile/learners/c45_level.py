@@ -9,6 +9,7 @@ exact, whatever the order of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp
 
 import numpy as np
 
@@ -49,10 +50,11 @@ class Scale:
     table: Floats  # n log2 n of whole cases; empty where some are not
 
     @classmethod
-    def of(cls, weights: Floats | None, table: Floats) -> Scale:
+    def of(cls, weights: Floats | None, table: Floats, most: float) -> Scale:
         if weights is None:
             return cls(1.0, table)
-        return cls(2.0 ** (len(table).bit_length() - SPARE_BITS), table[:0])
+        _, exponent = frexp(most)
+        return cls(2.0 ** (exponent - SPARE_BITS), table[:0])
 
     def bits(self, sums: Array) -> Floats:
         return self.table.take(sums) if len(self.table) else bits(sums * self.unit)
@@ -106,7 +108,7 @@ class Level:
         table: Floats,
     ) -> Level:
         nodes = cases.nodes
-        scale = Scale.of(cases.weights, table)
+        scale = Scale.of(cases.weights, table, sample.most)
         units, below, inside = None, nodes.starts[:0], nodes.starts[:0]
         if cases.weights is not None:
             units = np.rint(cases.weights / scale.unit).astype(np.int64)

@@ -77,6 +77,10 @@ class Sample:
         self.classes = len(data.labels)
         self.y: Array = data.y.astype(np.int8 if self.classes < 128 else np.int16)
         self.is_fractional = is_fractional
+        # More than all cases weigh together.
+        self.most = len(data.y) + 1.0
+        if data.weights is not None:
+            self.most = 2.0 * float(data.weights.sum())
         self.columns: list[NDArray[Any]] = [
             _as_numbers(column) if feature.kind is Kind.ORDINAL else column
             for feature, column in zip(data.features, data.columns, strict=True)
@@ -88,7 +92,7 @@ class Sample:
     def everything(self) -> Cases:
         size = len(self.y)
         rows = np.arange(size, dtype=np.int32)
-        return Cases(rows, None, Stretches.of(np.array([size])))
+        return Cases(rows, self.data.weights, Stretches.of(np.array([size])))
 
     def counts(self, cases: Cases) -> Floats:
         """The weight of each class at each node."""

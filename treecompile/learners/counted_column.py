@@ -72,8 +72,10 @@ class Counted:
         for by in self._orders(blocks):
             doubtful |= self._cut(level, blocks, by, found)
         if not self.is_ordered:
-            if len(blocks.sums) > 2 or not level.measure.is_concave:
-                doubtful[:] = True
+            doubtful |= not level.measure.is_concave
+            if len(blocks.sums) > 2:
+                totals = [blocks.parts.sums(each) > 0 for each in blocks.sums]
+                doubtful |= np.sum(totals, axis=0) > 2
             lengths = blocks.parts.lengths
             doubtful &= (lengths > 2) & (lengths <= MOST_SEARCHED)
             search_subsets(level, blocks, np.flatnonzero(doubtful), found)
@@ -90,9 +92,13 @@ class Counted:
             return map(ordered.parts.run, summands, sides.totals)
 
         every = level.measure.cuts(lefts(), sides)
-        free = np.maximum.reduceat(every, ordered.parts.starts)
+        doubtful: Mask = np.zeros(len(blocks.known), np.bool_)
+        free = None
+        if level.min_leaf > 1:
+            free = np.maximum.reduceat(every, ordered.parts.starts)
         scores, cut = sides.best(every, tie)
-        doubtful: Mask = free > scores + tie
+        if free is not None:
+            doubtful = free > scores + tie
         if level.chi2 is not None:
             scores[chance_of_cuts(level, lefts(), sides, cut)] = -np.inf
         scores *= sides.counts / level.opened.sizes[blocks.known]

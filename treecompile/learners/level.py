@@ -51,14 +51,6 @@ class Level:
         units = self.response.units
         return units.real(sums) if units else sums.astype(np.float64)
 
-    def by_chance(self, phi: Floats, sizes: Floats, freedom: Positions) -> Mask:
-        """Which splits are not significant: from chi-square by cases, and cases."""
-        if self.chi2 is None:
-            return np.zeros(len(phi), np.bool_)
-        statistic = phi * self.real(sizes)
-        chance: Mask = statistic < critical_values(self.chi2, freedom)
-        return chance
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
@@ -126,9 +118,12 @@ def chance_of_cuts(
     level: Level, lefts: Iterable[Array], sides: Sides, cuts: Positions
 ) -> Mask:
     """Which of the best cuts, one for each node, are not significant."""
-    phi = chi_square_cuts(lefts, sides).take(cuts)
+    assert level.chi2 is not None
+    statistic = chi_square_cuts(lefts, sides).take(cuts) * level.real(sides.counts)
     classes = np.stack([sides.first(), *sides.totals]) > 0
-    return level.by_chance(phi, sides.counts, classes.sum(axis=0) - 1)
+    freedom = classes.sum(axis=0) - 1
+    chance: Mask = statistic < critical_values(level.chi2, freedom)
+    return chance
 
 
 def thresholds(feature: Feature, low: Array, high: Array) -> list[Test]:
