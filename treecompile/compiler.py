@@ -18,6 +18,7 @@ from treecompile.lower import (
     EmitOptions,
     Lowering,
     Source,
+    code,
     markdown,
     python,
     python_numpy,
@@ -35,6 +36,7 @@ LOWERINGS: dict[str, Lowering] = {
     "numpy": python_numpy.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
+    "code": code.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}
 
@@ -83,13 +85,18 @@ def emit(
     if target == "python":
         target = _style(options.style)
     description = read_target(target)
+    if description.lowering not in LOWERINGS:
+        raise TargetError(
+            f"{target}: target.toml: lowering = {description.lowering!r}:"
+            f" there are {', '.join(LOWERINGS)}"
+        )
     lowering = LOWERINGS[description.lowering]
     if lowering is not markdown.lower:
         require_branches(program)
     with _no_collection():
-        source = Source(program, identity or sha256(program), __version__)
+        source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
-        text = render(target, description, context)
+        text = render(description, context, options.templates)
     warnings = context.get("warnings", ())
     assert isinstance(warnings, (list, tuple))
     return Artefact(text, description.suffix, tuple(warnings))
