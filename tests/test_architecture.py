@@ -17,9 +17,10 @@ PACKAGE = ROOT / "treecompile"
 
 # Imports point upwards only: a module uses those above it.
 ORDER = (
-    *("errors", "ir", "values", "semantics", "regions", "membership", "words"),
+    *("errors", "ir", "values", "semantics", "accepts", "membership", "words"),
     *("extract", "witness", "passes", "shape", "literals", "model_file"),
-    *("read", "raw", "data", "batch", "quality", "learners", "training"),
+    *("read", "raw", "data", "batch", "bits", "cases", "rule_statistics", "quality"),
+    *("learners", "training", "postprune", "pruning"),
     *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )

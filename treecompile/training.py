@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treecompile.cases import Cases
 from treecompile.data import DataOptions, Dataset, make_dataset, take
 from treecompile.errors import OptionError
 from treecompile.ir import MissingPolicy, Program, Training, Tree
@@ -29,7 +30,7 @@ from treecompile.learners.c45 import C45Options
 from treecompile.learners.costs import MEASURES, Costs, check_costs
 from treecompile.learners.grow import Limits, Progress
 from treecompile.learners.prune import cost_complexity
-from treecompile.quality import evaluate, evaluate_on
+from treecompile.quality import measured, read_cases
 from treecompile.read import read_table
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class LearnOptions:
 class Learned:
     program: Program
     notes: tuple[str, ...]  # what was chosen, and what looks odd
+    training: Cases  # what the tree was grown from, for pruning its rules
+    validation: Cases | None = None  # and what was held out
 
 
 def learn(
@@ -88,20 +91,18 @@ def learn(
         options=_given(options),
         na_values=columns.na_values,
     )
-    measured = None
+    cases = Cases(training.columns, training.y)
+    validated = None
     if validation is not None:
-        measured = evaluate_on(program, read_table(validation)).quality
+        validated = read_cases(program, read_table(validation))
     elif held_out is not None:
-        measured = evaluate(tree, held_out.columns, held_out.y).quality
+        validated = Cases(held_out.columns, held_out.y)
     summary = Training(
-        source=whole.source,
-        rows=len(training.y),
-        columns=training.summaries(),
-        quality=evaluate(tree, training.columns, training.y).quality,
-        validation=measured,
+        source=whole.source, rows=len(training.y), columns=training.summaries()
     )
     chosen = () if options.algorithm else (f"algorithm: {algorithm}",)
-    return Learned(replace(program, training=summary), (*whole.notes, *chosen))
+    known = measured(replace(program, training=summary), cases, validated)
+    return Learned(known, (*whole.notes, *chosen), cases, validated)
 
 
 def _grow(

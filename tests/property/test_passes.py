@@ -11,6 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.random_models import random_row, random_rules, random_tree
+from treecompile.accepts import (
+    conditions_of,
+    contains,
+    overlap,
+    region_of,
+    unite,
+)
 from treecompile.extract import extract
 from treecompile.ir import (
     ClassCounts,
@@ -18,25 +25,18 @@ from treecompile.ir import (
     Feature,
     Kind,
     Op,
+    Program,
     Row,
     Rule,
     RuleSet,
     ValueType,
 )
-from treecompile.model_file import loads, dumps
-from treecompile.ir import Program
+from treecompile.model_file import dumps, loads
 from treecompile.passes import (
     PRUNED_PASSES,
     RULE_PASSES,
     SIMPLIFYING_PASSES,
     apply_rule_passes,
-)
-from treecompile.regions import (
-    conditions_of,
-    contains,
-    overlap,
-    region_of,
-    unite,
 )
 from treecompile.semantics import holds, predict, probabilities, rule_position
 
@@ -67,9 +67,7 @@ def small_rules(random: Random) -> RuleSet:
         feature, missing = features[where], random.random() < 0.4
         if feature.kind is Kind.CATEGORICAL:
             chosen = tuple(c for c in feature.categories if random.random() < 0.5)
-            return Condition(
-                where, random.choice((Op.IN, Op.NOT_IN)), chosen, missing
-            )
+            return Condition(where, random.choice((Op.IN, Op.NOT_IN)), chosen, missing)
         values = (0.0, 1.0, 2.0, inf) if where == 0 else feature.categories
         op = random.choice((Op.LE, Op.GT))
         return Condition(where, op, random.choice(values), missing)
@@ -173,11 +171,9 @@ def test_merging_loses_and_invents_no_case(seed: int) -> None:
     reachable = apply_rule_passes(rules)
 
     def totals(some: RuleSet) -> list[float]:
-        counted = [rule for rule in some.rules if rule.weight]
-        return [
-            sum(rule.stats.weights[place] for rule in counted)  # type: ignore[union-attr]
-            for place in range(len(some.labels))
-        ]
+        counted = [rule.stats for rule in some.rules if rule.weight]
+        weights = [stats.weights for stats in counted if isinstance(stats, ClassCounts)]
+        return [sum(column) for column in zip(*weights, strict=True)]
 
     assert totals(result) == pytest.approx(totals(reachable))
     for rule in result.rules:
@@ -190,7 +186,8 @@ def test_regions_are_sets_of_values(seed: int) -> None:
     random = Random(seed)
     rules = small_rules(random)
     values = {
-        where: {row[where] for row in SMALL_ROWS} for where in range(len(rules.features))
+        where: {row[where] for row in SMALL_ROWS}
+        for where in range(len(rules.features))
     }
     values[0] |= {nextafter(1.0, inf), nextafter(1.0, -inf)}
     tests = [c for rule in rules.rules for c in rule.conditions]

@@ -62,9 +62,7 @@ def read_features(lines: list[str]) -> tuple[Feature, ...]:
         name, categories = match[1], tuple(match[3].split())
         if match[2] == "boolean":
             booleans = tuple(BOOLEANS[category] for category in categories)
-            features.append(
-                Feature(name, Kind.CATEGORICAL, ValueType.BOOL, booleans)
-            )
+            features.append(Feature(name, Kind.CATEGORICAL, ValueType.BOOL, booleans))
             continue
         kind = Kind(match[2])
         value_type = ValueType.FLOAT if kind is Kind.NUMERIC else ValueType.STR
@@ -116,6 +114,11 @@ def headline(rule: Rule) -> str:
     return f"{rule.id} -> {rule.value} {counts}{'' if rule.weight else ' borrowed'}"
 
 
+def value_text(category: object) -> str:
+    text = str(category)
+    return text.lower() if isinstance(category, bool) else text
+
+
 def written(rules: RuleSet) -> list[str]:
     lines = []
     for rule in rules.rules:
@@ -123,7 +126,14 @@ def written(rules: RuleSet) -> list[str]:
         for test in rule.conditions:
             feature = rules.features[test.feature]
             if feature.kind is Kind.CATEGORICAL:
-                value = "{" + " ".join(str(c).lower() if isinstance(c, bool) else str(c) for c in members(test)) + "}"
+                value = (
+                    "{"
+                    + " ".join(
+                        str(c).lower() if isinstance(c, bool) else str(c)
+                        for c in members(test)
+                    )
+                    + "}"
+                )
             elif isinstance(test.value, float):
                 value = number(test.value)
             else:

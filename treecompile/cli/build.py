@@ -3,13 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treecompile.cli.learn import learn_with
 from treecompile.cli.options import learn_options
-from treecompile.cli.talk import summary, tell
+from treecompile.cli.rules import counted
+from treecompile.cli.talk import progress_bar, summary, tell
+from treecompile.errors import OptionError
+
+if TYPE_CHECKING:
+    from treecompile.ir import Program
+    from treecompile.training import Learned
+
+
+def require_validation(options: dict[str, Any]) -> None:
+    if not options["validation"] and not options["validation_fraction"]:
+        raise OptionError(
+            "--rules validation needs rows to prune against: add --validation FILE or"
+            " --validation-fraction F"
+        )
+
+
+def ruled(learned: Learned, form: str, quiet: bool) -> Program:
+    """The rules of a tree, in the form that was asked for."""
+    from treecompile.pruning import (
+        flattening_notes,
+        prune_by_training,
+        prune_by_validation,
+        simplify,
+    )
+
+    tell(quiet, *(f"note: {note}" for note in flattening_notes(learned.program)))
+    with progress_bar("pruning", quiet) as start:
+        if form == "flat":
+            made = simplify(learned.program)
+        elif form == "c45rules":
+            made = prune_by_training(
+                learned.program, learned.training, learned.validation, start
+            )
+        else:
+            assert learned.validation is not None
+            made = prune_by_validation(
+                learned.program, learned.validation, learned.training, start
+            )
+    tell(quiet, counted(made))
+    return made
 
 
 @click.command("build")
@@ -17,6 +57,13 @@ from treecompile.cli.talk import summary, tell
 @learn_options
 @click.option(
     "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
+)
+@click.option(
+    "--rules",
+    "form",
+    type=click.Choice(["flat", "validation", "c45rules"]),
+    help="Make rules of the tree: simplified, pruned against the validation rows, or"
+    " pruned as c4.5rules does.",
 )
 @click.option(
     "--dialect", default="sqlite", show_default=True, help="SQL dialect of predict.sql."
@@ -32,6 +79,7 @@ from treecompile.cli.talk import summary, tell
 def command(
     data: str,
     folder: str,
+    form: str | None,
     dialect: str,
     engines: tuple[str, ...],
     no_verify: bool,
@@ -54,8 +102,14 @@ def command(
     own = read_dialect(dialect).engine
     for engine in engines:
         read_dialect(engine)
-    program = learn_with(data, quiet, options).program
-    tell(quiet, summary(program))
+    if form in ("validation", "c45rules"):
+        # Rules are pruned from a tree that fits, not from one that was pruned already.
+        options["prune"] = options["prune"] or "none"
+    if form == "validation":
+        require_validation(options)
+    learned = learn_with(data, quiet, options)
+    tell(quiet, summary(learned.program))
+    program = learned.program if form is None else ruled(learned, form, quiet)
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
     tell(quiet, *(f"Warning: {warning}" for warning in sql.warnings))

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treecompile.ir import RuleSet
-from treecompile.regions import Regions, contains, regions_of
+from treecompile.accepts import Regions, contains, regions_of
+from treecompile.ir import Rule, RuleSet
 
 COMPARISONS = 2_000_000
 
 
 def dead(rules: RuleSet) -> RuleSet:
-    kept = []
+    kept: list[Rule] = []
     before: dict[frozenset[int], list[Regions]] = {}  # by the features they test
     left = COMPARISONS
     for place, rule in enumerate(rules.rules):

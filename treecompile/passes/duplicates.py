@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from treecompile.accepts import Region, regions_of
 from treecompile.ir import Rule, RuleSet
-from treecompile.regions import Region, regions_of
 
 
 def duplicates(rules: RuleSet) -> RuleSet:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from treecompile.accepts import conditions_of, regions_of
 from treecompile.ir import Condition, RuleSet, ValueType
-from treecompile.regions import conditions_of, regions_of
 
 
 def known(rules: RuleSet) -> RuleSet:

@@ -23,8 +23,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from treecompile.ir import ClassCounts, Moments, Rule, RuleSet, Stats
-from treecompile.regions import (
+from treecompile.accepts import (
     Interval,
     Region,
     Regions,
@@ -33,6 +32,7 @@ from treecompile.regions import (
     regions_of,
     unite,
 )
+from treecompile.ir import ClassCounts, Moments, Rule, RuleSet, Stats
 
 BETWEEN = 1_000
 COMPARISONS = 2_000_000

@@ -43,10 +43,7 @@ def in_order(chosen: Sequence[Candidate], y: Codes, labels: int) -> list[Candida
     groups = {label: group for label, group in groups.items() if group}
     left = np.ones(len(y), np.bool_)
     result: list[Candidate] = []
-    taken = {
-        label: unpacked(np.bitwise_or.reduce([r.takes for r in group]), len(y)).view(np.bool_)
-        for label, group in groups.items()
-    }
+    taken = {label: _taken(group) for label, group in groups.items()}
     while groups:
         wrong = {
             label: int((taken[label] & left & (y != label)).sum()) for label in groups
@@ -55,6 +52,12 @@ def in_order(chosen: Sequence[Candidate], y: Codes, labels: int) -> list[Candida
         result += sorted(groups.pop(label), key=lambda rule: (rule.error, rule.number))
         left &= ~taken[label]
     return result
+
+
+def _taken(rules: Sequence[Candidate]) -> Mask:
+    """The cases that meet the conditions of any of some rules."""
+    bits = np.bitwise_or.reduce([rule.takes for rule in rules])
+    return unpacked(bits, rules[0].cases).view(np.bool_)
 
 
 def default_label(rules: Sequence[Candidate], y: Codes, labels: int) -> int:
@@ -67,9 +70,7 @@ def default_label(rules: Sequence[Candidate], y: Codes, labels: int) -> int:
     return max(range(labels), key=lambda place: (free[place], frequency[place], -place))
 
 
-def without_harm(
-    rules: Sequence[Candidate], default: int, y: Codes
-) -> list[Candidate]:
+def without_harm(rules: Sequence[Candidate], default: int, y: Codes) -> list[Candidate]:
     """Drop the first rule that harms more cases than it helps, and look again.
 
     After BUDGET cells the rest stays as it is.

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from treecompile.cases import Cases
 from treecompile.errors import OptionError
 from treecompile.ir import Condition, Feature, Op, Rule, RuleSet
 from treecompile.learners.c45_prune import added_errors
@@ -32,13 +33,13 @@ from treecompile.postprune.arrange import (
     in_order,
     without_harm,
 )
-from treecompile.postprune.cases import Cases, with_evidence
 from treecompile.postprune.choice import choose_rules
 from treecompile.postprune.coding import RuleCoding
 from treecompile.postprune.drop import Trial, drop_conditions
+from treecompile.postprune.evidence import with_evidence
 from treecompile.semantics import members
 
-Progress = Callable[[int], None]
+Progress = Callable[[int], None]  # takes the rows that a rule was tried on
 
 WORST = 0.7  # a rule with a greater error never decides
 LEAST = 1.0  # cases that a leaf needs for a rule
@@ -98,7 +99,7 @@ def _candidates(
     frequency = np.bincount(cases.y, minlength=len(rules.labels))
     found: dict[tuple[int, frozenset[Condition]], Candidate] = {}
     for rule in rules.rules:
-        progress(1)
+        progress(cases.rows)
         if rule.weight < LEAST - 1e-9:
             continue
         label = rules.labels.index(rule.value)

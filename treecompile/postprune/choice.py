@@ -57,7 +57,10 @@ def _best_of_all(takes: Bits, is_label: Mask, bits: Doubles) -> Mask:
     codes = (1 << np.arange(count)) @ unpacked(takes, cases).astype(np.intp)
     # For every set at once: the cases, of the label and not, taken by its rules alone.
     within = np.stack(
-        [np.bincount(codes[mask], minlength=len(sets)) for mask in (is_label, ~is_label)]
+        [
+            np.bincount(codes[mask], minlength=len(sets))
+            for mask in (is_label, ~is_label)
+        ]
     )
     for place in range(count):
         has = sets & (1 << place) > 0
@@ -96,10 +99,12 @@ class _Search:
     def climb(self, chosen: Mask) -> Iterator[float]:
         """Change a set for the better, step by step, and tell its length each time."""
         times = np.zeros(self.cases, np.int32)  # how many rules take a case
-        for place in np.flatnonzero(chosen):
-            times += self._cases(int(place))
+        for taking in np.flatnonzero(chosen).tolist():
+            times += self._cases(taking)
         while True:
-            free, once = as_words(np.packbits(np.stack([times == 0, times == 1]), axis=1))
+            free, once = as_words(
+                np.packbits(np.stack([times == 0, times == 1]), axis=1)
+            )
             taken = float((times > 0).sum())
             right = float(np.bitwise_count(self.label_words & ~free).sum())
             total, count = float(self.bits[chosen].sum()), int(chosen.sum())

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.cases import Cases
 from treecompile.ir import Condition, Feature, Kind
-from treecompile.postprune.cases import Cases
 from treecompile.semantics import members
 
 Doubles = NDArray[np.float64]
@@ -67,9 +67,7 @@ def exception_bits(
     cases: int, taken: Doubles, false_positives: Doubles, false_negatives: Doubles
 ) -> Doubles:
     """The bits that name the wrong ones among the cases taken, and among the rest."""
-    taken, wrong, missed = map(
-        np.atleast_1d, (taken, false_positives, false_negatives)
-    )
+    taken, wrong, missed = map(np.atleast_1d, (taken, false_positives, false_negatives))
     half = (wrong + missed) / 2
     most = taken > cases / 2
     inside = _named(taken, wrong, np.where(most, half, wrong))

@@ -53,8 +53,10 @@ def drop_conditions(
     while kept:
         near = np.flatnonzero(failed == 1)
         which = fails[:, near][kept].argmax(axis=0)
-        more = np.bincount(which, minlength=len(kept))
-        dearer = np.bincount(which, errors[near], minlength=len(kept))
+        more = np.bincount(which, minlength=len(kept)).astype(np.float64)
+        dearer = np.bincount(which, errors[near], minlength=len(kept)).astype(
+            np.float64
+        )
         trial = Trial(rows, cost, rows + more, cost + dearer)
         chosen = choose(trial)
         if chosen is None:

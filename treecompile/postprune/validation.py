@@ -25,13 +25,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from treecompile.cases import Cases
 from treecompile.ir import Rule, RuleSet
 from treecompile.passes import PRUNED_PASSES, apply_rule_passes
-from treecompile.postprune.cases import Cases, with_evidence
 from treecompile.postprune.drop import Trial, drop_conditions
+from treecompile.postprune.evidence import with_evidence
 from treecompile.semantics import answer
 
-Progress = Callable[[int], None]
+Progress = Callable[[int], None]  # takes the rows that a rule was tried on
 
 
 def prune_on_validation(
@@ -44,7 +45,7 @@ def prune_on_validation(
     for place, rule in enumerate(rules.rules):
         truth = bits.table(rule.conditions)
         left = drop_conditions(truth, cases.errors(rule.value, rules), choose)
-        progress(1)
+        progress(cases.rows)
         if not left.rows:
             unknown.append(rule)
             continue

@@ -71,9 +71,7 @@ def _edge(condition: Condition, feature: Feature) -> float:
     return rank(feature, condition.value)
 
 
-def _set_of(
-    conditions: Sequence[Condition], feature: Feature, missing: bool
-) -> Set:
+def _set_of(conditions: Sequence[Condition], feature: Feature, missing: bool) -> Set:
     kept: frozenset[Category] | None = None
     if feature.type is ValueType.BOOL:
         kept = BOOLEANS  # there is no third value
