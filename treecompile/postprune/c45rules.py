@@ -19,11 +19,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecompile.cases import Cases
 from treecompile.errors import OptionError
 from treecompile.ir import Condition, Feature, Op, Rule, RuleSet
-from treecompile.learners.c45_prune import added_errors
+from treecompile.learners.c45_errors import added_errors
 from treecompile.passes import RULE_PASSES, apply_rule_passes
 from treecompile.passes.number import number
 from treecompile.postprune import choice
@@ -41,6 +42,9 @@ from treecompile.semantics import members
 
 Progress = Callable[[int], None]  # takes the rows that a rule was tried on
 
+Doubles = NDArray[np.float64]
+
+DIGITS = 12
 WORST = 0.7  # a rule with a greater error never decides
 LEAST = 1.0  # cases that a leaf needs for a rule
 
@@ -112,7 +116,8 @@ def _candidates(
         kept = tuple(
             sorted((conditions[place] for place in left.kept), key=lambda c: c.feature)
         )
-        error = estimate.pessimistic(left.rows, left.errors)
+        counts = np.array([left.rows]), np.array([left.errors])
+        error = float(estimate.pessimistic(*counts)[0])
         if not kept or not left.rows or error >= worst:
             continue
         key = label, frozenset(kept)
@@ -131,22 +136,23 @@ class _Estimate:
     def __init__(self, worst: float, cf: float) -> None:
         self.worst, self.cf = worst, cf
 
-    def pessimistic(self, rows: float, errors: float) -> float:
-        if not rows:
-            return self.worst
-        return (errors + added_errors(rows, errors, self.cf)) / rows
+    def pessimistic(self, rows: Doubles, errors: Doubles) -> Doubles:
+        """As shares of the rows; that of the default where there is no row."""
+        some = np.maximum(rows, 1.0)
+        expected = (errors + added_errors(some, errors, self.cf)) / some
+        # Powers differ in their last bits between processors: the rules must not.
+        return np.where(rows > 0, expected, self.worst).round(DIGITS)
 
     def choose(self, trial: Trial) -> int | None:
         """Drop the condition without which the least error is to be expected."""
-        now = self.pessimistic(trial.rows, trial.errors)
-        actual = trial.errors / trial.rows if trial.rows else 0.0
-        without = list(zip(trial.rows_without, trial.errors_without, strict=True))
-        expected = [self.pessimistic(float(n), float(e)) for n, e in without]
-        seen = [float(e / n) if n else 0.0 for n, e in without]
-        if min(expected) > now and min(seen) > actual:
+        rows = np.append(trial.rows_without, trial.rows)
+        errors = np.append(trial.errors_without, trial.errors)
+        expected = self.pessimistic(rows, errors)
+        seen = errors / np.maximum(rows, 1.0)
+        least = expected[:-1].min()
+        if least > expected[-1] and seen[:-1].min() > seen[-1]:
             return None
-        least = min(expected)
-        return max(place for place, error in enumerate(expected) if error == least)
+        return int(np.flatnonzero(expected[:-1] == least)[-1])
 
 
 def _chosen(

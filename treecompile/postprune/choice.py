@@ -19,7 +19,7 @@ from treecompile.postprune.coding import exception_bits, log2_factorial
 EXHAUSTIVE = 10
 STARTS = 11
 BUDGET = 4_000_000_000
-LEAST = 1e-9  # bits; a change that saves less is none
+DIGITS = 9  # of a length in bits
 
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -47,7 +47,9 @@ class _Lengths:
     ) -> Doubles:
         """Of sets with so many bits, rules, cases taken, and of these of the label."""
         named = exception_bits(self.cases, taken, taken - right, self.of_label - right)
-        return np.asarray(0.5 * (bits - self.orders[counts]) + named, np.float64)
+        lengths = 0.5 * (bits - self.orders[counts]) + named
+        # Logarithms differ in their last bits between processors: the choice must not.
+        return np.asarray(lengths, np.float64).round(DIGITS)
 
 
 def _best_of_all(takes: Bits, is_label: Mask, bits: Doubles) -> Mask:
@@ -89,7 +91,7 @@ class _Search:
         for start in range(STARTS):
             chosen = random.random(len(self.bits)) < start / (STARTS - 1)
             for length in self.climb(chosen):
-                if length < shortest - LEAST:
+                if length < shortest:
                     shortest, best = length, chosen.copy()
                 steps -= 1
                 if steps <= 0:
@@ -125,7 +127,7 @@ class _Search:
                 right + sign * of_label,
             )
             place = int(lengths.argmin())
-            if lengths[place] >= length - LEAST:
+            if lengths[place] >= length:
                 return
             chosen[place] = not chosen[place]
             times += self._cases(place) if chosen[place] else -self._cases(place)
