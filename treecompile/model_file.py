@@ -501,14 +501,16 @@ class _Reader:
             self.quality(item["quality"], "training.quality"),
             self.quality(item["validation"], "training.validation"),
             *(
-                self.tallies(item.get(key), deciding, f"training.{key}")
+                (
+                    self.tallies(item[key], deciding, f"training.{key}")
+                    if key in given
+                    else ()
+                )
                 for key in counted
             ),
         )
 
     def tallies(self, item: Any, deciding: int, where: str) -> tuple[RuleTally, ...]:
-        if item is None:
-            return ()
         items = self.list(item, where)
         if len(items) != deciding:
             raise ModelFileError(f"{where}: expected {deciding}, one for each rule")

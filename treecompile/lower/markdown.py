@@ -33,6 +33,11 @@ from treecompile.ir import (
     ValueQuality,
 )
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.markdown_statistics import (
+    pruned_by,
+    statistics,
+    statistics_note,
+)
 from treecompile.passes import apply_rule_passes
 from treecompile.semantics import answer, is_fractional, required_features
 from treecompile.targets import ByType
@@ -142,13 +147,22 @@ def lower(source: Source, options: EmitOptions) -> Context:
     extracted = extract(body) if isinstance(body, Tree) else body
     rules = apply_rule_passes(extracted)
     base = _base(program)
+    # Rules that were pruned against validation rows rest on these.
+    validated = pruned_by(program) == "validation" and training is not None
+    evidence, total = base, base.weight if base else 0.0
+    if training is not None:
+        quality = training.validation if validated else training.quality
+        if isinstance(body, RuleSet):
+            evidence = _actual(quality) if isinstance(quality, ClassQuality) else None
+        total = evidence.weight if evidence else _rows(quality, training)
     writer = _Writer(
         target=shown_name(program.target),
         rules=rules,
         ordered=isinstance(body, RuleSet),
         fractional=is_fractional(body),
-        base=base,
-        total=base.weight if base else float(training.rows if training else 0),
+        base=evidence,
+        total=total,
+        whose="validation" if validated else "training",
     )
     picture, diagram = _picture(body) if isinstance(body, Tree) else ("", "")
     default, default_evidence = writer.default()
@@ -165,11 +179,15 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "picture": picture,
         "diagram": diagram,
         "reading": writer.reading(extracted),
-        "evidence_note": EVIDENCE_NOTES[bool(body.labels)],
+        "evidence_note": EVIDENCE_NOTES[bool(body.labels)].replace(
+            "training", writer.whose
+        ),
         "rules": writer.all_rules(extracted),
         "missing": _missing(rules, program.na_values, writer.fractional),
         "default": default,
         "default_evidence": default_evidence,
+        "statistics_note": statistics_note(body),
+        "statistics": statistics(program, shown_value, table),
     }
 
 
@@ -179,6 +197,10 @@ def _base(program: Program) -> Stats | None:
         return program.body.nodes[0].stats
     quality = program.training.quality if program.training else None
     return _actual(quality) if isinstance(quality, ClassQuality) else None
+
+
+def _rows(quality: Quality | None, training: Training) -> float:
+    return float(quality.rows if isinstance(quality, ValueQuality) else training.rows)
 
 
 def _actual(quality: ClassQuality) -> ClassCounts:
@@ -370,8 +392,7 @@ EVIDENCE_NOTES = {
     ),
     False: (
         "Coverage is the share of all training cases that meet the conditions."
-        " The rule answers their mean; the standard deviation says how far they lie"
-        " from it."
+        " Mean and standard deviation are those of these cases."
     ),
 }
 
@@ -394,11 +415,14 @@ class _Writer:
     ordered: bool
     fractional: bool  # missing values are divided among the branches
     base: Stats | None
-    total: float  # training weight; 0 where it is not known
+    total: float  # weight of the cases it rests on; 0 where it is not known
+    whose: str = "training"  # what these cases are
 
     def distribution(self) -> str:
         if not isinstance(self.base, ClassCounts) or not self.total:
             return ""
+        if self.whose != "training":
+            return ""  # the section is about the data that the model is learned from
         pairs = zip(self.rules.labels, self.base.weights, strict=True)
         rows = [
             [shown_value(label), words.amount(weight), share(weight, self.total)]
@@ -478,7 +502,7 @@ class _Writer:
 
     def stand_in(self, rule: Rule, last: Feature | None) -> str:
         """A rule that no training case reached rests on others."""
-        text = "No training case reached this rule."
+        text = f"No {self.whose} case reached this rule."
         if not rule.stats.weight:
             return text
         whose = "other cases"
@@ -496,7 +520,7 @@ class _Writer:
         text = f"A case that meets no rule is answered **{self.conclusion(rule)}**."
         if rule.weight:
             return text, self.evidence(rule)
-        return f"{text} No training case was left to it.", ""
+        return f"{text} No {self.whose} case was left to it.", ""
 
 
 # ---------------------------------------------------------------- missing values

@@ -11,11 +11,11 @@ books leave open is settled here:
   they stood.
 - A rule that no validation row meets cannot be judged: it keeps its conditions and
   stands behind those that can.
+- A rule that loses all its conditions says no more than the default, and goes.
 - What a rule answers is never changed. A condition that stays keeps what it says of a
   missing value.
-- The default answers what is most common among the validation rows that no rule takes.
-  The rules of a tree only become wider, so there it is never reached and keeps the
-  answer of the root.
+- The default answers what is most common among the validation rows that no rule takes,
+  or their mean. Where none is left, it keeps the answer of the root.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def prune_on_validation(
         progress(cases.rows)
         if not left.rows:
             unknown.append(rule)
+            continue
+        if not left.kept:
             continue
         conditions = tuple(rule.conditions[place] for place in left.kept)
         estimate = (left.errors / left.rows, -left.rows, place)
