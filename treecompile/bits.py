@@ -1,4 +1,4 @@
-"""Which rows satisfy which conditions, eight rows to a byte.
+"""Which rows satisfy which conditions, eight rows to a byte, in words of 64.
 
 Rules have most of their conditions in common, so each condition is tried once over all
 rows and kept as bits. What is kept is bounded: conditions that were not asked for
@@ -41,7 +41,7 @@ class ConditionBits:
             return found
         column = self.columns[condition.feature]
         assert column is not None
-        found = np.packbits(holds(condition, self.features[condition.feature], column))
+        found = packed(holds(condition, self.features[condition.feature], column))
         self._kept[condition] = found
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
@@ -50,7 +50,7 @@ class ConditionBits:
     def of_all(self, conditions: Sequence[Condition]) -> Bits:
         """Where all of some conditions hold."""
         if not conditions:
-            return np.packbits(np.ones(self.rows, np.bool_))
+            return packed(np.ones(self.rows, np.bool_))
         found = self.of(conditions[0])
         for condition in conditions[1:]:
             found = found & self.of(condition)
@@ -65,6 +65,17 @@ class ConditionBits:
         if not conditions:
             return np.zeros((0, self.rows), np.uint8)
         return unpacked(np.stack([self.of(c) for c in conditions]), self.rows)
+
+
+def packed(mask: Mask) -> Bits:
+    """A mask as bits, with zeros behind the last row up to a whole word."""
+    bits = np.packbits(mask)
+    return np.pad(bits, (0, -len(bits) % 8))
+
+
+def as_words(bits: Bits) -> NDArray[np.uint64]:
+    """The same bits, 64 rows at once."""
+    return np.ascontiguousarray(bits).view(np.uint64)
 
 
 def unpacked(bits: Bits, rows: int) -> NDArray[np.uint8]:

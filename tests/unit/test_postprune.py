@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tests.property.test_batch import encoded
 from tests.random_models import random_row, random_rules, random_tree
+from treecompile.bits import packed
 from treecompile.cases import Cases
 from treecompile.errors import OptionError
 from treecompile.extract import extract
@@ -242,10 +243,14 @@ def slow_length(
     return float(0.5 * (sum(bits[r] for r in chosen) - orders) + exceptions)
 
 
+def lines(takes: NDArray[Any]) -> NDArray[Any]:
+    return np.stack([packed(line) for line in takes])
+
+
 def a_choice(seed: int, count: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     random = np.random.default_rng(seed)
-    is_label = random.random(60) < 0.4
-    takes = random.random((count, 60)) < np.where(is_label, 0.3, 0.06)
+    is_label = random.random(70) < 0.4
+    takes = random.random((count, 70)) < np.where(is_label, 0.3, 0.06)
     return takes, is_label, random.uniform(4, 12, count)
 
 
@@ -253,7 +258,7 @@ def a_choice(seed: int, count: int) -> tuple[NDArray[Any], NDArray[Any], NDArray
 @given(seeds)
 def test_every_set_is_tried(seed: int) -> None:
     takes, is_label, bits = a_choice(seed, 6)
-    found = choose_rules(np.packbits(takes, axis=1), is_label, bits, 0, 10**9)
+    found = choose_rules(lines(takes), is_label, bits, 0, 10**9)
     sets = [s for size in range(7) for s in combinations(range(6), size)]
     best = min(slow_length(takes, is_label, bits, s) for s in sets)
     length = slow_length(takes, is_label, bits, tuple(np.flatnonzero(found)))
@@ -264,7 +269,7 @@ def test_every_set_is_tried(seed: int) -> None:
 @given(seeds)
 def test_beyond_ten_rules_no_change_of_one_rule_is_better(seed: int) -> None:
     takes, is_label, bits = a_choice(seed, 14)
-    packed = np.packbits(takes, axis=1)
+    packed = lines(takes)
     found = choose_rules(packed, is_label, bits, 0, 10**9)
     assert (found == choose_rules(packed, is_label, bits, 0, 10**9)).all()
     chosen = set(np.flatnonzero(found).tolist())
@@ -286,7 +291,7 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             yield length
 
     monkeypatch.setattr(choice._Search, "climb", counted)
-    choose_rules(np.packbits(takes, axis=1), is_label, bits, 0, 5 * 40)
+    choose_rules(lines(takes), is_label, bits, 0, 5 * 40 * 2)
     assert steps == 5
 
 
@@ -325,7 +330,7 @@ def candidates(*described: tuple[int, float, str]) -> list[Candidate]:
             label,
             (),
             error,
-            np.packbits([digit == "1" for digit in takes]),
+            packed(np.array([digit == "1" for digit in takes])),
             len(takes),
         )
         for number, (label, error, takes) in enumerate(described, start=1)

@@ -19,9 +19,9 @@ from treecompile.ir import (
     Quality,
     RuleSet,
     RuleTally,
-    Tree,
 )
 from treecompile.rule_statistics import Figures, figures
+from treecompile.semantics import is_fractional
 
 Shown = Callable[[Label], str]
 Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
@@ -42,6 +42,10 @@ ORDER_NOTE = (
     " that meet its conditions; the last column is about them."
 )
 TREE_NOTE = " Every row is decided by the one rule whose conditions it meets."
+DIVIDED_NOTE = (
+    " A row with a missing or unseen value is counted with the rule that the marks lead"
+    " to, and its errors are those of the divided answer."
+)
 SELECTED = (
     "The rules were pruned and sorted by these very rows: on new ones, expect them to"
     " do less well."
@@ -65,7 +69,9 @@ def pruned_by(program: Program) -> str:
 def statistics_note(body: Body) -> str:
     """What the columns of the tables mean."""
     note = CLASS_NOTE if body.labels else VALUE_NOTE
-    return note + (TREE_NOTE if isinstance(body, Tree) else ORDER_NOTE)
+    if isinstance(body, RuleSet):
+        return note + ORDER_NOTE
+    return note + (DIVIDED_NOTE if is_fractional(body) else TREE_NOTE)
 
 
 def statistics(program: Program, shown: Shown, table: Table) -> list[StatisticsPart]:

@@ -36,7 +36,7 @@ from treecompile.postprune.arrange import (
 )
 from treecompile.postprune.choice import choose_rules
 from treecompile.postprune.coding import RuleCoding
-from treecompile.postprune.drop import Trial, drop_conditions
+from treecompile.postprune.drop import Dropping, Trial
 from treecompile.postprune.evidence import with_evidence
 from treecompile.semantics import members
 
@@ -99,7 +99,7 @@ def _candidates(
     rules: RuleSet, cases: Cases, cf: float, progress: Progress
 ) -> list[Candidate]:
     """The pruned rules that are worth anything, each once, numbered in order."""
-    bits = cases.bits(rules)
+    dropping = Dropping(rules, cases)
     frequency = np.bincount(cases.y, minlength=len(rules.labels))
     found: dict[tuple[int, frozenset[Condition]], Candidate] = {}
     for rule in rules.rules:
@@ -110,8 +110,8 @@ def _candidates(
         worst = 1 - (float(frequency[label]) + 1) / (cases.rows + 2)
         conditions = [strict(c, rules.features[c.feature]) for c in rule.conditions]
         estimate = _Estimate(worst, cf)
-        left = drop_conditions(
-            bits.table(conditions), cases.errors(rule.value, rules), estimate.choose
+        left = dropping.drop(
+            replace(rule, conditions=tuple(conditions)), estimate.choose
         )
         kept = tuple(
             sorted((conditions[place] for place in left.kept), key=lambda c: c.feature)
@@ -125,7 +125,7 @@ def _candidates(
             error = max(error, found[key].error)
             found[key] = replace(found[key], error=error)
             continue
-        takes = bits.of_all(kept)
+        takes = dropping.bits.of_all(kept)
         found[key] = Candidate(len(found) + 1, label, kept, error, takes, cases.rows)
     return list(found.values())
 

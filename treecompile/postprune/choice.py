@@ -13,17 +13,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.bits import Bits, unpacked
+from treecompile.bits import Bits, as_words, packed, unpacked
 from treecompile.postprune.coding import exception_bits, log2_factorial
 
 EXHAUSTIVE = 10
 STARTS = 11
-BUDGET = 4_000_000_000
+BUDGET = 2_000_000_000
 DIGITS = 9  # of a length in bits
 
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Words = NDArray[np.uint64]
 
 
 def choose_rules(
@@ -82,7 +81,7 @@ class _Search:
         self.takes, self.bits, self.cases = takes, bits, len(is_label)
         self.lengths = _Lengths(len(takes), is_label)
         self.words = as_words(takes)
-        self.label_words = as_words(np.packbits(is_label)[None, :])[0]
+        self.label_words = as_words(packed(is_label))
 
     def best(self, seed: int, budget: int) -> Mask:
         random = np.random.default_rng(seed)
@@ -104,9 +103,7 @@ class _Search:
         for taking in np.flatnonzero(chosen).tolist():
             times += self._cases(taking)
         while True:
-            free, once = as_words(
-                np.packbits(np.stack([times == 0, times == 1]), axis=1)
-            )
+            free, once = as_words(packed(times == 0)), as_words(packed(times == 1))
             taken = float((times > 0).sum())
             right = float(np.bitwise_count(self.label_words & ~free).sum())
             total, count = float(self.bits[chosen].sum()), int(chosen.sum())
@@ -134,9 +131,3 @@ class _Search:
 
     def _cases(self, place: int) -> NDArray[np.int32]:
         return unpacked(self.takes[place], self.cases).astype(np.int32)
-
-
-def as_words(bits: Bits) -> Words:
-    """Lines of bits as words of 64 cases, with zeros behind the last case."""
-    short = -bits.shape[1] % 8
-    return np.pad(bits, ((0, 0), (0, short))).view(np.uint64)

@@ -28,7 +28,7 @@ import numpy as np
 from treecompile.cases import Cases
 from treecompile.ir import Rule, RuleSet
 from treecompile.passes import PRUNED_PASSES, apply_rule_passes
-from treecompile.postprune.drop import Trial, drop_conditions
+from treecompile.postprune.drop import Dropping, Trial
 from treecompile.postprune.evidence import with_evidence
 from treecompile.semantics import answer
 
@@ -39,12 +39,11 @@ def prune_on_validation(
     rules: RuleSet, cases: Cases, progress: Progress = lambda done: None
 ) -> RuleSet:
     """Prune and sort rules; their statistics become those of the validation rows."""
-    bits = cases.bits(rules)
+    dropping = Dropping(rules, cases)
     judged: list[tuple[tuple[float, float, int], Rule]] = []
     unknown: list[Rule] = []
     for place, rule in enumerate(rules.rules):
-        truth = bits.table(rule.conditions)
-        left = drop_conditions(truth, cases.errors(rule.value, rules), choose)
+        left = dropping.drop(rule, choose)
         progress(cases.rows)
         if not left.rows:
             unknown.append(rule)
