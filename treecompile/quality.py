@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
     ClassQuality,
+    Label,
     Program,
     Quality,
     Rule,
@@ -54,15 +56,13 @@ def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
     cases = known_cases(columns, y, body)
     where = deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows)
-    quality: Quality
     if body.labels:
         actual = cases.y.astype(np.intp)
         errors = np.asarray(predicted != actual, np.float64)
-        quality = _classes(len(body.labels), predicted, actual)
+        quality = measure(body.labels, predicted, actual)
     else:
-        differences = predicted - cases.y
-        errors = differences**2
-        quality = _numbers(differences, cases.y)
+        errors = (predicted - cases.y) ** 2
+        quality = measure((), predicted, cases.y)
     rules = outcomes(body)
     counted = tallies(body, rules, cases, where, errors)
     pairs = zip(rules.values(), counted, strict=True)
@@ -139,16 +139,16 @@ def measured(
     return replace(program, training=summary)
 
 
-def _classes(
-    size: int, predicted: NDArray[np.intp], actual: NDArray[np.intp]
-) -> ClassQuality:
-    confusion = np.bincount(actual * size + predicted, minlength=size * size)
-    return ClassQuality(
-        tuple(tuple(map(int, row)) for row in confusion.reshape(size, size))
-    )
-
-
-def _numbers(errors: NDArray[np.float64], actual: NDArray[np.float64]) -> ValueQuality:
+def measure(
+    labels: Sequence[Label], predicted: NDArray[Any], actual: NDArray[Any]
+) -> Quality:
+    """Compare predictions with known answers: places in the labels, or numbers."""
+    if labels:
+        size = len(labels)
+        confusion = np.bincount(actual * size + predicted, minlength=size * size)
+        rows = confusion.reshape(size, size)
+        return ClassQuality(tuple(tuple(map(int, row)) for row in rows))
+    errors = predicted - actual
     count = len(actual)
     squared = float((errors**2).sum())
     varies = count > 0 and actual.min() < actual.max()

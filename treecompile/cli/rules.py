@@ -45,7 +45,7 @@ def command(
 
     if validation is not None and training is not None:
         raise OptionError("give --validation or --training, not both")
-    program = read_model(model)
+    program = read_model(model, quiet)
     if validation is None and training is None:
         made, notes = simplify(program), flattening_notes(program)
     else:

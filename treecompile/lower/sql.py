@@ -22,11 +22,11 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
 )
 from treecompile.literals import DOUBLES, STRINGS, is_unicode, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     conditions,
@@ -34,7 +34,7 @@ from treecompile.semantics import (
     required_features,
     threshold,
 )
-from treecompile.shape import Step, rule_steps, tree_steps
+from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
 
 FORMS = ("expression", "select", "view")
@@ -54,14 +54,12 @@ def lower(source: Source, options: EmitOptions) -> Context:
     writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
     result = result_text(body, dialect, options, label)
     decided = outcomes(body)
-    if isinstance(body, Tree):
-        steps = tree_steps(body, dialect.limits.nesting)
-    else:
-        steps = rule_steps(body)
+    steps = decision_steps(body, dialect.limits.nesting)
+    how = note(body)
     asked = options.output if label is None else f"{options.output} {label}"
     header = (
         f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
-        f" model {source.sha256}"
+        f" model {source.sha256}{f'; {how}' if how else ''}"
     )
     lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
     if options.form != "expression":
@@ -76,6 +74,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "table": names.path("--table", options.table) if options.table else "",
         "view": names.path("--name", options.name or "predictions"),
         "warnings": [warning] if slow else [],
+        "notes": [how] if how else [],
     }
 
 

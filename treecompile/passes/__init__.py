@@ -29,13 +29,13 @@ from treecompile.passes.siblings import siblings
 
 RulePass = Callable[[RuleSet], RuleSet]
 
-RULE_PASSES: tuple[RulePass, ...] = (merge, known)
+RULE_PASSES: tuple[RulePass, ...] = (merge,)
 SIMPLIFYING_PASSES: tuple[RulePass, ...] = (
     *RULE_PASSES,
-    *(duplicates, siblings, dead, order, number),
+    *(known, duplicates, siblings, dead, order, number),
 )
 # What post-pruning leaves is made plain without merging any rule with another.
-PRUNED_PASSES: tuple[RulePass, ...] = (*RULE_PASSES, duplicates, dead, number)
+PRUNED_PASSES: tuple[RulePass, ...] = (*RULE_PASSES, known, duplicates, dead, number)
 
 
 def apply_rule_passes(

@@ -1,30 +1,27 @@
 """The section of the rule document on how often each rule applies and is right.
 
 One table for the training rows and one for the validation rows, as far as they were
-counted. It makes the words and the figures; how text from the data is kept from being
-markup and how a table is drawn is given to it.
+counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile import words
 from treecompile.ir import (
     Body,
     ClassQuality,
-    Label,
     Program,
     Quality,
     RuleSet,
     RuleTally,
 )
+from treecompile.lower.markdown.text import shown_value, table
+from treecompile.rounding import rounded
 from treecompile.rule_statistics import Figures, figures
 from treecompile.semantics import is_fractional
-
-Shown = Callable[[Label], str]
-Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
 
 CLASS_NOTE = (
     "Coverage is the share of all rows that meet the conditions of a rule, support the"
@@ -74,7 +71,7 @@ def statistics_note(body: Body) -> str:
     return note + (DIVIDED_NOTE if is_fractional(body) else TREE_NOTE)
 
 
-def statistics(program: Program, shown: Shown, table: Table) -> list[StatisticsPart]:
+def statistics(program: Program) -> list[StatisticsPart]:
     """The tables; none where nothing was counted."""
     training = program.training
     if training is None:
@@ -88,7 +85,7 @@ def statistics(program: Program, shown: Shown, table: Table) -> list[StatisticsP
         StatisticsPart(
             title,
             SELECTED if title == own else "",
-            _table(program.body, tallies, quality, shown, table),
+            _table(program.body, tallies, quality),
         )
         for title, tallies, quality in counted
         if tallies
@@ -99,8 +96,6 @@ def _table(
     body: Body,
     tallies: Sequence[RuleTally],
     quality: Quality | None,
-    shown: Shown,
-    table: Table,
 ) -> str:
     actual = None
     if isinstance(quality, ClassQuality):
@@ -116,7 +111,7 @@ def _table(
     rows = [
         [
             entry.rule.id,
-            shown(entry.rule.value),
+            shown_value(entry.rule.value),
             f"{entry.matched} of {total}{_share(entry.coverage)}",
             *_figures(entry, body),
         ]
@@ -147,4 +142,4 @@ def _share(part: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else words.number(float(f"{value:.4g}"))
+    return "" if value is None else rounded(value)
