@@ -122,7 +122,8 @@ def test_pruning_on_validation_rows(seed: int) -> None:
     ]
     if left and rules.labels:
         counts = [left.count(place) for place in range(len(rules.labels))]
-        default = replace(default, value=rules.labels[counts.index(max(counts))])
+        if counts[rules.labels.index(default.value)] < max(counts):
+            default = replace(default, value=rules.labels[counts.index(max(counts))])
     elif left:
         default = replace(default, value=float(np.mean(left)))
     slow = replace(slow, default=default)

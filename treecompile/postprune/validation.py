@@ -15,7 +15,7 @@ books leave open is settled here:
 - What a rule answers is never changed. A condition that stays keeps what it says of a
   missing value.
 - The default answers what is most common among the validation rows that no rule takes,
-  or their mean. Where none is left, it keeps the answer of the root.
+  or their mean. At a tie, and where none is left, it keeps the answer of the root.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecompile.cases import Cases
-from treecompile.ir import Rule, RuleSet
+from treecompile.ir import ClassCounts, Rule, RuleSet
 from treecompile.passes import PRUNED_PASSES, apply_rule_passes
 from treecompile.postprune.drop import Dropping, Trial
 from treecompile.postprune.evidence import with_evidence
@@ -56,10 +56,19 @@ def prune_on_validation(
     judged.sort(key=lambda entry: entry[0])
     ordered = replace(rules, rules=(*(rule for _, rule in judged), *unknown))
     result = with_evidence(apply_rule_passes(ordered, PRUNED_PASSES), cases)
-    if result.default.weight:
-        value = answer(result.default.stats, rules.labels)
-        result = replace(result, default=replace(result.default, value=value))
-    return result
+    return replace(result, default=_answering(result.default, rules))
+
+
+def _answering(default: Rule, rules: RuleSet) -> Rule:
+    """The default with the answer of the rows left to it; at a tie it keeps its own."""
+    stats = default.stats
+    if not default.weight:
+        return default
+    if isinstance(stats, ClassCounts):
+        own = stats.weights[rules.labels.index(default.value)]
+        if own == max(stats.weights):
+            return default
+    return replace(default, value=answer(stats, rules.labels))
 
 
 def choose(trial: Trial) -> int | None:
