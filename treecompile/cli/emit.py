@@ -34,7 +34,7 @@ from treecompile.cli.talk import output, read_model, tell
     "--dialect",
     default="sqlite",
     show_default=True,
-    help="SQL: sqlite, duckdb or postgres.",
+    help="SQL: the database; a name that is none lists all.",
 )
 @click.option(
     "--as",

@@ -17,9 +17,9 @@ from treecompile.errors import OptionError
 @click.option(
     "--engine",
     default="",
-    help="python, sqlite, duckdb or postgres. [by the artefact]",
+    help="python or a database, such as mariadb. [by the artefact]",
 )
-@click.option("--url", default="", help="Where the server is: postgresql://...")
+@click.option("--url", default="", help="Where the server is: postgresql://..., mysql://...")
 @click.option(
     "--column",
     "columns",
