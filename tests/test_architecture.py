@@ -18,7 +18,7 @@ PACKAGE = ROOT / "treecompile"
 # Imports point upwards only: a module uses those above it.
 ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
-    *("extract", "witness", "passes", "shape", "literals", "model_file"),
+    *("extract", "divide", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "batch", "quality", "learners", "training"),
     *("import_sklearn", "targets", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),

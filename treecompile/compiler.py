@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.errors import OptionError, TargetError
+from treecompile.errors import OptionError
 from treecompile.extract import extract
 from treecompile.ir import Program, Tree
 from treecompile.lower import (
@@ -63,16 +63,6 @@ def flattening_notes(program: Program) -> tuple[str, ...]:
     )
 
 
-def require_branches(program: Program) -> None:
-    """Refuse a tree that divides missing values: only the document can say that."""
-    if is_fractional(program.body):
-        raise TargetError(
-            "a tree that divides missing values among its branches cannot be compiled"
-            " into code: learn it with --predict-missing branch, or compile its rules"
-            " (treecompile rules)"
-        )
-
-
 def emit(
     program: Program,
     target: str = "python",
@@ -84,8 +74,6 @@ def emit(
         target = _style(options.style)
     description = read_target(target)
     lowering = LOWERINGS[description.lowering]
-    if lowering is not markdown.lower:
-        require_branches(program)
     with _no_collection():
         source = Source(program, identity or sha256(program), __version__)
         context = lowering(source, options)

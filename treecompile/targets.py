@@ -57,6 +57,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """How far a dialect adds up the shares of a tree that divides missing values."""
+
+    depth: int = 0  # sums within one another in an expression; 0: not at all
+    columns: int = 0  # of a query
+    terms: int = 0  # sums in all: splits x labels
+    fence: str = ""  # what keeps the optimizer from joining two stages into one
+    traps_underflow: bool = False  # whether a product that rounds to zero is an error
+
+
+@dataclass(frozen=True, slots=True)
 class ByType:
     """One text for each type of value; `{}` stands for the column."""
 
@@ -132,6 +143,7 @@ class Dialect:
     text_types: TextTypes
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
+    sums: Sums = Sums()
     key: str = field(default="")  # the name of its file
 
 
@@ -184,6 +196,7 @@ SECTIONS: dict[str, type] = {
     "text_types": TextTypes,
     "columns": ByType,
     "conditions": Conditions,
+    "sums": Sums,
 }
 
 

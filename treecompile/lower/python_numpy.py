@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
+from treecompile.divide import divisible, settled
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
@@ -33,13 +34,15 @@ from treecompile.semantics import probabilities, required_features, threshold
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the numpy module places."""
-    body = source.program.body
+    body = settled(source.program.body)
     decided = outcomes(body)
     required = required_features(body)
     used = [body.features[position] for position in required]
     helpers = Helpers()
     helpers.need(*(CONVERTERS[f.type] for f in used))
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
+    if divisible(body):
+        names["collections.abc"].add("Iterator")
     return {
         "target": in_docstring(words.name(source.program.target)),
         "version": source.version,
@@ -51,6 +54,10 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "is_classifier": bool(body.labels),
         "converters": [f"    {python_string(f.name)}: {_converter(f)}," for f in used],
         "is_tree": isinstance(body, Tree),
+        "is_divided": divisible(body),
+        "branches": list(_branches(body, decided)),
+        "sizes": str([len(feature.categories) for feature in used]),
+        "labels": [f"    {python_literal(label)}," for label in body.labels],
         "table": list(_table(body, list(required), decided)),
         "answers": [f"    {python_literal(rule.value)}," for rule in decided.values()],
         "answer_type": _answer_type(body),
@@ -58,6 +65,9 @@ def lower(source: Source, options: EmitOptions) -> Context:
             f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
             for rule in decided.values()
             if isinstance(rule.stats, ClassCounts)
+        ],
+        "estimates": [
+            f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
         ],
         "ids": [f'        "{rule.id}",' for rule in decided.values()],
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
@@ -100,16 +110,31 @@ def _table(
             tests = (_rule_test(test, body, required) for test in rule.conditions)
             yield f"    [{', '.join(tests)}],"
         return
-    place: dict[int, int] = {}
-    splits = 0
-    for position, node in enumerate(body.nodes):
-        if isinstance(node, Split):
-            place[position] = splits
-            splits += 1
-    place.update((position, ~leaf) for leaf, position in enumerate(decided))
+    place = _places(body, decided)
     for node in body.nodes:
         if isinstance(node, Split):
             yield f"    {_split(node, body, required, place)},"
+
+
+def _places(tree: Tree, decided: Mapping[int, Rule]) -> dict[int, int]:
+    """Each split by its number, each leaf by ~n for the answer n."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            place[position] = len(place)
+    place.update((position, ~leaf) for leaf, position in enumerate(decided))
+    return place
+
+
+def _branches(body: Body, decided: Mapping[int, Rule]) -> Iterator[str]:
+    """For a tree that divides: the children of each split, in order, with weights."""
+    if not isinstance(body, Tree) or not divisible(body):
+        return
+    place = _places(body, decided)
+    for node in body.nodes:
+        if isinstance(node, Split):
+            pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)
+            yield f"    ({', '.join(pairs)}),"
 
 
 def _split(
