@@ -20,7 +20,7 @@ ORDER = (
     *("errors", "ir", "values", "semantics", "membership", "words"),
     *("extract", "divide", "witness", "passes", "shape", "literals", "model_file"),
     *("read", "raw", "data", "batch", "quality", "learners", "training"),
-    *("import_sklearn", "targets", "lower", "render", "compiler"),
+    *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
     *("verify", "show", "score", "reports", "api", "cli"),
 )
 

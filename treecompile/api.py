@@ -18,9 +18,11 @@ from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
 from treecompile.render import write_text
+from treecompile.semantics import predict
 from treecompile.show import show
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
+from treecompile.verify.cells import BUDGET, trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,8 +199,12 @@ class Model:
         output: str = "label",
         label: str = "",
         columns: Mapping[str, str] | None = None,
+        templates: str | Path = "",
     ) -> str:
-        """The text of an artefact: `python`, `sql` or `markdown`.
+        """The text of an artefact: `python`, `sql`, `markdown`, or a folder of yours.
+
+        A folder is a path (`./excel`) with a target.toml; `templates` is a folder
+        whose templates replace those built in.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
@@ -209,7 +215,9 @@ class Model:
         otherwise in the database.
         """
         options = EmitOptions(
-            style, dialect, form, table, name, output, label, dict(columns or {})
+            *(style, dialect, form, table, name, output, label),
+            dict(columns or {}),
+            str(templates),
         )
         return compiler.emit(self.program, to, options, self.sha256).text
 
@@ -257,6 +265,21 @@ class Model:
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Prove the text of an artefact equal to this model; see `verify.verify`."""
         return verify(self.program, text, engine, **options)
+
+    def edge_rows(
+        self, budget: int = BUDGET, seed: int = 0
+    ) -> list[tuple[dict[str, Any], Label]]:
+        """The rows that `verify` tries, each with the answer that it must get.
+
+        Every cell of the model and every edge between them: the best test there is
+        for an artefact in a language that `verify` does not run.
+        """
+        body = self.program.body
+        names = [feature.name for feature in body.features]
+        rows = trial(body, budget=budget, seed=seed).rows
+        return [
+            (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
+        ]
 
     def show(self) -> str:
         """The tree, or the rules, as text for a terminal."""

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.errors import OptionError
+from treecompile.errors import OptionError, TargetError
 from treecompile.extract import extract
 from treecompile.ir import Program, Tree
 from treecompile.lower import (
     EmitOptions,
     Lowering,
     Source,
+    code,
     markdown,
     python,
     python_numpy,
@@ -35,6 +36,7 @@ LOWERINGS: dict[str, Lowering] = {
     "numpy": python_numpy.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
+    "code": code.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}
 
@@ -73,11 +75,16 @@ def emit(
     if target == "python":
         target = _style(options.style)
     description = read_target(target)
+    if description.lowering not in LOWERINGS:
+        raise TargetError(
+            f"{target}: target.toml: lowering = {description.lowering!r}:"
+            f" there are {', '.join(LOWERINGS)}"
+        )
     lowering = LOWERINGS[description.lowering]
     with _no_collection():
-        source = Source(program, identity or sha256(program), __version__)
+        source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
-        text = render(target, description, context)
+        text = render(description, context, options.templates)
     warnings = context.get("warnings", ())
     assert isinstance(warnings, (list, tuple))
     return Artefact(text, description.suffix, tuple(warnings))

@@ -6,6 +6,7 @@ same value, or raises TargetError where that language has no such text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache
 from math import frexp, inf, ldexp, nextafter
@@ -37,6 +38,40 @@ def python_literal(value: object) -> str:
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
+
+
+# ---------------------------------------------------------------- other languages
+
+
+def c_string(text: str) -> str:
+    """C and its relatives: UTF-8, with what is not printable ASCII in octal."""
+    if "\0" in text:
+        raise TargetError(f"a NUL character ends a string in C: {text!r}")
+    _require_unicode(text)
+    return '"' + "".join(map(_c_byte, text.encode())) + '"'
+
+
+def _c_byte(byte: int) -> str:
+    # Three octal digits, since more would be read on into the number; ? could begin
+    # a trigraph.
+    plain = 32 <= byte < 127 and byte not in b'"\\?'
+    return chr(byte) if plain else f"\\{byte:03o}"
+
+
+def json_string(text: str) -> str:
+    """JSON and JavaScript, in ASCII: any text at all."""
+    return json.dumps(text)
+
+
+def excel_string(text: str) -> str:
+    """The formulas of spreadsheets: quotes doubled."""
+    _require_unicode(text)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def shortest_double(value: float) -> str:
+    """The shortest text that reads back to the double, as most languages read it."""
+    return repr(value)
 
 
 # ---------------------------------------------------------------- SQL
@@ -145,14 +180,20 @@ def _clearly_nearest(value: float, text: str) -> bool:
     return True
 
 
-# An explicit table: a dialect file can name these and nothing else.
+# Explicit tables: a dialect or a target can name these and nothing else.
 STRINGS: dict[str, Callable[[str], str]] = {
     "sql": sql_string,
     "sqlite": sqlite_string,
     "duckdb": duckdb_string,
+    "python": python_string,
+    "c": c_string,
+    "json": json_string,
+    "excel": excel_string,
 }
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
     "postgres": postgres_double,
     "sqlite": sqlite_double,
+    "shortest": shortest_double,
 }
+INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}

@@ -4,38 +4,64 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from errno import EISDIR
 from functools import cache
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from traceback import extract_tb
 
-from jinja2 import BaseLoader, FunctionLoader, StrictUndefined
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    FunctionLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
+from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
 
-from treecompile.errors import TreecompileError
+from treecompile.errors import TargetError, TreecompileError
 from treecompile.lower import Context
-from treecompile.targets import Target, templates_folder
+from treecompile.targets import Target, is_path, templates_folder
 
 # Lowering prints what black would print; running black as well is a safety net for odd
 # names, which small modules can afford (20,000 leaves would take it a minute).
 BLACK_UP_TO = 40_000
 
 
-def render(name: str, target: Target, context: Context) -> str:
-    """The finished text of an artefact."""
-    template = _environment().get_template(f"{name}/{target.template}")
-    text = template.render(context)
-    if target.formatter == "black" and len(text) <= BLACK_UP_TO:
-        import black
+def render(target: Target, context: Context, overrides: str = "") -> str:
+    """The finished text of an artefact, by a template of the overrides if it is there.
 
-        text = black.format_str(text, mode=black.Mode())
+    Overrides are laid out like the built-in templates: a folder for each target.
+    """
+    text = _rendered(target.template, _environment(target, overrides), context)
+    if target.formatter == "black" and len(text) <= BLACK_UP_TO:
+        text = _blackened(text, target.name)
     return text
 
 
+def _environment(target: Target, overrides: str) -> SandboxedEnvironment:
+    if not overrides and not is_path(target.name):
+        return _built_in(target.name)
+    folders: list[Traversable] = [target.folder]
+    if overrides:
+        if not Path(overrides).is_dir():
+            raise TargetError(f"--templates {overrides}: there is no such folder")
+        folders.insert(0, Path(overrides) / target.name)
+    return _templates_in(folders)
+
+
 @cache
-def _environment() -> SandboxedEnvironment:
+def _built_in(name: str) -> SandboxedEnvironment:
+    return _templates_in([templates_folder() / name])
+
+
+def _templates_in(folders: Sequence[Traversable]) -> SandboxedEnvironment:
     return SandboxedEnvironment(
-        loader=_loader(),
+        loader=ChoiceLoader([_loader(folder) for folder in folders]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -43,12 +69,42 @@ def _environment() -> SandboxedEnvironment:
     )
 
 
-def _loader() -> BaseLoader:
+def _rendered(name: str, environment: SandboxedEnvironment, context: Context) -> str:
+    """Run a template; what is wrong in it is told with its line."""
+    try:
+        return environment.get_template(name).render(context)
+    except TemplateNotFound as error:
+        raise TargetError(f"there is no template {error.name!r}") from None
+    except TemplateSyntaxError as error:
+        where = f"{error.name}, line {error.lineno}"
+        raise TargetError(f"{where}: {error.message}") from None
+    except (TemplateError, ArithmeticError, LookupError, TypeError) as error:
+        frames = extract_tb(error.__traceback__)
+        lines = [f.lineno for f in frames if Path(f.filename).name == Path(name).name]
+        where = f"{name}, line {lines[-1]}: " if lines else ""
+        raise TargetError(f"{where}{error}") from None
+
+
+def _loader(folder: Traversable) -> BaseLoader:
     # Not PackageLoader: the folder may lie inside a zip or beside the package, and
     # importlib.resources reads it wherever it is.
-    return FunctionLoader(
-        lambda name: templates_folder().joinpath(*name.split("/")).read_text("utf-8")
-    )
+    def load(name: str) -> tuple[str, str, None] | None:
+        file = folder.joinpath(*split_template_path(name))
+        if not file.is_file():
+            return None
+        return file.read_text(encoding="utf-8"), str(file), None
+
+    return FunctionLoader(load)
+
+
+def _blackened(text: str, name: str) -> str:
+    import black
+    from black.parsing import InvalidInput
+
+    try:
+        return black.format_str(text, mode=black.Mode())
+    except InvalidInput as error:
+        raise TargetError(f"{name}: the template writes no Python: {error}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -6,15 +6,16 @@ of the classes below, so a misspelt key is an error and not a silence.
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from treecompile.errors import TargetError
 from treecompile.ir import ValueType
@@ -28,6 +29,9 @@ class Target:
     template: str
     suffix: str
     formatter: str = ""  # "black" or none
+    spelling: Mapping[str, Any] = field(default_factory=dict)  # see `languages`
+    name: str = ""  # as the user says it
+    folder: Traversable = Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +159,40 @@ def templates_folder() -> Traversable:
     return Path(__file__).resolve().parent.parent / "templates"
 
 
-@cache
 def read_target(name: str) -> Target:
-    """A built-in target by its name."""
+    """A built-in target by its name, or a user's by its folder, as in ./excel."""
+    if is_path(name):
+        return _read_target(name, Path(name))
+    return _built_in_target(name)
+
+
+@cache
+def _built_in_target(name: str) -> Target:
     folder = templates_folder()
     known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     if name not in known:
-        raise TargetError(f"unknown target {name!r}{_nearest(name, known)}")
-    return _read(Target, folder / name / "target.toml", {})
+        beside = (
+            f"; a folder is named as ./{name}" if name and Path(name).is_dir() else ""
+        )
+        raise TargetError(f"unknown target {name!r}{_nearest(name, known)}{beside}")
+    return _read_target(name, folder / name)
+
+
+def _read_target(name: str, folder: Traversable) -> Target:
+    """A target from its folder; the sections of its file are for `languages`."""
+    path = folder / "target.toml"
+    table = _read_table(path)
+    spelling = {key: table.pop(key) for key in [*table] if isinstance(table[key], dict)}
+    if spelling and table.get("lowering") != "code":
+        section = next(iter(spelling))
+        raise TargetError(f'{path.name}: [{section}] goes with lowering = "code"')
+    extra = {"name": name, "folder": folder, "spelling": spelling}
+    return build(Target, {**table, **extra}, path.name)
+
+
+def is_path(name: str) -> bool:
+    """Whether a user names a file or folder, not something built in."""
+    return "/" in name or os.sep in name
 
 
 def dialect_names() -> list[str]:
@@ -173,12 +203,17 @@ def dialect_names() -> list[str]:
 
 @cache
 def read_dialect(name: str) -> Dialect:
-    """A SQL dialect by its name."""
-    known = dialect_names()
-    if name not in known:
-        raise TargetError(f"unknown SQL dialect {name!r}{_nearest(name, known)}")
-    path = templates_folder() / "sql" / "dialects" / f"{name}.toml"
-    return _read(Dialect, path, {"key": name})
+    """A SQL dialect by its name, or a user's by its file, as in ./our.toml."""
+    if is_path(name):
+        path: Traversable = Path(name)
+    else:
+        known = dialect_names()
+        if name not in known:
+            raise TargetError(f"unknown SQL dialect {name!r}{_nearest(name, known)}")
+        path = templates_folder() / "sql" / "dialects" / f"{name}.toml"
+    table = _read_table(path)
+    key = path.name.removesuffix(".toml")
+    return build(Dialect, {**table, "key": key}, path.name)
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -187,36 +222,43 @@ def _nearest(name: str, known: list[str]) -> str:
     return f": {hint}There are {', '.join(known)}"
 
 
-SECTIONS: dict[str, type] = {
-    "names": Names,
-    "literals": Literals,
-    "limits": Limits,
-    "types": ByType,
-    "number_types": NumberTypes,
-    "text_types": TextTypes,
-    "columns": ByType,
-    "conditions": Conditions,
-    "sums": Sums,
-}
-
-
-def _read(kind: type[T], path: Traversable, extra: Mapping[str, str]) -> T:
+def _read_table(path: Traversable) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise TargetError(f"{path.name}: {error}") from None
-    for section, part in SECTIONS.items():
-        if section in table:
-            table[section] = _build(part, table[section], f"{path.name} [{section}]")
-    return _build(kind, {**table, **extra}, path.name)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TargetError(f"{path}: {error}") from None
+    except OSError as error:
+        raise TargetError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+SCALARS = {str: "text", int: "a whole number", bool: "true or false"}
+
+
+def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+    """An object of a class from a table: no key too many, none too few."""
+    types = get_type_hints(kind)
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    for key in table:
+    made = {}
+    for key, value in table.items():
         if key not in known:
-            raise TargetError(f"{where}: {key!r} is not known")
+            raise TargetError(f"{where}: {key!r} is not known{_did_you(key, known)}")
+        part = types[key]
+        if not (is_dataclass(part) and isinstance(part, type)):
+            expected, fits = part, part not in SCALARS or isinstance(value, part)
+        else:
+            expected, fits = dict, isinstance(value, dict)
+        if not fits:
+            wanted = SCALARS.get(expected, "a section")
+            raise TargetError(f"{where}: {key!r} is {value!r}: expected {wanted}")
+        if expected is dict:
+            value = build(part, value, f"{where} [{key}]")
+        made[key] = value
     for key, entry in known.items():
-        if key not in table and entry.default is MISSING:
+        if key not in table and entry.default is entry.default_factory:  # MISSING
             raise TargetError(f"{where}: {key!r} is not there")
-    return kind(**table)
+    return kind(**made)
+
+
+def _did_you(key: str, known: Iterable[str]) -> str:
+    near = get_close_matches(key, known, n=1)
+    return f": did you mean {near[0]!r}?" if near else ""

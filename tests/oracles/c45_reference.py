@@ -9,11 +9,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from tests.samples import ROOT
 from treecompile.ir import ClassCounts, Feature, Kind, Leaf, Op, Split, Tree
-from treecompile.learners.c45_prune import added_errors
+from treecompile.learners.c45_errors import added_errors
 from treecompile.semantics import members
 
 SHARED = ROOT.parent / "shared"
@@ -206,4 +207,4 @@ def expected_errors(leaf: Leaf, tree: Tree) -> float:
     if not leaf.weight:
         return 0.0
     seen = seen_errors(leaf, tree)
-    return seen + added_errors(leaf.weight, seen, CF)
+    return seen + float(added_errors(np.array(leaf.weight), np.array(seen), CF))

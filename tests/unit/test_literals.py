@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sqlite3
 import struct
@@ -22,7 +23,10 @@ from tests.random_models import HOSTILE
 from treecompile.errors import TargetError
 from treecompile.literals import (
     STRINGS,
+    c_string,
     duckdb_string,
+    excel_string,
+    json_string,
     python_literal,
     python_string,
     sql_double,
@@ -208,7 +212,9 @@ def read_by_duckdb(literal: str) -> object:
 
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
-@pytest.mark.parametrize("quote", STRINGS.values())
+@pytest.mark.parametrize(
+    "quote", [STRINGS[name] for name in STRINGS if name not in ("python", "json")]
+)
 def test_half_a_surrogate_pair_is_refused(
     quote: Callable[[str], str], text: str
 ) -> None:
@@ -235,3 +241,21 @@ def test_databases_read_integers_back(value: int) -> None:
 def test_integers_beyond_64_bits_are_refused(value: int) -> None:
     with pytest.raises(TargetError, match=str(value)):
         sql_integer(value)
+
+
+@pytest.mark.parametrize("text", [*TEXTS, *SURROGATES], ids=ascii)
+def test_json_strings_are_ascii_and_read_back(text: str) -> None:
+    assert json_string(text).isascii()
+    assert json.loads(json_string(text)) == text
+
+
+def test_c_strings_are_bytes_in_octal() -> None:
+    assert c_string("plain") == '"plain"'
+    assert c_string('a"b\\c?') == '"a\\042b\\134c\\077"'
+    assert c_string("é1") == '"\\303\\2511"'
+    with pytest.raises(TargetError, match="NUL"):
+        c_string("a\0b")
+
+
+def test_excel_doubles_quotes() -> None:
+    assert excel_string('say "hi"') == '"say ""hi"""'

@@ -51,7 +51,9 @@ MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 
 
 def document(program: Program) -> str:
-    context = lower(Source(program, SHA256, "1.2.3"), EmitOptions())
+    context = lower(
+        Source(program, SHA256, "1.2.3", read_target("markdown")), EmitOptions()
+    )
     template = ENVIRONMENT.get_template(read_target("markdown").template)
     return template.render(context)
 

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jinja2 import UndefinedError
 
 from treecompile import render
-from treecompile.errors import TreecompileError
+from treecompile.errors import TargetError, TreecompileError
 from treecompile.render import write_text, write_texts
 from treecompile.targets import read_target
 
@@ -142,5 +141,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 
 def test_what_a_template_misses_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="header"):
-        render.render("sql", read_target("sql"), {})
+    with pytest.raises(
+        TargetError, match=r"query.sql.jinja, line 1: 'header' is undef"
+    ):
+        render.render(read_target("sql"), {})

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import click
 
-from treecompile.cli.options import pairs, quiet_option
+from treecompile.cli.options import pairs, quiet_option, templates_option
 from treecompile.cli.talk import output, read_model, tell
 
 
 @click.command("emit")
 @click.argument("model")
-@click.option("--to", "target", required=True, help="python, sql or markdown.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    help="python, sql, markdown, or the folder of your own target: ./FOLDER.",
+)
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
 @click.option(
     "--style",
@@ -50,6 +55,7 @@ from treecompile.cli.talk import output, read_model, tell
     metavar="FEATURE=COLUMN",
     help="SQL: a feature that has another name in the table. Repeatable.",
 )
+@templates_option
 @quiet_option
 def command(
     model: str,

@@ -28,6 +28,12 @@ def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print nothing but errors."
 )
+templates_option = click.option(
+    "--templates",
+    default="",
+    metavar="DIR",
+    help="Your templates, as DIR/python/module.py.jinja, go before those built in.",
+)
 na_option = click.option(
     "--na-value",
     "na_values",

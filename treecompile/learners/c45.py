@@ -14,10 +14,11 @@ from treecompile.data import Dataset
 from treecompile.errors import OptionError
 from treecompile.ir import Kind, MissingPolicy, Tree
 from treecompile.learners.c45_build import build
-from treecompile.learners.c45_draft import Draft, Sample
+from treecompile.learners.c45_choice import Choice, counted_features
+from treecompile.learners.c45_draft import Draft
 from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_prune import drop_impossible, prune
-from treecompile.learners.c45_splits import Finder
+from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
 from treecompile.learners.grow import Limits, Progress
 
@@ -59,19 +60,17 @@ def draft(
     if options.is_grouping:
         _check_groups(data)
     sample = Sample(data, is_fractional=options.is_fractional)
-    finder = Finder(
-        sample,
-        min_leaf=limits.min_leaf,
-        min_gain=limits.min_gain,
-        measure=options.costs.measure_for(data.features) if options.costs else None,
-        is_ratio=options.is_ratio,
-        is_grouping=options.is_grouping,
+    choice = Choice(
+        counted_features(data, is_grouping=options.is_grouping),
+        limits.min_gain,
+        options.costs.measure_for(data.features) if options.costs else None,
+        options.is_ratio,
     )
-    root = grow(sample, finder, limits, progress)
+    made = grow(sample, choice, limits, progress, is_grouping=options.is_grouping)
     if options.is_pruning:
-        prune(root, sample, options.cf)
-        drop_impossible(root)
-    return root
+        prune(made, sample, options.cf)
+        drop_impossible(made)
+    return made
 
 
 def _check_groups(data: Dataset) -> None:

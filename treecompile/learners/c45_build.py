@@ -7,6 +7,7 @@ from treecompile.ir import (
     Branch,
     Category,
     ClassCounts,
+    Condition,
     Kind,
     Leaf,
     MissingPolicy,
@@ -15,82 +16,91 @@ from treecompile.ir import (
     Split,
     Tree,
 )
-from treecompile.learners.c45_draft import Draft, SplitTest
+from treecompile.learners.c45_draft import Draft
 from treecompile.learners.grow import Candidate, make_branches
 from treecompile.semantics import answer
 
 
-def build(root: Draft, data: Dataset, policy: MissingPolicy) -> Tree:
+def build(draft: Draft, data: Dataset, policy: MissingPolicy) -> Tree:
     """The tree of a finished draft."""
-    nodes: list[Node | None] = []
-    splits: list[tuple[int, Draft, list[int]]] = []
-    stack: list[tuple[Draft, Draft, list[int]]] = [(root, root, [])]
-    while stack:
-        draft, parent, siblings = stack.pop()
-        position = len(nodes)
-        siblings.append(position)
-        if draft.test is None:
-            nodes.append(_leaf(draft, parent, data, policy))
-            continue
-        nodes.append(None)  # until the positions of its children are known
-        children: list[int] = []
-        splits.append((position, draft, children))
-        stack.extend((child, draft, children) for child in reversed(draft.branches))
-    for position, draft, children in splits:
-        nodes[position] = _split(draft, children, data)
-    done = tuple(node for node in nodes if node is not None)
-    return Tree(data.features, data.labels, done, policy)
+    return Builder(draft, data, policy).tree()
 
 
-def _counts(draft: Draft) -> ClassCounts:
-    return ClassCounts(tuple(map(float, draft.counts)))
+class Builder:
+    """A finished draft, as Python's own numbers."""
 
+    def __init__(self, draft: Draft, data: Dataset, policy: MissingPolicy) -> None:
+        self.data, self.policy = data, policy
+        tests = draft.tests
+        self.groups = tests.groups
+        self.feature, self.size = tests.feature.tolist(), tests.size.tolist()
+        self.gain, self.cut = tests.gain.tolist(), tests.cut.tolist()
+        self.counts = list(map(ClassCounts, map(tuple, draft.counts.tolist())))
+        self.weight = [counts.weight for counts in self.counts]
+        self.label = [data.labels[code] for code in draft.label.tolist()]
+        self.first, self.child = draft.first.tolist(), draft.child.tolist()
+        self.known = draft.known.tolist()
+        self.order = draft.reading_order()
+        self.place = [0] * len(self.label)
+        for place, node in enumerate(self.order):
+            self.place[node] = place
 
-def _leaf(draft: Draft, parent: Draft, data: Dataset, policy: MissingPolicy) -> Leaf:
-    """A leaf; one that no case reached rests on its class, or on its parent's cases.
+    def tree(self) -> Tree:
+        nodes: list[Node | None] = [None] * len(self.order)
+        if not self.size[0]:
+            nodes[0] = self.leaf(0, 0)
+        for place, node in enumerate(self.order):
+            if not self.size[node]:
+                continue  # its parent makes it a leaf
+            children = self.child[self.first[node] :][: self.size[node]]
+            nodes[place] = self.split(node, children)
+            for child in children:
+                if not self.size[child]:
+                    nodes[self.place[child]] = self.leaf(child, node)
+        done = tuple(node for node in nodes if node is not None)
+        return Tree(self.data.features, self.data.labels, done, self.policy)
 
-    Where shares are added up, a leaf answers by its shares even at a tie.
-    """
-    counts = _counts(draft)
-    if draft.weight:
-        tied = policy is MissingPolicy.FRACTIONAL
-        value = answer(counts, data.labels) if tied else data.labels[draft.label]
-        return Leaf(value, counts, counts.weight)
-    if policy is MissingPolicy.BRANCH:
-        stand_in = _counts(parent)
-        return Leaf(answer(stand_in, data.labels), stand_in, 0.0)
-    one = (float(place == draft.label) for place in range(len(data.labels)))
-    return Leaf(data.labels[draft.label], ClassCounts(tuple(one)), 0.0)
+    def leaf(self, node: int, parent: int) -> Leaf:
+        """A leaf; one that no case reached rests on its class, or its parent's cases.
 
+        Where shares are added up, a leaf answers by its shares even at a tie.
+        """
+        counts, label, labels = self.counts[node], self.label[node], self.data.labels
+        if self.weight[node]:
+            tied = self.policy is MissingPolicy.FRACTIONAL
+            value = answer(counts, labels) if tied else label
+            return Leaf(value, counts, self.weight[node])
+        if self.policy is MissingPolicy.BRANCH:
+            stand_in = self.counts[parent]
+            return Leaf(answer(stand_in, labels), stand_in, 0.0)
+        one = (float(each == label) for each in labels)
+        return Leaf(label, ClassCounts(tuple(one)), 0.0)
 
-def _split(draft: Draft, children: list[int], data: Dataset) -> Split:
-    assert draft.test is not None
-    candidate = Candidate(
-        draft.test.feature,
-        draft.test.gain,
-        _tests(draft.test, data),
-        tuple(map(float, draft.known)),
-    )
-    branches = (
-        Branch(branch.when, then, _counts(child).weight)
-        for branch, then, child in zip(
-            make_branches(data, candidate), children, draft.branches, strict=True
+    def split(self, node: int, children: list[int]) -> Split:
+        first, feature = self.first[node], self.feature[node]
+        known = self.known[first : first + len(children)]
+        if self.data.features[feature].kind is Kind.CATEGORICAL:
+            tests = self.categories(node, known)
+        else:
+            value: Category | float = self.cut[node]
+            if self.data.features[feature].kind is Kind.ORDINAL:
+                value = self.data.features[feature].categories[int(self.cut[node])]
+            is_left = known[0] >= known[1]
+            tests = [
+                Condition(feature, Op.LE, value, is_left),
+                Condition(feature, Op.GT, value, not is_left),
+            ]
+        branches = tuple(
+            Branch(when, self.place[child], self.weight[child])
+            for when, child in zip(tests, children, strict=True)
         )
-    )
-    # Logarithms differ in their last bits between processors: the file must not.
-    return Split(tuple(branches), _counts(draft), round(draft.test.gain, 12))
+        # Logarithms differ in their last bits between processors: the file must not.
+        return Split(branches, self.counts[node], round(self.gain[node], 12))
 
-
-def _tests(
-    test: SplitTest, data: Dataset
-) -> tuple[tuple[Op, Category | float | tuple[Category, ...]], ...]:
-    feature = data.features[test.feature]
-    if test.groups:
-        return tuple(
-            (Op.IN, tuple(feature.categories[code] for code in group))
-            for group in test.groups
-        )
-    value: Category | float = test.cut
-    if feature.kind is Kind.ORDINAL:
-        value = feature.categories[int(test.cut)]
-    return (Op.LE, value), (Op.GT, value)
+    def categories(self, node: int, known: list[float]) -> list[Condition]:
+        feature = self.feature[node]
+        names = self.data.features[feature].categories
+        groups = self.groups.get(node) or tuple((code,) for code in range(len(names)))
+        tests = tuple((Op.IN, tuple(names[code] for code in group)) for group in groups)
+        made = Candidate(feature, self.gain[node], tests, tuple(known))
+        return [branch.when for branch in make_branches(self.data, made)]

@@ -1,146 +1,118 @@
-"""What C4.5 works on: cases with weights, tests, and nodes that can still change.
+"""A tree of C4.5 that can still change, in arrays: entry n of each is node n.
 
-A case whose value is missing goes down several branches at once, each with a part of
-its weight. So a node has cases and weights, never just rows.
+The root is node 0, and a node without a feature is a leaf. Branches stand in an array
+of their own, those of a node side by side. To put a branch in the place of its parent
+is to let the parent have the branch's test and branches; the branch is left behind.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treecompile.data import Dataset
-from treecompile.ir import Kind
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from treecompile.learners.stretches import Floats, Mask, Positions
 
 # Sums of fractional weights are compared with whole numbers of cases: what differs by
 # less than this differs by rounding only.
 SLACK = 1e-9
 EPSILON = 1e-3  # a gain, or a number of errors, this little beside a bound is at it
 
-
-def sums(places: Integers, weights: Floats, size: int) -> Floats:
-    """The weight at each place."""
-    return np.asarray(np.bincount(places, weights, minlength=size), np.float64)
+Groups = tuple[tuple[int, ...], ...]  # the codes of each branch
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cases:
-    """Some rows of the training set, each with the weight that it has here."""
-
-    rows: Integers
-    weights: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class SplitTest:
-    """A split of one feature, before it becomes conditions.
+@dataclass(slots=True, eq=False)
+class SplitTests:
+    """The splits of some nodes, before they become conditions.
 
     Numbers and the codes of an ordinal feature have a cut: up to it the first branch,
-    above it the second. A categorical feature has the codes of each branch.
+    above it the second. A categorical feature has a branch for each code, or for each
+    of the groups that are given.
     """
 
-    feature: int
-    gain: float
-    cut: float = 0.0
-    groups: tuple[tuple[int, ...], ...] = ()
-    is_grouped: bool = False  # by the search for groups of values
+    feature: Positions  # -1 for a leaf
+    gain: Floats
+    cut: Floats
+    size: Positions  # the number of branches
+    groups: dict[int, Groups] = field(default_factory=dict)
 
-    @property
-    def size(self) -> int:
-        """The number of branches."""
-        return len(self.groups) or 2
+    @classmethod
+    def none(cls, count: int) -> SplitTests:
+        zeros = np.zeros(count, np.intp)
+        return cls(np.full(count, -1), np.zeros(count), np.zeros(count), zeros)
+
+    def some(self, chosen: Positions) -> SplitTests:
+        """The splits of some of the nodes, in that order."""
+        groups = {}
+        if self.groups:
+            found = enumerate(map(self.groups.get, chosen.tolist()))
+            groups = {place: each for place, each in found if each is not None}
+        return SplitTests(
+            self.feature[chosen],
+            self.gain[chosen],
+            self.cut[chosen],
+            self.size[chosen],
+            groups,
+        )
+
+    def note(self, nodes: Positions, tests: SplitTests) -> None:
+        """Take over the splits of some of the nodes."""
+        self.feature[nodes], self.gain[nodes] = tests.feature, tests.gain
+        self.cut[nodes], self.size[nodes] = tests.cut, tests.size
+        if tests.groups:
+            names = nodes.tolist()
+            self.groups.update({names[i]: each for i, each in tests.groups.items()})
 
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A node: a leaf as long as it has no test."""
+    """The nodes and their branches."""
 
+    tests: SplitTests
     counts: Floats  # training weight of each class
-    label: int  # the class it would answer as a leaf
-    test: SplitTest | None = None
-    branches: list[Draft] = field(default_factory=list, repr=False)
-    known: Floats = field(default_factory=lambda: np.zeros(0))  # weight of each branch
-    errors: float = 0.0  # as last counted or estimated, of all that is below
+    label: Positions  # the class it would answer as a leaf
+    first: Positions  # the place of its first branch
+    child: Positions  # of each branch
+    known: Floats  # of each branch: the weight of the cases whose value is known
+    errors: Floats  # as last counted or estimated, of all that is below
 
     @property
-    def weight(self) -> float:
-        return float(self.counts.sum())
+    def is_split(self) -> Mask:
+        return self.tests.feature >= 0
 
-    def become_leaf(self) -> None:
-        self.test, self.branches, self.known = None, [], np.zeros(0)
+    def branches(self, nodes: Positions) -> Positions:
+        """The places of the branches of some splits, node after node."""
+        sizes = self.tests.size[nodes]
+        ends = np.cumsum(sizes)
+        shift = self.first[nodes] - (ends - sizes)
+        return np.repeat(shift, sizes) + np.arange(sizes.sum())
 
+    def become_leaves(self, nodes: Positions) -> None:
+        self.tests.feature[nodes] = -1
+        self.tests.size[nodes] = 0
 
-class Sample:
-    """The training set, and how its cases pass a test."""
+    def replace(self, nodes: Positions, branches: Positions) -> None:
+        """Put a node below each of these nodes in its place."""
+        tests, groups = self.tests, self.tests.groups
+        for values in (tests.feature, tests.gain, tests.cut, tests.size):
+            values[nodes] = values[branches]
+        self.label[nodes] = self.label[branches]
+        self.first[nodes] = self.first[branches]
+        if groups:
+            for node, branch in zip(nodes.tolist(), branches.tolist(), strict=True):
+                groups.pop(node, None)
+                if branch in groups:
+                    groups[node] = groups[branch]
 
-    def __init__(self, data: Dataset, *, is_fractional: bool) -> None:
-        self.data = data
-        self.y = data.y.astype(np.intp)
-        self.classes = len(data.labels)
-        self.is_fractional = is_fractional
-        self.columns: list[NDArray[Any]] = [
-            _as_numbers(column) if feature.kind is Kind.ORDINAL else column
-            for feature, column in zip(data.features, data.columns, strict=True)
-        ]
-
-    def everything(self) -> Cases:
-        return Cases(np.arange(len(self.y)), np.ones(len(self.y)))
-
-    def counts(self, cases: Cases) -> Floats:
-        """The weight of each class."""
-        return sums(self.y[cases.rows], cases.weights, self.classes)
-
-    def divide(self, test: SplitTest, cases: Cases) -> tuple[list[Cases], Floats]:
-        """The cases of each branch, and the weight of those whose value is known.
-
-        Cases with a missing value go to the branches in proportion to these weights,
-        or all of them to the heaviest; none go where no known case goes.
-        """
-        places = self._places(test, cases.rows)
-        is_known = places >= 0
-        known = sums(places[is_known], cases.weights[is_known], test.size)
-        order = np.argsort(places, kind="stable")
-        ends = np.searchsorted(places[order], np.arange(test.size + 1))
-        missing = order[: ends[0]]
-        parts = []
-        for place, share in enumerate(self._shares(known)):
-            chosen = order[ends[place] : ends[place + 1]]
-            rows, weights = cases.rows[chosen], cases.weights[chosen]
-            if share and len(missing):
-                rows = np.concatenate([rows, cases.rows[missing]])
-                weights = np.concatenate([weights, cases.weights[missing] * share])
-            parts.append(Cases(rows, weights))
-        return parts, known
-
-    def _places(self, test: SplitTest, rows: Integers) -> Integers:
-        """The branch of each row; -1 where its value is missing."""
-        column = self.columns[test.feature][rows]
-        if test.groups:
-            size = len(self.data.features[test.feature].categories)
-            lookup = np.full(size + 1, -1)  # the last is what code -1 finds
-            for place, group in enumerate(test.groups):
-                lookup[list(group)] = place
-            found: Integers = lookup[column]
-        else:
-            found = np.where(np.isnan(column), -1, column > test.cut).astype(np.intp)
-        return found
-
-    def _shares(self, known: Floats) -> Floats:
-        """The part of a missing case that each branch gets."""
-        if self.is_fractional:
-            total = known.sum()
-            return known / total if total else known
-        shares = np.zeros(len(known))
-        shares[known.argmax()] = 1.0
-        return shares
-
-
-def _as_numbers(codes: NDArray[Any]) -> Floats:
-    """The codes of an ordinal feature, NaN for missing."""
-    return np.where(codes < 0, np.nan, codes)
+    def reading_order(self) -> list[int]:
+        """The nodes that are still there: depth first, in the order of branches."""
+        first, child = self.first.tolist(), self.child.tolist()
+        size = self.tests.size.tolist()
+        order, stack = [], [0]
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            if size[node]:
+                start = first[node]
+                stack += reversed(child[start : start + size[node]])
+        return order

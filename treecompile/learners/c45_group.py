@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learners.c45_draft import EPSILON, SLACK, Floats
+from treecompile.learners.c45_draft import EPSILON, SLACK
+from treecompile.learners.stretches import Floats
 
 LEAST = 0.5  # weight that a category needs for a block of its own
 PURE = 0.1  # weight of other classes that a block of one class may have

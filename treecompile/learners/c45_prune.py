@@ -1,158 +1,175 @@
 """Pessimistic pruning: from the leaves up, by the errors to expect on new cases.
 
 A split gives way to a leaf, or to its largest branch raised into its place, where that
-is expected to err no more. What is expected is the upper end of a confidence interval
-around the errors seen in training.
+is expected to err no more. What becomes of a node depends on its own cases and on what
+is below it, so all nodes of one depth are decided at once, the deepest first.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from dataclasses import replace
-from math import sqrt
+import numpy as np
 
-from treecompile.learners.c45_draft import Cases, Draft, Floats, Sample
+from treecompile.learners.c45_draft import Draft
+from treecompile.learners.c45_errors import best_labels, leaf_errors
+from treecompile.learners.c45_sample import Cases, Sample
+from treecompile.learners.stretches import Floats, Positions, Stretches
 
-LEVELS = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.0)
-DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.0)
 MARGIN = 0.1  # errors by which a simpler tree may be worse
 
-
-def deviate(cf: float) -> float:
-    """How many standard deviations a confidence level is, by interpolation."""
-    place = max(1, bisect_left(LEVELS, cf))
-    low, high = LEVELS[place - 1], LEVELS[place]
-    share = (cf - low) / (high - low)
-    return DEVIATES[place - 1] + share * (DEVIATES[place] - DEVIATES[place - 1])
+Some = tuple[Positions, Cases]  # some nodes, and the cases of each
 
 
-def added_errors(cases: float, errors: float, cf: float) -> float:
-    """The errors to expect beside those that were seen."""
-    if errors < 1e-6:
-        return float(cases * (1 - cf ** (1 / cases)))
-    if errors < 0.9999:
-        none = added_errors(cases, 0.0, cf)
-        return none + errors * (added_errors(cases, 1.0, cf) - none)
-    if errors + 0.5 >= cases:
-        return 0.67 * (cases - errors)
-    z2 = deviate(cf) ** 2
-    seen = errors + 0.5
-    spread = sqrt(z2 * (seen * (1 - seen / cases) + z2 / 4))
-    return cases * (seen + z2 / 2 + spread) / (cases + z2) - errors
+def prune(draft: Draft, sample: Sample, cf: float) -> None:
+    """Prune a tree in place."""
+    Pruning(draft, sample, cf).run()
 
 
-def prune(root: Draft, sample: Sample, cf: float) -> None:
-    """Prune a tree in place.
+class Pruning:
+    """A draft that is being pruned."""
 
-    A node waits on the stack until its branches are done. One that takes the place of
-    its parent is entered again with all of the parent's cases.
-    """
-    stack: list[tuple[Draft, Cases, bool]] = [(root, sample.everything(), False)]
-    while stack:
-        node, cases, is_done = stack.pop()
-        if not is_done:
-            recount(node, sample.counts(cases))
-            node.errors = leaf_errors(node.counts, node.label, cf)
-        if node.test is None:
-            continue
-        if not is_done:
-            parts, node.known = sample.divide(node.test, cases)
-            stack.append((node, cases, True))
-            stack.extend(
-                (child, part, False)
-                for child, part in zip(node.branches, parts, strict=True)
-            )
-        elif simplify(node, cases, sample, cf):
-            stack.append((node, cases, False))
+    def __init__(self, draft: Draft, sample: Sample, cf: float) -> None:
+        self.draft, self.sample, self.cf = draft, sample, cf
+        # Errors are added up from the last leaf to the first.
+        order = draft.reading_order()
+        self.rank = np.zeros(len(draft.label), np.intp)
+        self.rank[order] = -np.arange(len(order))
+
+    def run(self) -> None:
+        """Enter the tree, then decide its nodes from the deepest ones up.
+
+        A branch that takes the place of its parent is entered with all of the parent's
+        cases, and decided anew, before what is above it.
+        """
+        waiting = [self.enter(np.zeros(1, np.intp), self.sample.everything())]
+        while waiting:
+            if not waiting[-1]:
+                waiting.pop()
+                continue
+            nodes, cases = waiting[-1].pop()
+            raised = self.simplify(nodes, cases)
+            if len(raised):
+                waiting.append(self.enter(nodes[raised], cases.some(raised)))
+
+    def enter(self, nodes: Positions, cases: Cases) -> list[Some]:
+        """Count the cases anew in all that is below some nodes; its splits by depth."""
+        draft = self.draft
+        found: list[Some] = []
+        while True:
+            self._count(nodes, self.sample.counts(cases))
+            inner = np.flatnonzero(draft.is_split[nodes])
+            if not len(inner):
+                return found
+            nodes, cases = nodes[inner], cases.some(inner)
+            found.append((nodes, cases))
+            branches = draft.branches(nodes)
+            divided = self.sample.divide(draft.tests.some(nodes), cases)
+            draft.known[branches] = divided.known
+            children = draft.child[branches]
+            empty = np.setdiff1d(np.arange(len(children)), divided.branches)
+            self._forget(children[empty])
+            nodes, cases = children[divided.branches], divided.cases
+
+    def _count(self, nodes: Positions, counts: Floats) -> None:
+        draft = self.draft
+        draft.counts[nodes] = counts
+        draft.label[nodes] = best_labels(counts, draft.label[nodes])
+        draft.errors[nodes] = leaf_errors(counts, draft.label[nodes], self.cf)
+
+    def _forget(self, nodes: Positions) -> None:
+        """Nothing reaches these nodes: so they are leaves, which expect no errors."""
+        draft = self.draft
+        while len(nodes):
+            draft.counts[nodes] = 0.0
+            draft.errors[nodes] = 0.0
+            inner = nodes[draft.is_split[nodes]]
+            nodes = draft.child[draft.branches(inner)]
+            draft.become_leaves(inner)
+
+    def simplify(self, nodes: Positions, cases: Cases) -> Positions:
+        """Decide nodes whose branches are pruned; which get their largest branch.
+
+        Expects the errors of the nodes as leaves; leaves those of what they become.
+        """
+        draft = self.draft
+        branches = draft.branches(nodes)
+        parts = Stretches.of(draft.tests.size[nodes])
+        which = parts.spread(np.arange(len(nodes)))
+        as_leaf = draft.errors[nodes]
+        below = draft.errors[draft.child[branches]]
+        as_tree = np.bincount(which, below, len(nodes))
+        largest = branches[last_largest(draft.known[branches], parts)]
+        raised = draft.child[largest]
+        as_branch = self.estimate(raised, cases)
+        is_leaf = as_leaf <= as_branch + MARGIN
+        is_leaf &= as_leaf <= as_tree + MARGIN
+        is_raised = ~is_leaf & (as_branch <= as_tree + MARGIN)
+        draft.become_leaves(nodes[is_leaf])
+        draft.replace(nodes[is_raised], raised[is_raised])
+        kept = ~is_leaf & ~is_raised
+        draft.errors[nodes[kept]] = as_tree[kept]
+        return np.flatnonzero(is_raised)
+
+    def estimate(self, nodes: Positions, cases: Cases) -> Floats:
+        """The errors to expect if these cases came to nodes that stay as they are."""
+        draft, count = self.draft, len(nodes)
+        roots = np.arange(count)
+        found: list[tuple[Positions, Positions, Floats]] = []
+        while True:
+            is_split = draft.is_split[nodes]
+            leaves = np.flatnonzero(~is_split)
+            if len(leaves):
+                counts = self.sample.counts(cases.some(leaves))
+                label = best_labels(counts, draft.label[nodes[leaves]])
+                errors = leaf_errors(counts, label, self.cf)
+                found.append((roots[leaves], self.rank[nodes[leaves]], errors))
+            inner = np.flatnonzero(is_split)
+            if not len(inner):
+                break
+            nodes, roots, cases = nodes[inner], roots[inner], cases.some(inner)
+            tests = draft.tests.some(nodes)
+            divided = self.sample.divide(tests, cases)
+            children = draft.child[draft.branches(nodes)]
+            nodes = children[divided.branches]
+            roots = np.repeat(roots, tests.size)[divided.branches]
+            cases = divided.cases
+        if not found:
+            return np.zeros(count)
+        of_root, rank, errors = map(np.concatenate, zip(*found, strict=True))
+        order = np.lexsort((rank, of_root))
+        return np.bincount(of_root[order], errors[order], count).astype(np.float64)
 
 
-def simplify(node: Draft, cases: Cases, sample: Sample, cf: float) -> bool:
-    """Decide a node whose branches are pruned; True if its largest branch replaces it.
-
-    Expects the errors of the node as a leaf; leaves those of what it has become.
-    """
-    as_leaf = node.errors
-    as_tree = sum(child.errors for child in node.branches)
-    raised = node.branches[largest(node.known)]
-    as_branch = estimate(raised, cases, sample, cf)
-    if as_leaf <= as_branch + MARGIN and as_leaf <= as_tree + MARGIN:
-        node.become_leaf()
-        return False
-    if as_branch <= as_tree + MARGIN:
-        node.label, node.test = raised.label, raised.test
-        node.branches, node.known = raised.branches, raised.known
-        return True
-    node.errors = as_tree
-    return False
+def last_largest(known: Floats, parts: Stretches) -> Positions:
+    """The branch with the most known cases at each node, the last at a tie."""
+    most = np.maximum.reduceat(known, parts.starts)
+    places = np.flatnonzero(known == parts.spread(most))
+    return places[np.searchsorted(places, parts.ends, side="right") - 1]
 
 
-def largest(known: Floats) -> int:
-    """The branch with the most known cases, the last at a tie."""
-    return int(len(known) - 1 - known[::-1].argmax())
-
-
-def recount(node: Draft, counts: Floats) -> None:
-    """Take new counts; the class stays where no other has more."""
-    node.counts = counts
-    node.label = best_label(counts, node.label)
-
-
-def best_label(counts: Floats, current: int) -> int:
-    heaviest = int(counts.argmax())
-    return heaviest if counts[heaviest] > counts[current] else current
-
-
-def leaf_errors(counts: Floats, label: int, cf: float) -> float:
-    """The errors to expect of a leaf; none where there are no cases."""
-    cases = float(counts.sum())
-    if not cases:
-        return 0.0
-    errors = cases - float(counts[label])
-    return errors + added_errors(cases, errors, cf)
-
-
-def estimate(node: Draft, cases: Cases, sample: Sample, cf: float) -> float:
-    """The errors to expect if these cases came to a node, which stays as it is."""
-    errors, stack = 0.0, [(node, cases)]
-    while stack:
-        here, some = stack.pop()
-        if here.test is None:
-            counts = sample.counts(some)
-            errors += leaf_errors(counts, best_label(counts, here.label), cf)
-        else:
-            parts, _ = sample.divide(here.test, some)
-            stack.extend(zip(here.branches, parts, strict=True))
-    return errors
-
-
-def drop_impossible(root: Draft) -> None:
+def drop_impossible(draft: Draft) -> None:
     """Take values that cannot occur on the path out of the last group of a split.
 
     A group that is left without values goes.
     """
-    stack: list[tuple[Draft, dict[int, frozenset[int]]]] = [(root, {})]
+    groups = draft.tests.groups
+    if not groups:
+        return
+    stack: list[tuple[int, dict[int, frozenset[int]]]] = [(0, {})]
     while stack:
         node, possible = stack.pop()
-        if node.test is None:
+        size = int(draft.tests.size[node])
+        if not size:
             continue
-        test = node.test
-        if test.is_grouped and test.feature in possible:
-            drop_last(node, possible[test.feature])
-        assert node.test is not None
-        for place, child in enumerate(node.branches):
+        feature = int(draft.tests.feature[node])
+        if node in groups and feature in possible:
+            *others, last = groups[node]
+            kept = tuple(code for code in last if code in possible[feature])
+            groups[node] = (*others, kept) if kept else tuple(others)
+            size = len(groups[node])
+            draft.tests.size[node] = size
+        start = int(draft.first[node])
+        for place, child in enumerate(draft.child[start : start + size].tolist()):
             inner = possible
-            if test.is_grouped:
-                inner = {**possible, test.feature: frozenset(node.test.groups[place])}
+            if node in groups:
+                inner = {**possible, feature: frozenset(groups[node][place])}
             stack.append((child, inner))
-
-
-def drop_last(node: Draft, possible: frozenset[int]) -> None:
-    """Keep only possible values in the last group of a node."""
-    assert node.test is not None
-    *groups, last = node.test.groups
-    kept = tuple(code for code in last if code in possible)
-    if kept:
-        groups.append(kept)
-    else:
-        node.branches, node.known = node.branches[:-1], node.known[:-1]
-    node.test = replace(node.test, groups=tuple(groups))

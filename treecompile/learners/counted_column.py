@@ -7,6 +7,8 @@ order of the share of a label or of the mean.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from treecompile.ir import Feature, Kind
@@ -27,6 +29,17 @@ from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stret
 ROOM = 4  # cells of a table for each case; with more, only what occurs is counted
 
 
+class Tallied(Protocol):
+    """The part of a response that a counted column needs."""
+
+    @property
+    def summands(self) -> int:
+        """How many sums there are for each cell."""
+
+    def tally(self, keys: Array, rows: Rows, cells: int) -> tuple[Array, list[Array]]:
+        """How many rows have each key, and their sums: of labels, of every label."""
+
+
 class Counted:
     """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
 
@@ -45,7 +58,7 @@ class Counted:
 
     def search(self, level: Level) -> Found:
         nodes = len(level.nodes.lengths)
-        blocks = self._blocks(level)
+        blocks = self.blocks(level.rows, level.nodes, level.response)
         found = Found.nothing(nodes, blocks)
         if not len(blocks.known):
             return found
@@ -73,15 +86,16 @@ class Counted:
         labels = len(blocks.sums)
         return range(1 if self.is_ordered or labels <= 2 else labels)
 
-    def _blocks(self, level: Level) -> Blocks:
-        width, nodes = self.size + 1, len(level.nodes.lengths)
-        keys = level.nodes.spread(np.arange(nodes) * width)
-        keys += self.codes.take(level.rows)
-        cells, occurring = nodes * width, None
-        if cells * (1 + level.response.summands) > ROOM * len(keys) + 4096:
+    def blocks(self, rows: Rows, nodes: Stretches, response: Tallied) -> Blocks:
+        """The values that occur at each node, counted."""
+        width, count = self.size + 1, len(nodes.lengths)
+        keys = nodes.spread(np.arange(count) * width)
+        keys += self.codes.take(rows)
+        cells, occurring = count * width, None
+        if cells * (1 + response.summands) > ROOM * len(keys) + 4096:
             occurring, keys = np.unique(keys, return_inverse=True)
             cells = len(occurring)
-        sizes, sums = level.response.tally(keys, level.rows, cells)
+        sizes, sums = response.tally(keys, rows, cells)
         used = np.flatnonzero(sizes)
         key = used if occurring is None else occurring
         is_known = key % width != self.size

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from treecompile.ir import Program
+from treecompile.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,18 @@ class EmitOptions:
     output: str = "label"  # sql: label, probability or rule
     label: str = ""  # sql: whose probability; "" is the predicted label's
     columns: Mapping[str, str] = field(default_factory=dict)  # sql: feature -> column
+    templates: str = ""  # a folder whose templates replace those built in
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a lowering starts from: the program, and the identity it stamps on."""
+    """What a lowering starts from: the program, the identity it stamps on, and where
+    it goes."""
 
     program: Program
     sha256: str
     version: str  # of the tool
+    target: Target
 
 
 Context = dict[str, object]
