@@ -12,6 +12,7 @@ import numpy as np
 from treecompile import compiler, model_file, training
 from treecompile.batch import Columns, answers, shares
 from treecompile.data import DataOptions, encode_features
+from treecompile.divide import divisible
 from treecompile.errors import OptionError
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.lower import EmitOptions
@@ -23,6 +24,7 @@ from treecompile.show import show
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
+from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,7 +278,9 @@ class Model:
         """
         body = self.program.body
         names = [feature.name for feature in body.features]
-        rows = trial(body, budget=budget, seed=seed).rows
+        cut = Reference(self.program).body
+        scattered = divisible(body)
+        rows = trial(cut, budget=budget, seed=seed, scattered=scattered).rows
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]

@@ -170,9 +170,10 @@ def _steps(tree: Tree, decided: Mapping[int, Rule], target: str) -> Context:
             feature = tree.features[node.branches[0].when.feature]
             for branch in node.branches:
                 test = python_string(words.phrase([branch.when], feature))
-                steps[branch.then] = f"    ({position}, {test}),"
+                lines = collection("    (", (str(position), test), "),", 4)
+                steps[branch.then] = "\n".join(lines)
     ends = []
     for position, rule in decided.items():
         said = python_string(words.conclusion(rule, tree.labels, target))
-        ends.append(f'    "{rule.id}": ({position}, {said}),')
+        ends += collection(f'    "{rule.id}": (', (str(position), said), "),", 4)
     return {"steps": steps, "ends": ends}

@@ -61,7 +61,11 @@ def divided_arm(tree: Tree, spelling: Spelling, asked: Asked) -> list[str]:
     for number, columns in enumerate(stages):
         lines.append(f"    {'WITH ' if number == 0 else ''}d{number} AS (")
         lines.append("      SELECT")
-        lines += [f"        {line}" for line in ",\n".join(columns).split("\n")]
+        for column in columns:
+            # Only the first stage has text from the data, which may have lines itself.
+            parts = column.split("\n") if number else [column]
+            lines += [f"        {part}" for part in parts]
+            lines[-1] += "," if column is not columns[-1] else ""
         source = f"FROM d{number - 1}" if number else ""
         fence = " ".join(filter(None, (source, spelling.dialect.sums.fence)))
         if fence:
@@ -92,10 +96,11 @@ def check(tree: Tree, dialect: Dialect) -> None:
             f"a tree that divides missing values has {terms} sums here (splits x"
             f" labels), and {dialect.name} gets at most {sums.terms}: {instead}"
         )
-    if len(required_features(tree)) > dialect.limits.tests:
+    joined = max(len(required_features(tree)), len(tree.labels) - 1)
+    if joined > dialect.limits.tests:
         raise TargetError(
-            f"{dialect.name} takes {dialect.limits.tests} conditions joined by OR,"
-            f" fewer than the columns of this tree: {instead}"
+            f"dividing the missing values of this tree joins {joined} conditions, and"
+            f" {dialect.name} takes {dialect.limits.tests}: {instead}"
         )
     low, high = _range(tree)
     if high > LARGEST:
@@ -256,10 +261,10 @@ class Writer:
         texts = []
         for place in range(self.values):
             terms = [
-                f"\n  + {amount} * {part.texts[place]}".replace("\n", "\n  ")
+                f"\n+ {amount} * {part.texts[place]}".replace("\n", "\n  ")
                 for amount, part in zip(amounts, below, strict=True)
             ]
-            texts.append(f"(({self.zero}{''.join(terms)}\n  ) / {total})")
+            texts.append(f"(({self.zero}{''.join(terms)}\n) / {total})")
         return Part(
             texts,
             1 + max(part.depth for part in below),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treecompile import words
 from treecompile.errors import EngineError
 from treecompile.ir import Program
 from treecompile.lower import EmitOptions
@@ -70,7 +71,12 @@ def verify(
         raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
     wanted = (header.group(2), header.group(3)) if header else ("label", None)
     _check_output(program, *wanted)
-    options = EmitOptions(dialect=engine, columns=columns or {})
+    options = EmitOptions(
+        dialect=engine,
+        columns=columns or {},
+        output=wanted[0],
+        label=_label_text(program, wanted[1]),
+    )
     reference = Reference(program)
 
     def answer(cell: int) -> object:
@@ -125,6 +131,14 @@ def _check_output(program: Program, output: str, label: str | None) -> None:
             f"the artefact gives the probability of label {label}, and the model has"
             f" {len(labels)} labels: it was compiled from another model"
         )
+
+
+def _label_text(program: Program, label: str | None) -> str:
+    """A label as `--label` takes it, by its position."""
+    if label is None:
+        return ""
+    value = program.body.labels[int(label)]
+    return value if isinstance(value, str) else words.value(value)
 
 
 def _compared(
