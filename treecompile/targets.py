@@ -65,6 +65,7 @@ class Sums:
     """How far a dialect adds up the shares of a tree that divides missing values."""
 
     depth: int = 0  # sums within one another in an expression; 0: not at all
+    stages: int = 0  # queries within one another
     columns: int = 0  # of a query
     terms: int = 0  # sums in all: splits x labels
     fence: str = ""  # what keeps the optimizer from joining two stages into one

@@ -321,6 +321,10 @@ def test_what_sql_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="takes 3 columns, and SQLite has 2"):
         emit(chain(9), "sql", narrow)
     assert emit(chain(8), "sql", narrow).text
+    short = dialect_with(tmp_path, ("stages = 500", "stages = 2"))
+    with pytest.raises(TargetError, match="in 3 queries, and SQLite takes 2"):
+        emit(chain(17), "sql", short)
+    assert emit(chain(16), "sql", short).text
     text = (ROOT / "templates/sql/dialects/sqlite.toml").read_text(encoding="utf-8")
     none = dialect_with(tmp_path, (text[text.index("[sums]") :], ""))
     with pytest.raises(TargetError, match="does not divide missing values in SQLite"):

@@ -27,6 +27,11 @@ from treecompile.targets import Dialect
 
 LARGEST, LEAST = 1.7e308, 1e-307  # beyond, a sum may not be a number as the law has it
 
+INSTEAD = (
+    "compile the tree to Python, its rules (treecompile rules) to SQL, or learn with"
+    " --predict-missing branch"
+)
+
 Write = Callable[[Label], str]  # a literal of any type
 
 
@@ -81,33 +86,29 @@ def divided_arm(tree: Tree, spelling: Spelling, asked: Asked) -> list[str]:
 def check(tree: Tree, dialect: Dialect) -> None:
     """Refuse what the dialect cannot add up exactly."""
     sums = dialect.sums
-    instead = (
-        "compile the tree to Python, its rules (treecompile rules) to SQL, or learn"
-        " with --predict-missing branch"
-    )
     if not sums.depth:
         raise TargetError(
-            f"treecompile does not divide missing values in {dialect.name}: {instead}"
+            f"treecompile does not divide missing values in {dialect.name}: {INSTEAD}"
         )
     values = len(tree.labels) or 1
     terms = values * sum(isinstance(node, Split) for node in tree.nodes)
     if terms > sums.terms:
         raise TargetError(
             f"a tree that divides missing values has {terms} sums here (splits x"
-            f" labels), and {dialect.name} gets at most {sums.terms}: {instead}"
+            f" labels), and {dialect.name} gets at most {sums.terms}: {INSTEAD}"
         )
     joined = max(len(required_features(tree)), len(tree.labels) - 1)
     if joined > dialect.limits.tests:
         raise TargetError(
             f"dividing the missing values of this tree joins {joined} conditions, and"
-            f" {dialect.name} takes {dialect.limits.tests}: {instead}"
+            f" {dialect.name} takes {dialect.limits.tests}: {INSTEAD}"
         )
     low, high = _range(tree)
     if high > LARGEST:
-        raise TargetError(f"a sum of this tree may be beyond all doubles: {instead}")
+        raise TargetError(f"a sum of this tree may be beyond all doubles: {INSTEAD}")
     if low < LEAST and sums.traps_underflow:
         raise TargetError(
-            f"a sum of this tree may be smaller than {dialect.name} takes: {instead}"
+            f"a sum of this tree may be smaller than {dialect.name} takes: {INSTEAD}"
         )
 
 
@@ -191,6 +192,11 @@ class Writer:
         """The columns of the first stage, which reads, and of those that add up."""
         kept = self.parts()
         last = kept[0].stage
+        if last > self.dialect.sums.stages:
+            raise TargetError(
+                f"the sums of this tree lie within one another in {last} queries, and"
+                f" {self.dialect.name} takes {self.dialect.sums.stages}: {INSTEAD}"
+            )
         until: dict[int, int] = {0: last + 1}  # the last stage that uses a node
         read = dict.fromkeys(self.required, 0)  # or a feature
         for part in kept.values():
@@ -217,8 +223,7 @@ class Writer:
             if len(columns) > most:
                 raise TargetError(
                     f"dividing the missing values of this tree takes {len(columns)}"
-                    f" columns, and {self.dialect.name} has {most}: compile it to"
-                    " Python, or learn with --predict-missing branch"
+                    f" columns, and {self.dialect.name} has {most}: {INSTEAD}"
                 )
             result.append(columns)
         return result
