@@ -32,7 +32,7 @@ from treecompile.raw import (
     refuse_dates,
     type_of,
 )
-from treecompile.read import Table
+from treecompile.read import Stated, Table
 from treecompile.semantics import required_features
 from treecompile.values import as_integer
 
@@ -197,7 +197,7 @@ def _target(
     type_ = type_of(column)
     if options.task is None:
         refuse_dates(column)
-    task = options.task or _task_for(type_, count)
+    task = options.task or _task_for(raw.stated, type_, count)
     if task == REGRESS:
         if type_ in (ValueType.STR, ValueType.BOOL):
             raise OptionError(
@@ -231,7 +231,11 @@ def _target(
     return labels, y, notes
 
 
-def _task_for(type_: ValueType, count: int) -> str:
+def _task_for(stated: Stated | None, type_: ValueType, count: int) -> str:
+    if stated is Stated.NUMERIC:
+        return REGRESS
+    if stated is Stated.NOMINAL:
+        return CLASSIFY
     few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
     return CLASSIFY if few or type_ in (ValueType.STR, ValueType.BOOL) else REGRESS
 
@@ -242,6 +246,8 @@ def _labels(
     name = column.raw.name
     typed = column.typed(type_)
     present = sorted({typed[place] for place in column.used})
+    if column.raw.stated is Stated.NOMINAL and not given:
+        present = typed  # all that are declared, in that order
     if type_ is ValueType.FLOAT and not all(map(isfinite, present)):
         raise DataError(f"target {name!r} has an infinite label: correct or remove it")
     if len(present) > MOST_LABELS:
@@ -293,7 +299,8 @@ def _feature(
     raw: Raw, stated: str | None, listed: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature that a column makes, and its values; None if it has no known one."""
-    numbers = raw.numbers() if stated in (None, "numeric") else None
+    is_open = stated is None and raw.stated in (None, Stated.NUMERIC)
+    numbers = raw.numbers() if is_open or stated == "numeric" else None
     if numbers is None:
         column = raw.distinct()
         if not column.used:

@@ -28,6 +28,11 @@ def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print nothing but errors."
 )
+glossary_option = click.option(
+    "--glossary",
+    metavar="FILE",
+    help="Markdown: what columns mean, in CSV lines name,description,unit.",
+)
 templates_option = click.option(
     "--templates",
     default="",
@@ -42,8 +47,23 @@ na_option = click.option(
     help="A text that means missing, beside the empty one. Repeatable.",
 )
 
-learn_options = apply(
-    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+budget_option = click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Most steps of searching.",
+)
+list_option = click.option(
+    "--list",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List at most N of each kind. [default: 10]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+how_options = apply(  # all about learning but the target
     click.option(
         "--algorithm",
         default="",
@@ -104,15 +124,22 @@ learn_options = apply(
         "--prune",
         default="",
         metavar="NAME",
-        help="none, pessimistic (c45) or cost-complexity."
+        help="none, pessimistic (c45), cost-complexity or reduced-error."
         " [default: pessimistic for c45, else none]",
     ),
     click.option(
         "--alpha",
-        type=float,
         metavar="A",
         help="Cost-complexity: the share of the root's errors that each leaf of a split"
-        " must save. [default: 0.01]",
+        " must save; or cv or 1se to choose it by cross-validation. [default: 0.01]",
+    ),
+    click.option(
+        "--alpha-folds",
+        type=int,
+        default=10,
+        show_default=True,
+        metavar="K",
+        help="Folds of the cross-validation that chooses alpha.",
     ),
     click.option(
         "--cf",
@@ -161,19 +188,23 @@ learn_options = apply(
     click.option(
         "--validation",
         metavar="FILE",
-        help="Rows to measure the quality on, with the target.",
+        help="Rows with the target, to measure the quality on or to prune by.",
     ),
     click.option(
         "--validation-fraction",
         type=float,
         default=0.0,
         metavar="F",
-        help="Hold out this share of the rows to measure the quality on.",
+        help="Hold out this share of the rows for that instead.",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="For holding out."
+        "--seed", type=int, default=0, show_default=True, help="Of rows and folds."
     ),
     quiet_option,
+)
+learn_options = apply(
+    click.option("--target", metavar="COL", help="Column to predict."),
+    how_options,
 )
 
 
@@ -188,6 +219,14 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     return result
 
 
+def _alpha(text: str | None) -> float | str | None:
+    """A number, or the word that stands for a way to choose it."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
 def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     """Sort the options of the command line into what they are about."""
     from treecompile.data import DataOptions
@@ -198,6 +237,7 @@ def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     options["costs"] = read_costs(costs) if costs else ()
     for key in ("criterion", "prune", "missing"):
         options[key] = options[key] or ""  # which leaves it to the algorithm
+    options["alpha"] = _alpha(options["alpha"])
     ordinal = pairs("--ordinal", options.pop("ordinal")).items()
     labels = options.pop("labels")
     columns = DataOptions(

@@ -20,6 +20,7 @@ from treecompile.ir import (
     Kind,
     Op,
     Rule,
+    RuleSet,
     Split,
     Tree,
 )
@@ -29,6 +30,7 @@ from treecompile.lower.python_code import CONVERTERS
 from treecompile.lower.python_helpers import Helpers
 from treecompile.lower.python_layout import collection, in_docstring
 from treecompile.membership import truth_table
+from treecompile.retree import nest, note
 from treecompile.semantics import probabilities, required_features, threshold
 
 
@@ -40,6 +42,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
     used = [body.features[position] for position in required]
     helpers = Helpers()
     helpers.need(*(CONVERTERS[f.type] for f in used))
+    tree, answers = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
     if divisible(body):
         names["collections.abc"].add("Iterator")
@@ -53,12 +56,16 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "classes": collection("CLASSES = (", map(python_literal, body.labels), ")"),
         "is_classifier": bool(body.labels),
         "converters": [f"    {python_string(f.name)}: {_converter(f)}," for f in used],
-        "is_tree": isinstance(body, Tree),
         "is_divided": divisible(body),
-        "branches": list(_branches(body, decided)),
+        "branches": list(_branches(body, answers)),
         "sizes": str([len(feature.categories) for feature in used]),
         "labels": [f"    {python_literal(label)}," for label in body.labels],
-        "table": list(_table(body, list(required), decided)),
+        "is_tree": tree is not None,
+        "table": (
+            list(_rules(body, list(required)))
+            if tree is None
+            else list(_splits(tree, list(required), answers))
+        ),
         "answers": [f"    {python_literal(rule.value)}," for rule in decided.values()],
         "answer_type": _answer_type(body),
         "shares": [
@@ -73,6 +80,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
         "has_categories": any(f.kind is not Kind.NUMERIC for f in used),
         "helpers": helpers.sources(),
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -101,36 +109,49 @@ def _answer_type(body: Body) -> str:
     return "object"
 
 
-def _table(
-    body: Body, required: list[int], decided: Mapping[int, Rule]
+def _tree(
+    body: Body, decided: Mapping[int, Rule]
+) -> tuple[Tree | None, Mapping[int, int]]:
+    """The tree to walk, if there is one, and the number of each leaf's answer."""
+    if isinstance(body, Tree):
+        return body, {position: number for number, position in enumerate(decided)}
+    nested = nest(body)
+    if nested is None or not nested.tests:  # without a test, a tree has one answer
+        return None, {}
+    return nested.tree, nested.outcomes
+
+
+def _rules(body: Body, required: list[int]) -> Iterator[str]:
+    assert isinstance(body, RuleSet)
+    for rule in body.rules:
+        tests = (_rule_test(test, body, required) for test in rule.conditions)
+        yield f"    [{', '.join(tests)}],"
+
+
+def _splits(
+    tree: Tree, required: list[int], answers: Mapping[int, int]
 ) -> Iterator[str]:
-    """The splits, whose children are splits or, as ~n, leaves; or the rules."""
-    if not isinstance(body, Tree):
-        for rule in body.rules:
-            tests = (_rule_test(test, body, required) for test in rule.conditions)
-            yield f"    [{', '.join(tests)}],"
-        return
-    place = _places(body, decided)
-    for node in body.nodes:
+    """The splits, whose children are splits or, as ~n, answers."""
+    place = _places(tree, answers)
+    for node in tree.nodes:
         if isinstance(node, Split):
-            yield f"    {_split(node, body, required, place)},"
+            yield f"    {_split(node, tree, required, place)},"
 
 
-def _places(tree: Tree, decided: Mapping[int, Rule]) -> dict[int, int]:
+def _places(tree: Tree, answers: Mapping[int, int]) -> dict[int, int]:
     """Each split by its number, each leaf by ~n for the answer n."""
     place: dict[int, int] = {}
     for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
             place[position] = len(place)
-    place.update((position, ~leaf) for leaf, position in enumerate(decided))
-    return place
+    return place | {position: ~number for position, number in answers.items()}
 
 
-def _branches(body: Body, decided: Mapping[int, Rule]) -> Iterator[str]:
+def _branches(body: Body, answers: Mapping[int, int]) -> Iterator[str]:
     """For a tree that divides: the children of each split, in order, with weights."""
     if not isinstance(body, Tree) or not divisible(body):
         return
-    place = _places(body, decided)
+    place = _places(body, answers)
     for node in body.nodes:
         if isinstance(node, Split):
             pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)

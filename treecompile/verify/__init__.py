@@ -11,8 +11,10 @@ from treecompile import words
 from treecompile.errors import EngineError
 from treecompile.ir import Program
 from treecompile.lower import EmitOptions
+from treecompile.targets import dialect_names, nearest, read_dialect
 from treecompile.verify.cells import BUDGET
-from treecompile.verify.engines import DRIVERS, PythonAnswer, RefusedError, same
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.engines import PythonAnswer, RefusedError, same
 from treecompile.verify.reference import Expected, Reference
 from treecompile.verify.runs import PYTHON, Task, added
 
@@ -67,8 +69,7 @@ def verify(
     """
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
-    if engine not in ENGINES:
-        raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
+    _check_engine(engine)
     wanted = (header.group(2), header.group(3)) if header else ("label", None)
     _check_output(program, *wanted)
     options = EmitOptions(
@@ -119,6 +120,17 @@ def verify(
         mismatches=tuple(mismatches),
         refused=refused,
     )
+
+
+def _check_engine(engine: str) -> None:
+    if engine in ENGINES:
+        return
+    if engine in dialect_names():
+        raise EngineError(
+            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
+            f" verified: the engines are {', '.join(ENGINES)}"
+        )
+    raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
 
 
 def _check_output(program: Program, output: str, label: str | None) -> None:
