@@ -140,10 +140,9 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
         write = DOUBLES[DATABASES[kind]().dialect.literals.double]
     done: list[tuple[str, str, Any]] = []
     for weight in weights():
-        for towards in (0.0, inf):
-            near = write(nextafter(weight, towards))
-            written = rf"(?<![\d.]){re.escape(write(weight))}(?![\d.e])"
-            done.append(("one ulp", written, lambda m, near=near: near))
+        near = write(nextafter(weight, inf))
+        written = rf"(?<![\d.]){re.escape(write(weight))}(?![\d.e])"
+        done.append(("one ulp", written, lambda m, near=near: near))
     if kind == "python":
         done += [
             ("exchanged", r"\((\d), (\d)(, \d)?\)", r"(\2, \1\3)"),
@@ -194,7 +193,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(verify_runs, "emit", lambda *_: Emitted(text))
 
 
-LEAST = {"python": 20, "numpy": 12, "sqlite": 20, "duckdb": 20, "postgres": 20}
+LEAST = {"python": 15, "numpy": 10, "sqlite": 10, "duckdb": 10, "postgres": 10}
 QUICK = ("python", "numpy", "sqlite")  # the others are run by `pytest -m large`
 
 
@@ -215,7 +214,9 @@ def test_every_mutant_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     in_this_process(monkeypatch, text)
     caught = 0
     kinds = set()
-    for what, broken in mutants(text, kind):
+    # In SQL each sum is written for each label: a third of them is enough.
+    step = 1 if kind in ("python", "numpy") else 3
+    for what, broken in itertools.islice(mutants(text, kind), 0, None, step):
         report = verify(program, broken, url=url)
         if report.passed:
             assert means_the_same(broken, kind), what

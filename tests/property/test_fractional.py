@@ -6,16 +6,19 @@ written out, and the generated module must give these very doubles.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import isfinite
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.random_models import random_fractional_tree, random_row
 from tests.samples import module_of
+from treecompile import render
 from treecompile.compiler import emit
 from treecompile.ir import (
     ClassCounts,
@@ -32,6 +35,14 @@ from treecompile.ir import (
 from treecompile.semantics import distribution, predict
 
 ROWS = 25
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_black() -> Iterator[None]:
+    """The layout of the text does not matter here, and takes most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "BLACK_UP_TO", 0)
+        yield
 
 
 def is_known(feature: Feature, value: Value) -> bool:
