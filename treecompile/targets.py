@@ -142,6 +142,17 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
+class Functions:
+    """How a function is made: `{name}`, `{parameters}`, `{type}`, `{expression}`."""
+
+    create: str = ""  # "" where there are none that are written in SQL
+    parameter: str = "{name} {type}"
+    reference: str = "{name}"  # how the expression mentions a parameter
+    text: str = ""  # the type of a text, if it is another than in a column
+    barred: str = ""  # what an expression cannot have in it
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     name: str  # as people write it
     engine: str  # what `verify` runs it on; "" if there is none to be had
@@ -154,6 +165,7 @@ class Dialect:
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
     values: Values = Values()
+    functions: Functions = Functions()
     key: str = field(default="")  # the name of its file
 
 
