@@ -63,10 +63,11 @@ def lower(source: Source, options: EmitOptions) -> Context:
     }
     lines = statement(made, body, dialect, options)
     leaves = len(outcomes(body))
+    labels = [literal(value, dialect) for value in body.labels]
     return {
         "header": header(source, dialect, asked, label) if options.comments else "",
         "lines": lines,
-        "beside": properties(made, body, options) if options.form == DBT else [],
+        "beside": properties(made, labels, options) if options.form == DBT else [],
         "warnings": [*size_warnings(lines, leaves, dialect)],
         "notes": [*filter(None, [note(body)])],
     }

@@ -130,7 +130,7 @@ def statement(
         query[-1] += f" AS {quoting.name(column)}{comma}"
     alias = f" AS {quoting.path('--alias', options.alias)}" if options.alias else ""
     if options.form == DBT:
-        query = [JINJA.sub('{{ "{" }}', line) for line in query]
+        query = [escaped(line) for line in query]
         return [*query, f"FROM {_reference(options.table)}{alias}"]
     query.append(f"FROM {quoting.path('--table', options.table)}{alias}")
     if options.form == VIEW:
@@ -176,6 +176,11 @@ def _answer_type(body: Body, column: str) -> ValueType:
 # ---------------------------------------------------------------- dbt
 
 
+def escaped(text: str) -> str:
+    """Text that dbt leaves as it is."""
+    return JINJA.sub('{{ "{" }}', text)
+
+
 def _reference(table: str) -> str:
     """A model of the project, or SOURCE.TABLE."""
     parts = table.split(".")
@@ -187,8 +192,13 @@ def _reference(table: str) -> str:
     return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"
 
 
-def properties(made: Expressions, body: Body, options: EmitOptions) -> list[str]:
-    """The YAML beside a dbt model: what its columns are, and tests of them."""
+def properties(
+    made: Expressions, labels: Sequence[str], options: EmitOptions
+) -> list[str]:
+    """The YAML beside a dbt model: what its columns are, and tests of them.
+
+    The labels come as literals, since dbt puts them into its SQL as they are.
+    """
     name = options.name or "predictions"
     lines = [
         "version: 2",
@@ -200,13 +210,12 @@ def properties(made: Expressions, body: Body, options: EmitOptions) -> list[str]
     for column in made:
         lines += [f"      - name: {json.dumps(column)}", "        data_tests:"]
         lines.append("          - not_null")
-        if column == OUTPUTS["label"] and body.labels:
-            values = ", ".join(json.dumps(label) for label in body.labels)
-            quote = "true" if isinstance(body.labels[0], str) else "false"
+        if column == OUTPUTS["label"] and labels:
+            values = ", ".join(json.dumps(escaped(label)) for label in labels)
             lines += [
                 "          - accepted_values:",
                 "              arguments:",
                 f"                values: [{values}]",
-                f"                quote: {quote}",
+                "                quote: false",
             ]
     return lines
