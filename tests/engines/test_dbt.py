@@ -115,9 +115,11 @@ def test_dbt_builds_the_model_and_its_tests(tmp_path: Path) -> None:
     folder = tmp_path / "shop"
     emitted = CliRunner().invoke(
         main,
-        ["emit", str(folder / "model.json"), "--to", "sql", "--as", "dbt"]
-        + ["--dialect", "duckdb", "--table", "raw.rows", "--output", "label,rule"]
-        + ["-o", str(folder / "models" / "answers.sql")],
+        [
+            *("emit", str(folder / "model.json"), "--to", "sql", "--as", "dbt"),
+            *("--dialect", "duckdb", "--table", "raw.rows", "--output", "label,rule"),
+            *("-o", str(folder / "models" / "answers.sql")),
+        ],
     )
     assert emitted.exit_code == 0, emitted.output
     built = subprocess.run(
