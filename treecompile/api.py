@@ -350,6 +350,8 @@ class Model:
         output: str = "label",
         label: str = "",
         columns: Mapping[str, str] | None = None,
+        alias: str = "",
+        comments: bool = True,
         templates: str | Path = "",
         glossary: str | Path | None = None,
     ) -> str:
@@ -362,18 +364,27 @@ class Model:
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
 
-        For SQL: the `dialect`, the `form` (expression, select or view; the latter two
-        read `table`, and a view is called `name`), the `output` (label, probability or
-        rule), the `label` whose probability it is, and `columns` that are called
-        otherwise in the database.
+        For SQL: the `dialect`, the `form` (expression, select, view, function or dbt;
+        a query reads `table`, and what is made is called `name`), the `output` (label,
+        probability or rule; in a query several, with commas), the `label` whose
+        probability it is, `columns` that are called otherwise in the database, the
+        `alias` of the table, and whether there are `comments`.
 
         For Markdown: the `glossary`, a CSV file with name, description and unit.
         """
         options = EmitOptions(
-            *(style, dialect, form, table, name, output, label),
-            dict(columns or {}),
-            str(templates),
-            read_glossary(glossary) if glossary else {},
+            style=style,
+            dialect=dialect,
+            form=form,
+            table=table,
+            name=name,
+            output=output,
+            label=label,
+            columns=dict(columns or {}),
+            alias=alias,
+            comments=comments,
+            templates=str(templates),
+            glossary=read_glossary(glossary) if glossary else {},
         )
         return compiler.emit(self.program, to, options, self.sha256).text
 

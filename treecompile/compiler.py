@@ -13,6 +13,7 @@ from treecompile.errors import OptionError, TargetError
 from treecompile.extract import extract
 from treecompile.ir import Program, Tree
 from treecompile.lower import (
+    Context,
     EmitOptions,
     Lowering,
     Source,
@@ -46,6 +47,7 @@ class Artefact:
     suffix: str
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was chosen
+    beside: str = ""  # a YAML file that goes with a dbt model
 
 
 def flatten(program: Program) -> Program:
@@ -75,10 +77,19 @@ def emit(
         source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
         text = render(description, context, options.templates)
-    warnings, notes = (context.get(key, ()) for key in ("warnings", "notes"))
-    assert isinstance(warnings, (list, tuple))
-    assert isinstance(notes, (list, tuple))
-    return Artefact(text, description.suffix, tuple(warnings), tuple(notes))
+    return Artefact(
+        text,
+        description.suffix,
+        _lines(context, "warnings"),
+        _lines(context, "notes"),
+        "".join(f"{line}\n" for line in _lines(context, "beside")),
+    )
+
+
+def _lines(context: Context, key: str) -> tuple[str, ...]:
+    lines = context.get(key, ())
+    assert isinstance(lines, (list, tuple))
+    return tuple(lines)
 
 
 def _style(style: str) -> str:

@@ -154,6 +154,19 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
+class Functions:
+    """How a function is made: `{name}`, `{parameters}`, `{type}`, `{expression}`."""
+
+    create: str = ""  # "" where there are none that are written in SQL
+    parameter: str = "{name} {type}"
+    reference: str = "{name}"  # how the expression mentions a parameter ...
+    text_reference: str = ""  # ... that is a text, if otherwise
+    text: str = ""  # the type of a text, if it is another than in a column
+    barred: str = ""  # what an expression cannot have in it
+    drop: str = "DROP FUNCTION {name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     name: str  # as people write it
     engine: str  # what `verify` runs it on; "" if there is none to be had
@@ -167,6 +180,7 @@ class Dialect:
     conditions: Conditions
     values: Values = Values()
     sums: Sums = Sums()
+    functions: Functions = Functions()
     key: str = field(default="")  # the name of its file
 
 

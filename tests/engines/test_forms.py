@@ -5,19 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 
 from tests.engines.databases import DATABASES, mariadb_url
+from tests.random_models import random_fractional_tree, random_program
 from tests.samples import chain, every_type, stump
 from treecompile.compiler import emit
-from treecompile.errors import EngineError
+from treecompile.errors import EngineError, TargetError
 from treecompile.ir import Condition, Feature, Kind, Op, Program, ValueType
 from treecompile.lower import EmitOptions
+from treecompile.targets import read_dialect
 from treecompile.verify import verify
 from treecompile.verify.drivers import DRIVERS, mariadb
 from treecompile.verify.engines import RefusedError, run_sql
+
+
+def random_fractional_program(random: Random) -> Program:
+    return Program("y", "none", random_fractional_tree(random))
+
 
 ENGINES = [name for name in DATABASES if name in DRIVERS]
 
@@ -35,6 +44,67 @@ def test_selects_and_views_run_everywhere(engine: str, form: str) -> None:
         report = verify(program, text, url=url, budget=300)
         assert report.passed, report
         assert report.rows > 100
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_several_outputs_an_alias_and_dbt(engine: str) -> None:
+    url = DATABASES[engine]().url
+    program = every_type()
+    for options in (
+        EmitOptions(form="select", table="t", output="label,probability,rule"),
+        EmitOptions(form="select", table="t", output="rule, label", alias="a b"),
+        EmitOptions(form="dbt", table="t", output="label,rule"),
+        EmitOptions(alias="a b"),
+    ):
+        text = emit(program, "sql", replace(options, dialect=engine)).text
+        alias = "" if options.form == "dbt" else options.alias
+        report = verify(program, text, url=url, alias=alias, budget=300)
+        assert report.passed, report
+        assert report.rows > 100
+
+
+def test_a_wrong_output_among_several_is_found() -> None:
+    program = every_type()
+    options = EmitOptions(form="select", table="t", output="label,rule")
+    text = emit(program, "sql", options).text
+    assert text.count("THEN 'R1'") == 1
+    report = verify(program, text.replace("THEN 'R1'", "THEN 'R2'"), budget=300)
+    assert report.mismatches
+
+
+@pytest.mark.parametrize("output", ["label", "probability", "rule"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_functions_run_where_there_are_any(engine: str, output: str) -> None:
+    url = DATABASES[engine]().url
+    program = every_type()
+    options = EmitOptions(dialect=engine, form="function", output=output, name="f")
+    if not read_dialect(engine).functions.create:
+        with pytest.raises(TargetError, match="has no functions that are written in"):
+            emit(program, "sql", options)
+        return
+    text = emit(program, "sql", options).text
+    for _ in range(2):  # what the first run made is gone
+        report = verify(program, text, url=url, budget=300)
+        assert report.passed, report
+        assert report.rows > 100
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_functions_of_hostile_and_divided_trees(engine: str) -> None:
+    url = DATABASES[engine]().url
+    compared = 0
+    for seed in range(12):
+        make = random_fractional_program if seed % 3 == 0 else random_program
+        program = make(Random(seed))
+        try:
+            options = EmitOptions(dialect=engine, form="function")
+            text = emit(program, "sql", options).text
+        except TargetError:
+            continue
+        report = verify(program, text, url=url, budget=200)
+        assert report.passed, report
+        compared += report.rows
+    assert compared > 500
 
 
 @pytest.mark.parametrize("engine", ENGINES)

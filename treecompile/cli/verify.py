@@ -29,6 +29,7 @@ from treecompile.errors import OptionError
     metavar="FEATURE=COLUMN",
     help="A feature that has another name in the SQL. Repeatable.",
 )
+@click.option("--alias", default="", help="What a bare expression calls its table.")
 @click.option(
     "--budget", type=int, default=100_000, show_default=True, help="Most rows."
 )
@@ -42,6 +43,7 @@ def command(
     engine: str,
     url: str,
     columns: tuple[str, ...],
+    alias: str,
     budget: int,
     seed: int,
     quiet: bool,
@@ -64,7 +66,14 @@ def command(
         raise OptionError(f"--budget {budget}: expected 1 or more")
     renamed = pairs("--column", columns)
     report = verify(
-        program, text, engine, url=url, columns=renamed, budget=budget, seed=seed
+        program,
+        text,
+        engine,
+        url=url,
+        columns=renamed,
+        alias=alias,
+        budget=budget,
+        seed=seed,
     )
     tell(quiet and report.passed, *verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)

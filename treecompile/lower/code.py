@@ -6,8 +6,7 @@ spelt is in the sections of the target.toml (see `languages`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf
 
 from treecompile import words
@@ -28,12 +27,12 @@ from treecompile.ir import (
 from treecompile.languages import Language, read_language
 from treecompile.literals import DOUBLES, INTEGERS, STRINGS
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.identifiers import identifiers
 from treecompile.membership import membership
 from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     probabilities,
-    required_features,
     threshold,
 )
 
@@ -49,8 +48,8 @@ def lower(source: Source, options: EmitOptions) -> Context:
             " (treecompile rules)"
         )
     language = read_language(source.target)
-    identifiers = unique_identifiers(body, language.names.reserved)
-    spelling = Spelling(language, body, identifiers)
+    names = identifiers(body, language.names.reserved)
+    spelling = Spelling(language, body, names)
     return {
         "version": source.version,
         "sha256": source.sha256,
@@ -59,7 +58,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "features": [
             {
                 "name": spelling.literal(body.features[position].name),
-                "identifier": identifiers[position],
+                "identifier": names[position],
                 "reference": spelling.references[position],
                 "kind": body.features[position].kind.value,
                 "type": language.types.of(body.features[position].type),
@@ -74,24 +73,6 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "lines": list(lines(body, spelling)),
         "notes": list(filter(None, [note(body)])),
     }
-
-
-def unique_identifiers(body: Body, reserved: Sequence[str]) -> dict[int, str]:
-    """Letters, digits and underscores for each feature, all different by any case."""
-    taken = {word.casefold() for word in reserved}
-    names = {}
-    for position in sorted(required_features(body)):
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", body.features[position].name).strip("_")
-        stem = stem[:40] or "feature"
-        if stem[0].isdigit():
-            stem = f"x_{stem}"
-        name, number = stem, 1
-        while name.casefold() in taken:
-            number += 1
-            name = f"{stem}_{number}"
-        taken.add(name.casefold())
-        names[position] = name
-    return names
 
 
 def lines(body: Body, spelling: Spelling) -> Iterator[str]:

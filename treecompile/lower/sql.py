@@ -28,8 +28,16 @@ from treecompile.ir import (
 )
 from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.sql_forms import (
+    DBT,
+    OUTPUTS,
+    check_form,
+    outputs,
+    properties,
+    references,
+    statement,
+)
 from treecompile.lower.sql_fractional import Asked, Spelling, divided_arm
-from treecompile.lower.sql_names import Quoting, column_names
 from treecompile.membership import membership
 from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
@@ -42,61 +50,81 @@ from treecompile.semantics import (
 from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
 
-FORMS = ("expression", "select", "view")
-OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
-
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the query places."""
     body = settled(source.program.body)
     dialect = read_dialect(options.dialect)
-    check_choice("--as", options.form, FORMS)
-    check_choice("--output", options.output, OUTPUTS)
-    if options.form != "expression" and not options.table:
-        raise OptionError(f"--as {options.form} needs --table, the table to read")
-    label = label_position(body, options)
-    names = Quoting(dialect)
+    check_form(options, dialect)
     check_values(body, dialect)
-    writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
-    result = result_text(body, dialect, options, label)
-    steps, decided = steps_of(body, dialect, options)
-    how = note(body)
-    asked = options.output if label is None else f"{options.output} {label}"
-    header = (
-        f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
-        f" model {source.sha256}{f'; {how}' if how else ''}"
-    )
-    lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
-    if isinstance(body, Tree) and divisible(body) and options.output != "rule":
-        spelling = writer.spelling()
-        lines[1:1] = divided_arm(body, spelling, Asked(options.output, label))
-    if options.form != "expression":
-        lines = [f"  {line}" for line in lines]
-        lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
+    asked = outputs(options)
+    label = label_position(body, options, asked)
+    writer = Conditions(dialect, body, references(body, dialect, options))
+    made = {
+        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
+        for output in asked
+    }
+    lines = statement(made, body, dialect, options)
+    leaves = len(outcomes(body))
+    labels = [literal(value, dialect) for value in body.labels]
     return {
-        "header": header,
-        "form": options.form,
+        "header": header(source, dialect, asked, label) if options.comments else "",
         "lines": lines,
-        "table": names.path("--table", options.table) if options.table else "",
-        "view": names.path("--name", options.name or "predictions"),
-        "warnings": [*size_warnings(lines, len(decided), dialect)],
-        "notes": [how] if how else [],
+        "beside": properties(made, labels, options) if options.form == DBT else [],
+        "warnings": [*size_warnings(lines, leaves, dialect)],
+        "notes": [*filter(None, [note(body)])],
     }
 
 
+def header(
+    source: Source, dialect: Dialect, asked: Iterable[str], label: int | None
+) -> str:
+    """What made the text, and of what; `verify` reads it."""
+    named = [
+        f"{output} {label}" if output == "probability" and label is not None else output
+        for output in asked
+    ]
+    how = note(source.program.body)
+    return (
+        f"treecompile {source.version}; dialect {dialect.key}; output"
+        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
+    )
+
+
+def expression(
+    body: Body,
+    dialect: Dialect,
+    writer: Conditions,
+    output: str,
+    label: int | None,
+    options: EmitOptions,
+) -> list[str]:
+    """The lines of the CASE that gives one output."""
+    result = result_text(body, dialect, output, label)
+    steps, decided = steps_of(body, dialect, output)
+
+    def answer(rule: Rule) -> str:
+        if not options.comments:
+            return result(rule)
+        said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+        if rule.id == DIVIDED:
+            said = "several rules share it"
+        return f"{result(rule)} /* {rule.id}: {said} */"
+
+    lines = list(case_lines(steps, decided, writer.text, answer, dialect))
+    if isinstance(body, Tree) and divisible(body) and output != "rule":
+        lines[1:1] = divided_arm(body, writer.spelling(), Asked(output, label))
+    return lines
+
+
 def steps_of(
-    body: Body, dialect: Dialect, options: EmitOptions
+    body: Body, dialect: Dialect, output: str
 ) -> tuple[Iterator[Step], Mapping[int, Rule]]:
     """The arms of the CASE, and the rules that they come to."""
-    if isinstance(body, Tree) and divisible(body) and options.output == "rule":
+    if isinstance(body, Tree) and divisible(body) and output == "rule":
         whole = exposed(body)
         return decision_steps(whole.tree, dialect.limits.nesting), whole.rules
     return decision_steps(body, dialect.limits.nesting), outcomes(body)
-
-
-def check_choice(option: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
 
 
 def check_values(body: Body, dialect: Dialect) -> None:
@@ -135,7 +163,6 @@ def case_lines(
     decided: Mapping[int, Rule],
     text: Callable[[Condition], str],
     result: Callable[[Rule], str],
-    body: Body,
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
@@ -144,13 +171,7 @@ def case_lines(
     arms = Counter[int]()  # of the CASE that is open at each depth
     for step in steps:
         indent = "    " * step.depth
-        answer = ""
-        if step.outcome is not None:
-            rule = decided[step.outcome]
-            said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
-            if rule.id == DIVIDED:
-                said = "several rules share it"
-            answer = f"{result(rule)} /* {rule.id}: {said} */"
+        answer = "" if step.outcome is None else result(decided[step.outcome])
         if not step.tests:
             if opened < step.depth:  # nothing to decide
                 yield f"{indent}{answer}"
@@ -178,11 +199,13 @@ def case_lines(
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
 
 
-def label_position(body: Body, options: EmitOptions) -> int | None:
+def label_position(
+    body: Body, options: EmitOptions, asked: Iterable[str]
+) -> int | None:
     """Whose probability is asked for; None for the predicted label's."""
     if not options.label:
         return None
-    if options.output != "probability":
+    if "probability" not in asked:
         raise OptionError("--label goes with --output probability")
     texts = [v if isinstance(v, str) else words.value(v) for v in body.labels]
     if options.label not in texts:
@@ -194,12 +217,12 @@ def label_position(body: Body, options: EmitOptions) -> int | None:
 
 
 def result_text(
-    body: Body, dialect: Dialect, options: EmitOptions, label: int | None
+    body: Body, dialect: Dialect, output: str, label: int | None
 ) -> Callable[[Rule], str]:
     """How the answer of a rule is written, by what the user asks for."""
-    if options.output == "rule":
+    if output == "rule":
         return lambda rule: literal(rule.id, dialect)
-    if options.output == "label":
+    if output == "label":
         return lambda rule: literal(rule.value, dialect)
     if not body.labels:
         raise OptionError("--output probability: a regression has no probabilities")

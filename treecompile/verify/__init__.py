@@ -19,9 +19,12 @@ from treecompile.verify.reference import Expected, Reference
 from treecompile.verify.runs import PYTHON, Task, added
 
 ENGINES = (PYTHON, *DRIVERS)
+OUTPUT = re.compile(r"(label|rule|probability)(?: (\d+))?")
 HEADER = re.compile(
-    r"/\* treecompile \S+; dialect (\w+); output (label|rule|probability)(?: (\d+))?;"
+    rf"/\* treecompile \S+; dialect (\w+);"
+    rf" output ({OUTPUT.pattern}(?:, {OUTPUT.pattern})*);"
 )
+Wanted = Sequence[tuple[str, str | None]]  # outputs, a probability with its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def verify(
     *,
     url: str = "",
     columns: Mapping[str, str] | None = None,
+    alias: str = "",
     budget: int = BUDGET,
     seed: int = 0,
 ) -> Report:
@@ -65,26 +69,29 @@ def verify(
 
     `engine` is found in the text where it is not given: a SQL artefact names its
     dialect in its first line. `url` says where a database server is. `columns` renames
-    features, as for emitting.
+    features and `alias` the table, as for emitting.
     """
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
     _check_engine(engine)
-    wanted = (header.group(2), header.group(3)) if header else ("label", None)
-    _check_output(program, *wanted)
+    wanted = _wanted(header.group(2)) if header else [("label", None)]
+    for output, label in wanted:
+        _check_output(program, output, label)
     options = EmitOptions(
         dialect=engine,
+        form="select" if len(wanted) > 1 else "expression",
+        table="rows",
         columns=columns or {},
-        output=wanted[0],
-        label=_label_text(program, wanted[1]),
+        output=",".join(output for output, _ in wanted),
+        label=_label_text(program, next(filter(None, (p for _, p in wanted)), None)),
+        alias=alias,
     )
     reference = Reference(program)
 
     def answer(cell: int) -> object:
         if engine == PYTHON or reference.is_divided(cell):
             return cell  # a module names the rule as well; shares are told by the rows
-        output, label = wanted
-        return reference.known[cell].part(output, program.body.labels, label)
+        return _parts(reference.known[cell], program, wanted)
 
     found = added(program, text, engine, options)
     task = Task(
@@ -133,6 +140,11 @@ def _check_engine(engine: str) -> None:
     raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
 
 
+def _wanted(text: str) -> Wanted:
+    """What the first line of an artefact says that it gives."""
+    return [(output, label or None) for output, label in OUTPUT.findall(text)]
+
+
 def _check_output(program: Program, output: str, label: str | None) -> None:
     """A probability can only be compared if the model has that label."""
     labels = program.body.labels
@@ -154,7 +166,7 @@ def _label_text(program: Program, label: str | None) -> str:
 
 
 def _compared(
-    known: Expected, program: Program, answer: Any, wanted: tuple[str, str | None]
+    known: Expected, program: Program, answer: Any, wanted: Wanted
 ) -> tuple[Sequence[object], Sequence[object]]:
     """The expected and the actual answer, part by part."""
     if isinstance(answer, PythonAnswer):
@@ -164,8 +176,13 @@ def _compared(
             (known.value, known.rule, *shares),
             (answer.label, answer.rule, *(padded if shares else ())),
         )
-    output, label = wanted
-    return (known.part(output, program.body.labels, label),), (answer,)
+    actual = answer if len(wanted) > 1 else (answer,)
+    return _parts(known, program, wanted), actual
+
+
+def _parts(known: Expected, program: Program, wanted: Wanted) -> tuple[object, ...]:
+    labels = program.body.labels
+    return tuple(known.part(output, labels, label) for output, label in wanted)
 
 
 def _plain(parts: Sequence[object]) -> object:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from treecompile.lower.sql_names import Quoting
 from treecompile.targets import ByType, Dialect, read_dialect
 from treecompile.verify.drivers import DRIVERS
 from treecompile.verify.drivers.base import Connection, Driver
+from treecompile.verify.sql_form import schema_of, sql_form
 
 Answers = list[Any]
 
@@ -138,10 +138,14 @@ def run_sql(
     columns: Mapping[str, str] | None = None,
     number_type: str = "",
     text_type: str = "",
+    outputs: int = 1,
+    alias: str = "",
 ) -> Answers:
-    """Run an expression, a select or a view over a table of the rows.
+    """Run an expression, a query, a view or a function over a table of the rows.
 
     Columns of numbers and of text have the usual type of the dialect, or the given one.
+    With several outputs each answer is a tuple. `alias` is what an expression calls
+    the table.
     """
     if not rows:
         return []
@@ -152,7 +156,15 @@ def run_sql(
     with database.driver.connect(database.url) as connection:
         try:
             return _run_sql(
-                connection, database, text, features, rows, columns or {}, types
+                connection,
+                database,
+                text,
+                features,
+                rows,
+                columns or {},
+                types,
+                outputs,
+                alias and Quoting(database.dialect).path("--alias", alias),
             )
         except TreecompileError:
             raise
@@ -168,10 +180,12 @@ def _run_sql(
     rows: Sequence[Row],
     columns: Mapping[str, str],
     column_types: ByType,
+    outputs: int,
+    alias: str,
 ) -> Answers:
     dialect = database.dialect
     quoting = Quoting(dialect)
-    form = sql_form(text)
+    form = sql_form(text, alias)
     table = form.table or quoting.name("treecompile_rows")
     names = [columns.get(feature.name, feature.name) for feature in features]
     number = "row_number"
@@ -196,47 +210,25 @@ def _run_sql(
     numbered: list[Any] = [(n, *row) for n, row in enumerate(rows)]
     plain = [kind.partition(" COLLATE ")[0] for kind in types]
     database.driver.insert(connection, table, plain, numbered)
-    query = text.strip().rstrip(";")
+    query = form.text
     if form.view:
         connection.execute(query)
         query = f"SELECT * FROM {form.view}"
+    elif form.function:
+        connection.execute(query)
+        given = ", ".join(map(quoting.name, names[1:]))
+        query = f"SELECT {quoting.name(number)}, {form.function}({given}) FROM {table}"
     elif not form.table:
-        query = f"SELECT {quoting.name(number)}, {query} FROM {table}"
+        query = f"SELECT {quoting.name(number)}, {query} FROM {table} {form.alias}"
     found = list(connection.execute(query).fetchall())
+    if form.function:
+        connection.execute(dialect.functions.drop.format(name=form.function))
     if len(found) != len(rows):
         raise RefusedError(f"{len(found)} rows came out of {len(rows)}")
     found.sort(key=lambda record: int(record[0]))
-    return [record[-1] for record in found]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlForm:
-    table: str = ""  # as quoted in the text; "" for a bare expression
-    view: str = ""
-
-
-COMMENT = re.compile(r"\s*(?:/\*.*?\*/|--[^\n]*\n)", re.DOTALL)
-QUOTED = r"""(?:`[^`]*`|"[^"]*"|\w+)+"""
-PATH = rf"{QUOTED}(?:\.{QUOTED})*"
-
-
-def schema_of(table: str) -> str:
-    """What stands before the last name of a path; "" if it is the only one."""
-    return table.removesuffix(re.findall(rf"\.?{QUOTED}", table)[-1])
-
-
-def sql_form(text: str) -> SqlForm:
-    """Whether a text is an expression, a select or a view, and what it reads."""
-    rest = text
-    while match := COMMENT.match(rest):
-        rest = rest[match.end() :]
-    created = re.match(rf"\s*CREATE\s+VIEW\s+({PATH})\s+AS\b", rest, re.IGNORECASE)
-    if not created and not re.match(r"\s*SELECT\b", rest, re.IGNORECASE):
-        return SqlForm()
-    source = re.search(rf"\bFROM\s+({PATH})\s*;?\s*\Z", rest, re.IGNORECASE)
-    if not source:
-        raise EngineError("a query must end in FROM and the name of one table")
-    return SqlForm(source.group(1), created.group(1) if created else "")
+    if outputs == 1:
+        return [record[-1] for record in found]
+    return [tuple(record[-outputs:]) for record in found]
 
 
 def same(expected: object, actual: object) -> bool:

@@ -81,8 +81,17 @@ class Task:
             rows = [row for row in rows if can_hold(database.dialect, row)]
             cut = [tuple(row[position] for position in required) for row in rows]
             columns = self.options.columns
+            outputs = self.options.output.count(",") + 1
             return rows, run_sql(
-                self.text, needed, cut, database, columns, number_type, text_type
+                self.text,
+                needed,
+                cut,
+                database,
+                columns,
+                number_type,
+                text_type,
+                outputs,
+                self.options.alias,
             )
 
         yield run(tries.rows)
