@@ -56,16 +56,6 @@ def flatten(program: Program) -> Program:
     return replace(program, body=apply_rule_passes(rules))
 
 
-def flattening_notes(program: Program) -> tuple[str, ...]:
-    """What a user should know about the rules of a program."""
-    if not is_fractional(program.body):
-        return ()
-    return (
-        "the tree divides missing and unseen values among the branches, and the rules"
-        " send them down the branch marked for them: another model",
-    )
-
-
 def require_branches(program: Program) -> None:
     """Refuse a tree that divides missing values: only the document can say that."""
     if is_fractional(program.body):
