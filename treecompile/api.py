@@ -19,6 +19,7 @@ from treecompile.analysis.diff import Diff
 from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
+from treecompile.divide import divisible
 from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
@@ -36,6 +37,7 @@ from treecompile.sources import read_source
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
+from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -430,7 +432,9 @@ class Model:
         """
         body = self.program.body
         names = [feature.name for feature in body.features]
-        rows = trial(body, budget=budget, seed=seed).rows
+        cut = Reference(self.program).body
+        scattered = divisible(body)
+        rows = trial(cut, budget=budget, seed=seed, scattered=scattered).rows
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]
