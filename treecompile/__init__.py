@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treecompile.api import Model, cross_validate, from_sklearn, learn, load
+    from treecompile.api import (
+        Model,
+        cross_validate,
+        diff,
+        from_sklearn,
+        learn,
+        load,
+    )
     from treecompile.errors import (
         DataError,
         EngineError,
@@ -35,6 +42,7 @@ __all__ = [
     "TreecompileError",
     "__version__",
     "cross_validate",
+    "diff",
     "from_sklearn",
     "learn",
     "load",

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treecompile import compiler, cross_validation, model_file, training
+from treecompile.analysis import check as analysis_check
+from treecompile.analysis import diff as analysis_diff
+from treecompile.analysis.budget import STEPS
+from treecompile.analysis.check import Check
+from treecompile.analysis.diff import Diff
 from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
+from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
+from treecompile.glossary import read_glossary
 from treecompile.importance import importances, tree_of
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.learners.prune import Step, weakest_links
@@ -24,6 +31,7 @@ from treecompile.read import read_table
 from treecompile.render import write_text
 from treecompile.semantics import predict
 from treecompile.show import show
+from treecompile.sources import read_source
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
@@ -170,8 +178,22 @@ def from_sklearn(
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file; a damaged one raises ModelFileError."""
-    return Model(model_file.read_program(path))
+    """Read a model file, a `.rules` file or a rule document.
+
+    A damaged one raises ModelFileError, a mistake in the rules RulesError.
+    """
+    return Model(*read_source(path))
+
+
+def diff(
+    old: Model, new: Model, data: Data | None = None, *, budget: int = STEPS
+) -> Diff:
+    """Where two models decide differently, exactly: regions with a row for each.
+
+    With `data`, how many of its rows fall into each. Features are matched by name.
+    """
+    table = None if data is None else read_table(data)
+    return analysis_diff.diff(old.program, new.program, table, budget)
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -262,11 +284,13 @@ class Model:
         label: str = "",
         columns: Mapping[str, str] | None = None,
         templates: str | Path = "",
+        glossary: str | Path | None = None,
     ) -> str:
-        """The text of an artefact: `python`, `sql`, `markdown`, or a folder of yours.
+        """The text of an artefact: a target by its name, or a folder of yours.
 
-        A folder is a path (`./excel`) with a target.toml; `templates` is a folder
-        whose templates replace those built in.
+        Targets are `python`, `sql`, `markdown` and `rules`. A folder is a path
+        (`./excel`) with a target.toml; `templates` is a folder whose templates replace
+        those built in.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
@@ -275,11 +299,14 @@ class Model:
         read `table`, and a view is called `name`), the `output` (label, probability or
         rule), the `label` whose probability it is, and `columns` that are called
         otherwise in the database.
+
+        For Markdown: the `glossary`, a CSV file with name, description and unit.
         """
         options = EmitOptions(
             *(style, dialect, form, table, name, output, label),
             dict(columns or {}),
             str(templates),
+            read_glossary(glossary) if glossary else {},
         )
         return compiler.emit(self.program, to, options, self.sha256).text
 
@@ -343,12 +370,26 @@ class Model:
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]
 
+    def check(self, budget: int = STEPS) -> Check:
+        """Which rules overlap, conflict or never decide, exactly, with witness rows."""
+        return analysis_check.check(self.program, budget)
+
     def show(self, stats: bool = False) -> str:
         """The tree, or the rules, as text for a terminal.
 
         With `stats`, the cases, impurity and gain of every node of a tree.
         """
-        return show(self.program, stats)
+        return show(self.program, stats=stats)
+
+    def draw(self, max_depth: int | None = None) -> str:
+        """The tree, or a table of the rules, as the text of an SVG file."""
+        return draw(self.program, max_depth)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture, of a large tree the upper part."""
+        body = self.program.body
+        depth = readable_depth(body) if isinstance(body, Tree) else None
+        return f'<div style="overflow-x: auto">{self.draw(depth)}</div>'
 
     def save(self, path: str | Path) -> None:
         """Write a model file, whole or not at all."""

@@ -1,8 +1,11 @@
-"""A model as text for the terminal."""
+"""A model as text for the terminal.
+
+Whoever prints it may paint parts of a line; nothing depends on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treecompile import words
 from treecompile.extract import rule_ids
@@ -12,6 +15,7 @@ from treecompile.ir import (
     Leaf,
     Moments,
     Program,
+    Rule,
     RuleSet,
     Split,
     Stats,
@@ -19,9 +23,15 @@ from treecompile.ir import (
 )
 
 LABELS_SHOWN = 5
+ASIDE = -1  # what stands in the place of a label for text beside the point
+Paint = Callable[[str, int], str]  # a text, and the place of its label
 
 
-def show(program: Program, stats: bool = False) -> str:
+def plain(text: str, place: int) -> str:
+    return text
+
+
+def show(program: Program, paint: Paint = plain, *, stats: bool = False) -> str:
     """The tree with its branches, or the rules in their order.
 
     With `stats`, the tree has the cases, impurity and gain of every node.
@@ -29,10 +39,20 @@ def show(program: Program, stats: bool = False) -> str:
     body = program.body
     if isinstance(body, RuleSet):
         rules = (*body.rules, body.default)
-        lines = [words.sentence(rule, body, program.target) for rule in rules]
+        lines = [_rule_line(rule, body, program.target, paint) for rule in rules]
     else:
-        lines = list(_tree_lines(body, _notes(program) if stats else {}))
+        lines = list(_tree_lines(body, paint, _notes(program) if stats else {}))
     return "\n".join(lines)
+
+
+def _place(label: Label, labels: tuple[Label, ...]) -> int:
+    return labels.index(label) if labels else 0
+
+
+def _rule_line(rule: Rule, rules: RuleSet, target: str, paint: Paint) -> str:
+    said = words.conclusion(rule, rules.labels, target)
+    before = words.sentence(rule, rules, target).removesuffix(said)
+    return f"{before}{paint(said, _place(rule.value, rules.labels))}"
 
 
 def _notes(program: Program) -> dict[int, str]:
@@ -67,7 +87,7 @@ def _cases(stats: Stats, labels: Sequence[Label]) -> str:
     return ", ".join(shown + ["..."] * (len(known) > LABELS_SHOWN))
 
 
-def _tree_lines(tree: Tree, notes: Mapping[int, str]) -> Iterator[str]:
+def _tree_lines(tree: Tree, paint: Paint, notes: Mapping[int, str]) -> Iterator[str]:
     ids = rule_ids(tree)
     # A node with what stands in front of it, in front of its children, and its test.
     stack = [(0, "", "", "")]
@@ -77,9 +97,10 @@ def _tree_lines(tree: Tree, notes: Mapping[int, str]) -> Iterator[str]:
         if isinstance(node, Leaf):
             said = words.evidence(node.stats, node.weight, node.value, tree.labels)
             arrow = " -> " if test else ""
-            answer = words.value(node.value)
+            answer = paint(words.value(node.value), _place(node.value, tree.labels))
+            aside = paint(f"({ids[position]}: {said})", ASIDE)
             note = notes.get(position, "")
-            yield f"{margin}{test}{arrow}{answer}  ({ids[position]}: {said}){note}"
+            yield f"{margin}{test}{arrow}{answer}  {aside}{note}"
             continue
         if test or notes:
             yield f"{margin}{test or 'all'}{notes.get(position, '')}"

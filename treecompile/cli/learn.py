@@ -17,6 +17,8 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
     from treecompile.reports import sequence
 
+    if options["target"] is None:  # not needed where rules are compiled
+        raise click.MissingParameter(param_hint="'--target'", param_type="option")
     validation = options.pop("validation")
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:

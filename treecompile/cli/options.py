@@ -28,6 +28,11 @@ def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print nothing but errors."
 )
+glossary_option = click.option(
+    "--glossary",
+    metavar="FILE",
+    help="Markdown: what columns mean, in CSV lines name,description,unit.",
+)
 templates_option = click.option(
     "--templates",
     default="",
@@ -41,6 +46,22 @@ na_option = click.option(
     metavar="TEXT",
     help="A text that means missing, beside the empty one. Repeatable.",
 )
+
+budget_option = click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Most steps of searching.",
+)
+list_option = click.option(
+    "--list",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List at most N of each kind. [default: 10]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 how_options = apply(  # all about learning but the target
     click.option(
@@ -182,7 +203,7 @@ how_options = apply(  # all about learning but the target
     quiet_option,
 )
 learn_options = apply(
-    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+    click.option("--target", metavar="COL", help="Column to predict."),
     how_options,
 )
 

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
 
 from treecompile.cli.talk import read_model, summary
+
+COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
+
+
+def has_colours() -> bool:
+    """On a terminal, unless NO_COLOR says otherwise (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def coloured(text: str, place: int) -> str:
+    if place < 0:
+        return click.style(text, dim=True)
+    return click.style(text, fg=COLOURS[place % len(COLOURS)], bold=True)
 
 
 @click.command("show")
@@ -19,7 +35,7 @@ def command(model: str, stats: bool, importance: bool, alphas: bool) -> None:
     from treecompile.importance import importances, tree_of
     from treecompile.reports import importance_table, sequence
     from treecompile.semantics import is_fractional
-    from treecompile.show import show
+    from treecompile.show import plain, show
 
     program = read_model(model)
     if stats or importance or alphas:
@@ -27,7 +43,7 @@ def command(model: str, stats: bool, importance: bool, alphas: bool) -> None:
     click.echo(f"{program.target}, by {program.algorithm}: {summary(program)}")
     if is_fractional(program.body):
         click.echo("missing and unseen values are divided among the branches")
-    click.echo(show(program, stats))
+    click.echo(show(program, coloured if has_colours() else plain, stats=stats))
     if importance:
         click.echo("\nimportance of the features:")
         for line in importance_table(importances(program)):

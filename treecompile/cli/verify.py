@@ -17,9 +17,9 @@ from treecompile.errors import OptionError
 @click.option(
     "--engine",
     default="",
-    help="python, sqlite, duckdb or postgres. [by the artefact]",
+    help="python or a database, such as mariadb. [by the artefact]",
 )
-@click.option("--url", default="", help="Where the server is: postgresql://...")
+@click.option("--url", default="", help="Where the server is: postgresql://..., mysql://...")
 @click.option(
     "--column",
     "columns",
@@ -51,7 +51,7 @@ def command(
     from treecompile.reports import verification
     from treecompile.verify import verify
 
-    program = read_model(model)
+    program = read_model(model, quiet)
     try:
         text = Path(artefact).read_bytes().decode()
     except OSError as error:

@@ -6,7 +6,7 @@ the data appears as quoted names and literals and nowhere else.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -15,6 +15,7 @@ from treecompile.errors import OptionError, TargetError
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
+    Category,
     ClassCounts,
     Condition,
     Feature,
@@ -22,11 +23,12 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
 )
-from treecompile.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.sql_names import Quoting, column_names
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     conditions,
@@ -34,7 +36,7 @@ from treecompile.semantics import (
     required_features,
     threshold,
 )
-from treecompile.shape import Step, rule_steps, tree_steps
+from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
 
 FORMS = ("expression", "select", "view")
@@ -51,37 +53,63 @@ def lower(source: Source, options: EmitOptions) -> Context:
         raise OptionError(f"--as {options.form} needs --table, the table to read")
     label = label_position(body, options)
     names = Quoting(dialect)
+    check_values(body, dialect)
     writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
     result = result_text(body, dialect, options, label)
     decided = outcomes(body)
-    if isinstance(body, Tree):
-        steps = tree_steps(body, dialect.limits.nesting)
-    else:
-        steps = rule_steps(body)
+    steps = decision_steps(body, dialect.limits.nesting)
+    how = note(body)
     asked = options.output if label is None else f"{options.output} {label}"
     header = (
         f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
-        f" model {source.sha256}"
+        f" model {source.sha256}{f'; {how}' if how else ''}"
     )
     lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
     if options.form != "expression":
         lines = [f"  {line}" for line in lines]
         lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
-    slow = 0 < dialect.limits.slow_leaves <= len(decided)
-    warning = f"{dialect.name} is slow to read an expression of {len(decided)} leaves"
     return {
         "header": header,
         "form": options.form,
         "lines": lines,
         "table": names.path("--table", options.table) if options.table else "",
         "view": names.path("--name", options.name or "predictions"),
-        "warnings": [warning] if slow else [],
+        "warnings": [*size_warnings(lines, len(decided), dialect)],
+        "notes": [how] if how else [],
     }
 
 
 def check_choice(option: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
         raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+
+
+def check_values(body: Body, dialect: Dialect) -> None:
+    """What the database would take for something else cannot be compared there."""
+    if dialect.values.empty_text:
+        return
+    told = "give it a text of its own in the data"
+    for feature in (body.features[position] for position in required_features(body)):
+        if "" in feature.categories:
+            raise TargetError(
+                f"{dialect.name} takes the category '' of {feature.name!r} for NULL:"
+                f" {told}"
+            )
+    if "" in body.labels:
+        raise TargetError(f"{dialect.name} takes the label '' for NULL: {told}")
+
+
+def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
+    """What a user must know of a text as large as this; too large is an error."""
+    limits = dialect.limits
+    if 0 < limits.slow_leaves <= leaves:
+        yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
+    size = sum(len(line.encode()) + 1 for line in lines)
+    if 0 < limits.text < size:
+        said = f"the SQL has {size:,} bytes, and {dialect.name} takes {limits.text:,}"
+        if not limits.beyond:
+            raise TargetError(f"{said}: learn a smaller tree, or prune it more")
+        yield f"{said}: {limits.beyond}"
 
 
 # ---------------------------------------------------------------- layout
@@ -97,6 +125,8 @@ def case_lines(
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
     opened = -1  # depth of the innermost CASE
+    limits = dialect.limits
+    arms = Counter[int]()  # of the CASE that is open at each depth
     for step in steps:
         indent = "    " * step.depth
         answer = ""
@@ -115,10 +145,17 @@ def case_lines(
         if opened < step.depth:
             yield f"{indent}CASE"
             opened = step.depth
-        if len(step.tests) > dialect.limits.tests:
+            arms[opened] = 0
+        arms[opened] += 1
+        if 0 < limits.arms < arms[opened]:
+            raise TargetError(
+                f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
+                " takes: learn a smaller tree, or prune it more"
+            )
+        if len(step.tests) > limits.tests:
             raise TargetError(
                 f"a rule joins {len(step.tests)} conditions by AND, and {dialect.name}"
-                f" takes {dialect.limits.tests}: use the tree instead of its rules"
+                f" takes {limits.tests}: use the tree instead of its rules"
             )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
@@ -167,7 +204,16 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     if isinstance(value, float):
         return DOUBLES[dialect.literals.double](value + 0.0)  # never -0.0
     assert isinstance(value, str)
+    if "\0" in value and not dialect.values.nul:
+        raise TargetError(f"{dialect.name} has no NUL character in a text: {value!r}")
     return STRINGS[dialect.literals.string](value)
+
+
+def compared(value: Category, dialect: Dialect) -> str:
+    """A category as the column is compared with it."""
+    if isinstance(value, str):
+        return literal(value + dialect.literals.stop, dialect)
+    return literal(value, dialect)
 
 
 # ---------------------------------------------------------------- conditions
@@ -229,92 +275,33 @@ class Conditions:
             if missing == inside:
                 return (forms.missing if missing else forms.known), ""
             return (forms.always if missing else forms.never), ""
-        text = partial(literal, dialect=self.dialect)
+        text = partial(compared, dialect=self.dialect)
+        most = self.dialect.limits.members
         value = ", ".join(map(text, chosen))
         if len(chosen) == 1:
             if inside:
                 return (forms.equal_or_missing if missing else forms.equal), value
             return (forms.unequal_or_missing if missing else forms.unequal), value
-        if self.singly:
-            return self.members_form(test, inside, missing, map(text, chosen))
+        if self.singly or 0 < most < len(chosen):
+            size = 1 if self.singly else most
+            parts = [chosen[n : n + size] for n in range(0, len(chosen), size)]
+            values = [", ".join(map(text, part)) for part in parts]
+            return self.parts_form(test, inside, missing, values)
         if inside:
             return (forms.within_or_missing if missing else forms.within), value
         return (forms.without_or_missing if missing else forms.without), value
 
-    def members_form(
+    def parts_form(
         self, test: Condition, inside: bool, missing: bool, values: Iterable[str]
     ) -> tuple[str, str]:
-        """Each member compared by itself, all of it as the value of the condition."""
+        """A set in several parts, all of it as the value of the condition."""
         forms = self.dialect.conditions
-        each = forms.equal if inside else forms.unequal
         x, column = self.typed[test.feature], self.columns[test.feature]
+        one, several = forms.unequal, forms.without
+        if inside:
+            one, several = forms.equal, forms.within
+        each = one if self.singly else several
         parts = [each.format(x=x, column=column, value=value) for value in values]
         joined = (" OR " if inside else " AND ").join(parts)
         form = "({value} OR {column} IS NULL)" if missing else "{value}"
         return form, f"({joined})"
-
-
-# ---------------------------------------------------------------- names
-
-
-class Quoting:
-    """Quotes names, whatever is in them."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-
-    def name(self, text: str) -> str:
-        if not text and not self.dialect.names.empty:
-            raise TargetError(
-                f"{self.dialect.name} has no empty column names:"
-                " give the column another with --column =NEW_NAME"
-            )
-        if "\0" in text or not is_unicode(text):
-            raise TargetError(
-                f"{self.dialect.name} cannot hold the name {text!r}:"
-                " give the column another with --column NAME=NEW_NAME"
-            )
-        longest = self.dialect.names.longest
-        if longest and len(text.encode()) > longest:
-            raise TargetError(
-                f"{self.dialect.name} cuts names off after {longest} bytes and cannot"
-                f" hold {text!r}: give it another with --column NAME=NEW_NAME"
-            )
-        quote = self.dialect.names.quote
-        return f"{quote}{text.replace(quote, quote * 2)}{quote}"
-
-    def path(self, option: str, text: str) -> str:
-        """A table, perhaps with its schema: dots separate, unless within quotes."""
-        part = r'"(?:[^"]|"")+"|[^."]+'
-        if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
-            raise OptionError(
-                f"{option} {text!r}: expected NAME or SCHEMA.NAME, names with dots or"
-                ' quotes as "NAME"'
-            )
-        names = re.findall(part, text)
-        return ".".join(
-            self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
-            for name in names
-        )
-
-
-def column_names(
-    body: Body, dialect: Dialect, renamed: Mapping[str, str]
-) -> dict[int, str]:
-    """The quoted column of each required feature."""
-    known = {feature.name for feature in body.features}
-    for name in renamed:
-        if name not in known:
-            raise OptionError(f"--column {name!r}: the model has no such feature")
-    actual = [renamed.get(feature.name, feature.name) for feature in body.features]
-    required = required_features(body)
-    if dialect.names.fold_case:
-        for position in required:
-            twins = [n for n in actual if n.casefold() == actual[position].casefold()]
-            if len(twins) > 1:
-                raise TargetError(
-                    f"{dialect.name} takes {twins[0]!r} and {twins[1]!r} for one name,"
-                    " so a table has only one: rename one with --column NAME=NEW_NAME"
-                )
-    quoting = Quoting(dialect)
-    return {position: quoting.name(actual[position]) for position in required}

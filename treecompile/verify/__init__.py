@@ -13,8 +13,10 @@ from treecompile.extract import outcomes
 from treecompile.ir import ClassCounts, Program, Rule
 from treecompile.lower import EmitOptions
 from treecompile.semantics import decider, probabilities
+from treecompile.targets import dialect_names, nearest, read_dialect
 from treecompile.verify.cells import BUDGET
-from treecompile.verify.engines import DRIVERS, PythonAnswer, RefusedError, same
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.engines import PythonAnswer, RefusedError, same
 from treecompile.verify.runs import PYTHON, Task, added
 
 ENGINES = (PYTHON, *DRIVERS)
@@ -68,8 +70,7 @@ def verify(
     require_branches(program)
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
-    if engine not in ENGINES:
-        raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
+    _check_engine(engine)
     wanted = (header.group(2), header.group(3)) if header else ("label", None)
     _check_output(program, *wanted)
     options = EmitOptions(dialect=engine, columns=columns or {})
@@ -109,6 +110,17 @@ def verify(
         mismatches=tuple(mismatches),
         refused=refused,
     )
+
+
+def _check_engine(engine: str) -> None:
+    if engine in ENGINES:
+        return
+    if engine in dialect_names():
+        raise EngineError(
+            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
+            f" verified: the engines are {', '.join(ENGINES)}"
+        )
+    raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
 
 
 def _check_output(program: Program, output: str, label: str | None) -> None:
