@@ -19,6 +19,7 @@ from treecompile.data import (
     Dataset,
     encode_answers,
     encode_features,
+    encode_weights,
     make_dataset,
     take,
 )
@@ -95,8 +96,9 @@ class Grown:
     choice: Choice | None = None
 
 
-# The columns and answers of rows to prune by, for a tree that may not test all columns.
-HeldOut = Callable[[Tree], tuple[Columns, np.ndarray]]
+# Columns, answers and weights of rows to prune by, for a tree that may not test all.
+ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
+HeldOut = Callable[[Tree], ToPruneBy]
 
 
 def learn(
@@ -119,11 +121,12 @@ def learn(
     def program_of(tree: Tree) -> Program:
         return Program(whole.target, algorithm, tree, (), columns.na_values)
 
-    def to_prune_by(tree: Tree) -> tuple[Columns, np.ndarray]:
+    def to_prune_by(tree: Tree) -> ToPruneBy:
         if other is not None:
-            return _encoded(program_of(tree), other)
+            found = _encoded(program_of(tree), other, columns.weights)
+            return weighed(whole, options, *found)
         assert held_out is not None
-        return held_out.columns, held_out.y
+        return weighed(whole, options, held_out.columns, held_out.y, held_out.weights)
 
     grown = grow_tree(training, algorithm, options, progress, to_prune_by)
     program = program_of(grown.tree)
@@ -167,11 +170,24 @@ def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list
     return notes
 
 
-def _encoded(program: Program, table: Table) -> tuple[Columns, np.ndarray]:
+def weighed(
+    data: Dataset,
+    options: LearnOptions,
+    columns: Columns,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+) -> ToPruneBy:
+    """Rows to prune by, which count as much as rows of the data do by the options."""
+    rows = replace(data, columns=(), y=y, weights=weights)
+    return columns, y, _weighting(options).apply(rows).weights
+
+
+def _encoded(program: Program, table: Table, weights: str) -> ToPruneBy:
     """The rows of a validation table whose answer is known."""
     try:
         columns = encode_features(program, table)
         y = encode_answers(program, table)
+        own = encode_weights(weights, table, program.na_values) if weights else None
     except DataError as error:
         raise DataError(f"validation: {error}") from error
     labels = program.body.labels
@@ -181,7 +197,8 @@ def _encoded(program: Program, table: Table) -> tuple[Columns, np.ndarray]:
             f"validation: no row has a known {program.target!r}: there is nothing to"
             " prune by"
         )
-    return tuple(None if c is None else c[known] for c in columns), y[known]
+    kept = tuple(None if c is None else c[known] for c in columns)
+    return kept, y[known], None if own is None else own[known]
 
 
 def _measured(program: Program, table: Table) -> Quality:
@@ -214,9 +231,9 @@ def grow_tree(
         return Grown(reduced_error(tree, *held_out(tree)))
     if folds is not None:
         choice = choose_alpha(
-            data,
+            _weighting(options).apply(data),
             tree,
-            lambda part: _grow(part, offer, options, prune, tell),
+            lambda part: _grow(take(data, part), offer, options, prune, tell),
             folds,
             str(options.alpha),
         )
