@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treecompile.batch import Columns
+from treecompile.cases import Cases
 from treecompile.data import (
     DataOptions,
     Dataset,
     encode_answers,
-    encode_features,
     encode_weights,
     make_dataset,
     take,
 )
 from treecompile.errors import DataError, OptionError
 from treecompile.folds import fold_of
-from treecompile.ir import MissingPolicy, Program, Quality, Training, Tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     C45,
     COST_COMPLEXITY,
@@ -42,7 +42,7 @@ from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.one_hot import expand
 from treecompile.learners.prune import cost_complexity, reduced_error
 from treecompile.learners.weighting import Given, Weighting, odd_scale
-from treecompile.quality import evaluate, evaluate_on
+from treecompile.quality import measured, read_cases
 from treecompile.read import Table, read_table
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class LearnOptions:
 class Learned:
     program: Program
     notes: tuple[str, ...]  # what was chosen, and what looks odd
+    training: Cases  # what the tree was grown from, for pruning its rules
+    validation: Cases | None = None  # and what was held out
     choice: Choice | None = None  # of alpha, by cross-validation
 
 
@@ -121,36 +123,35 @@ def learn(
     def program_of(tree: Tree) -> Program:
         return Program(whole.target, algorithm, tree, (), columns.na_values)
 
-    def to_prune_by(tree: Tree) -> ToPruneBy:
+    def to_validate(tree: Tree) -> Cases | None:
         if other is not None:
-            found = _encoded(program_of(tree), other, columns.weights)
-            return weighed(whole, options, *found)
-        assert held_out is not None
-        return weighed(whole, options, held_out.columns, held_out.y, held_out.weights)
+            return _validation(program_of(tree), other)
+        return None if held_out is None else Cases(held_out.columns, held_out.y)
+
+    def to_prune_by(tree: Tree) -> ToPruneBy:
+        cases = to_validate(tree)
+        assert cases is not None
+        own = None if held_out is None else held_out.weights
+        if other is not None and columns.weights:
+            own = _validation_weights(program_of(tree), other, columns.weights)
+        return weighed(whole, options, cases.columns, cases.y, own)
 
     grown = grow_tree(training, algorithm, options, progress, to_prune_by)
-    program = program_of(grown.tree)
-    measured = None
-    if other is not None:
-        measured = _measured(program, other)
-    elif held_out is not None:
-        measured = evaluate(grown.tree, held_out.columns, held_out.y).quality
     summary = Training(
-        source=whole.source,
-        rows=len(training.y),
-        columns=training.summaries(),
-        quality=evaluate(grown.tree, training.columns, training.y).quality,
-        validation=measured,
+        source=whole.source, rows=len(training.y), columns=training.summaries()
     )
     done = replace(
-        program,
+        program_of(grown.tree),
         options=_given(options, columns.weights, grown.choice),
         training=summary,
     )
+    cases = Cases(training.columns, training.y)
+    validated = to_validate(grown.tree)
     notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
     if algorithm == C45 or options.chi2 is not None:
         notes += odd_scale(training)
-    return Learned(done, tuple(notes), grown.choice)
+    known = measured(done, cases, validated)
+    return Learned(known, tuple(notes), cases, validated, grown.choice)
 
 
 def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list[str]:
@@ -182,28 +183,21 @@ def weighed(
     return columns, y, _weighting(options).apply(rows).weights
 
 
-def _encoded(program: Program, table: Table, weights: str) -> ToPruneBy:
-    """The rows of a validation table whose answer is known."""
+def _validation_weights(program: Program, table: Table, name: str) -> np.ndarray:
+    """How much the rows of a validation table count, those of known answers."""
     try:
-        columns = encode_features(program, table)
-        y = encode_answers(program, table)
-        own = encode_weights(weights, table, program.na_values) if weights else None
+        weights = encode_weights(name, table, program.na_values)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
-    labels = program.body.labels
+    y, labels = encode_answers(program, table), program.body.labels
     known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    if not known.any():
-        raise DataError(
-            f"validation: no row has a known {program.target!r}: there is nothing to"
-            " prune by"
-        )
-    kept = tuple(None if c is None else c[known] for c in columns)
-    return kept, y[known], None if own is None else own[known]
+    return weights[known]
 
 
-def _measured(program: Program, table: Table) -> Quality:
+def _validation(program: Program, table: Table) -> Cases:
+    """The rows of a validation table whose answer is known."""
     try:
-        return evaluate_on(program, table).quality
+        return read_cases(program, table)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
 
