@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treecompile.batch import Columns, answers
+from treecompile.batch import answers
 from treecompile.data import DataOptions, Dataset, make_dataset, take
 from treecompile.folds import fold_of
 from treecompile.ir import ClassQuality, Label, Leaf, Quality, Tree
@@ -25,10 +25,12 @@ from treecompile.quality import accuracy, measure
 from treecompile.read import read_table
 from treecompile.training import (
     LearnOptions,
+    ToPruneBy,
     check_options,
     check_weighting,
     grow_tree,
     split_off,
+    weighed,
 )
 
 if TYPE_CHECKING:
@@ -129,9 +131,9 @@ def _without(data: Dataset, algorithm: str, options: LearnOptions) -> Tree:
     """The tree of the rows outside a fold; options may hold some out to prune by."""
     training, held_out = split_off(data, options)
 
-    def to_prune_by(tree: Tree) -> tuple[Columns, np.ndarray]:
+    def to_prune_by(tree: Tree) -> ToPruneBy:
         assert held_out is not None
-        return held_out.columns, held_out.y
+        return weighed(data, options, held_out.columns, held_out.y, held_out.weights)
 
     return grow_tree(training, algorithm, options, _silent, to_prune_by).tree
 

@@ -170,6 +170,13 @@ def encode_features(
     return encode(body.features, table, required_features(body), na)
 
 
+def encode_weights(
+    name: str, table: Table, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """How much the rows of new data count, by the column of that name."""
+    return _weights(Raw.of(table, name, frozenset(na_values)))
+
+
 def encode_answers(
     program: Program, table: Table, na_values: Iterable[str] = ()
 ) -> np.ndarray:

@@ -15,7 +15,14 @@ import numpy as np
 
 from treecompile.batch import Columns
 from treecompile.cases import Cases
-from treecompile.data import DataOptions, Dataset, make_dataset, take
+from treecompile.data import (
+    DataOptions,
+    Dataset,
+    encode_answers,
+    encode_weights,
+    make_dataset,
+    take,
+)
 from treecompile.errors import DataError, OptionError
 from treecompile.folds import fold_of
 from treecompile.ir import MissingPolicy, Program, Training, Tree
@@ -91,8 +98,9 @@ class Grown:
     choice: Choice | None = None
 
 
-# The columns and answers of rows to prune by, for a tree that may not test all columns.
-HeldOut = Callable[[Tree], tuple[Columns, np.ndarray]]
+# Columns, answers and weights of rows to prune by, for a tree that may not test all.
+ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
+HeldOut = Callable[[Tree], ToPruneBy]
 
 
 def learn(
@@ -120,10 +128,13 @@ def learn(
             return _validation(program_of(tree), other)
         return None if held_out is None else Cases(held_out.columns, held_out.y)
 
-    def to_prune_by(tree: Tree) -> tuple[Columns, np.ndarray]:
+    def to_prune_by(tree: Tree) -> ToPruneBy:
         cases = to_validate(tree)
         assert cases is not None
-        return cases.columns, cases.y
+        own = None if held_out is None else held_out.weights
+        if other is not None and columns.weights:
+            own = _validation_weights(program_of(tree), other, columns.weights)
+        return weighed(whole, options, cases.columns, cases.y, own)
 
     grown = grow_tree(training, algorithm, options, progress, to_prune_by)
     summary = Training(
@@ -160,6 +171,29 @@ def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list
     return notes
 
 
+def weighed(
+    data: Dataset,
+    options: LearnOptions,
+    columns: Columns,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+) -> ToPruneBy:
+    """Rows to prune by, which count as much as rows of the data do by the options."""
+    rows = replace(data, columns=(), y=y, weights=weights)
+    return columns, y, _weighting(options).apply(rows).weights
+
+
+def _validation_weights(program: Program, table: Table, name: str) -> np.ndarray:
+    """How much the rows of a validation table count, those of known answers."""
+    try:
+        weights = encode_weights(name, table, program.na_values)
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
+    y, labels = encode_answers(program, table), program.body.labels
+    known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
+    return weights[known]
+
+
 def _validation(program: Program, table: Table) -> Cases:
     """The rows of a validation table whose answer is known."""
     try:
@@ -191,9 +225,9 @@ def grow_tree(
         return Grown(reduced_error(tree, *held_out(tree)))
     if folds is not None:
         choice = choose_alpha(
-            data,
+            _weighting(options).apply(data),
             tree,
-            lambda part: _grow(part, offer, options, prune, tell),
+            lambda part: _grow(take(data, part), offer, options, prune, tell),
             folds,
             str(options.alpha),
         )

@@ -6,6 +6,7 @@ Judged by the definitions, row by row and node by node, with the one meaning of 
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import pairwise
 from math import inf, sqrt
 from pathlib import Path
@@ -196,7 +197,7 @@ def test_what_is_pruned_by_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="^validation: no column 'x': the columns are"):
         treecompile.learn(train, target="y", prune="reduced-error", validation=other)
     frame[120:].assign(y=None).to_csv(other, index=False)
-    with pytest.raises(DataError, match="validation: no row has a known 'y'"):
+    with pytest.raises(DataError, match="no row of other.csv has a known 'y'"):
         treecompile.learn(train, target="y", prune="reduced-error", validation=other)
 
 
@@ -225,12 +226,8 @@ def test_the_validated_errors_are_as_defined(task: str, seed: int) -> None:
     data, tree = grown(sample(seed, task), task, **options)
     folds = fold_of(data, 5, seed, "--alpha-folds")
 
-    def grow(part: Dataset) -> Tree:
-        frame = sample(seed, task)
-        kept = np.isin(np.arange(len(data.y)), np.flatnonzero(folds != fold[0]))
-        fold[0] += 1
-        assert len(part.y) == kept.sum()
-        return grown_on(frame[kept], data)
+    def grow(part: np.ndarray) -> Tree:
+        return grown_on(sample(seed, task).iloc[part], data)
 
     def grown_on(frame: pd.DataFrame, like: Dataset) -> Tree:
         body = grown(frame, task, **options)[1]
@@ -239,7 +236,6 @@ def test_the_validated_errors_are_as_defined(task: str, seed: int) -> None:
         ]
         return body
 
-    fold = [0]
     choice = choose_alpha(data, tree, grow, folds, "cv")
     steps = weakest_links(tree)
     whole = risk(tree.nodes[0])
@@ -270,6 +266,52 @@ def test_the_validated_errors_are_as_defined(task: str, seed: int) -> None:
     assert min(errors) < min(errors[choice.place + 1 :], default=inf)
 
 
+def grow_part(data: Dataset, part: np.ndarray) -> Tree:
+    return cart.learn(take(data, part), Limits(), lambda rows: None)
+
+
+def test_a_weight_of_six_is_six_rows() -> None:
+    options: dict[str, Any] = {"algorithm": "cart", "prune": "reduced-error"}
+    differ = 0
+    for seed in range(5):
+        frame = sample(seed, "classify", 120)
+        frame["w"] = np.where(np.arange(120) % 3 == 0, 6.0, 1.0)
+        times = frame.index.repeat(frame["w"].astype(int))
+        several = frame.loc[times].drop(columns="w")
+        train, other = frame[:60], frame[60:]
+        one = treecompile.learn(
+            train, target="y", weights="w", validation=other, **options
+        )
+        same = treecompile.learn(
+            several.loc[:59], target="y", validation=several.loc[60:], **options
+        )
+        plain = treecompile.learn(
+            train, target="y", weights="w", validation=other.assign(w=1), **options
+        )
+        assert one.program.body == same.program.body
+        differ += one.program.body != plain.program.body
+    assert differ
+    with pytest.raises(DataError, match="^validation: no column 'w'"):
+        treecompile.learn(
+            train,
+            target="y",
+            weights="w",
+            validation=other.drop(columns="w"),
+            **options,
+        )
+
+
+def test_the_scale_of_the_weights_does_not_matter() -> None:
+    frame = sample(3, "classify", 120)
+    columns = DataOptions("y", weights="w")
+    how = LearnOptions(algorithm="cart", prune="cost-complexity", alpha="cv")
+    once, twice = (learn(frame.assign(w=w), columns, how).choice for w in (1.0, 2.0))
+    assert once is not None
+    assert twice is not None
+    errors = [entry.error for entry in once.table]
+    assert [entry.error for entry in twice.table] == pytest.approx(errors)
+
+
 def test_the_rule_of_one_standard_error() -> None:
     smaller = 0
     for seed in range(5):
@@ -279,7 +321,7 @@ def test_the_rule_of_one_standard_error() -> None:
             choose_alpha(
                 data,
                 tree,
-                lambda part: cart.learn(part, Limits(), lambda rows: None),
+                partial(grow_part, data),
                 folds,
                 rule,
             )

@@ -52,25 +52,28 @@ class Choice:
 def choose_alpha(
     data: Dataset,
     tree: Tree,
-    grow: Callable[[Dataset], Tree],
+    grow: Callable[[NDArray[np.intp]], Tree],  # from some of the rows
     folds: NDArray[np.intp],
     rule: str,
 ) -> Choice:
-    """Validate all trees of the sequence, and choose one by the rule."""
+    """Validate all trees of the sequence, and choose one by the rule.
+
+    The rows of the data have the weights that the tree was grown with.
+    """
+    weights = np.ones(len(data.y)) if data.weights is None else data.weights
+    total = float(weights.sum())
     steps = weakest_links(tree)
     whole = risk(tree.nodes[0]) or 1.0
     alphas = [step.alpha * whole for step in steps]
     between = np.array([*(sqrt(a * b) for a, b in pairwise(alphas)), inf])
     sums, squares = np.zeros(len(steps)), np.zeros(len(steps))
     for fold in range(int(folds.max()) + 1):
-        others = take(data, np.flatnonzero(folds != fold))
-        share = len(others.y) / len(data.y)
-        found = _errors(
-            grow(others), take(data, np.flatnonzero(folds == fold)), between * share
-        )
+        others, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        share = float(weights[others].sum()) / total
+        found = _errors(grow(others), take(data, here), weights[here], between * share)
         sums += found[0]
         squares += found[1]
-    spread = np.sqrt(np.maximum(squares - sums**2 / len(data.y), 0.0))
+    spread = np.sqrt(np.maximum(squares - sums**2 / total, 0.0))
     table = tuple(
         Validated(step, error / whole, deviation / whole)
         for step, error, deviation in zip(
@@ -80,7 +83,9 @@ def choose_alpha(
     return Choice(table, _chosen(table, rule))
 
 
-def _errors(tree: Tree, held_out: Dataset, alphas: Doubles) -> tuple[Doubles, Doubles]:
+def _errors(
+    tree: Tree, held_out: Dataset, weights: Doubles, alphas: Doubles
+) -> tuple[Doubles, Doubles]:
     """The sum of the losses, and of their squares, of the tree pruned at each alpha.
 
     A node is a leaf from the alpha at which it closes to that at which its parent does.
@@ -91,7 +96,7 @@ def _errors(tree: Tree, held_out: Dataset, alphas: Doubles) -> tuple[Doubles, Do
     parents = parents_of(tree)
     last = np.where(parents >= 0, first[parents], len(alphas))
     steps = np.zeros((2, len(alphas) + 1))
-    for level in losses(tree, held_out.columns, held_out.y):
+    for level in losses(tree, held_out.columns, held_out.y, weights):
         for sums, power in zip(steps, (1, 2), strict=True):
             loss = level.loss**power * level.parts
             np.add.at(sums, first[level.nodes], loss)

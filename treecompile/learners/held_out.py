@@ -26,7 +26,7 @@ class Loss:
 
     nodes: Positions
     loss: Doubles  # 1 for a wrong label, or the squared error
-    parts: Doubles  # of the rows: all of each, if it was not divided
+    parts: Doubles  # of the rows: the weight of each, if it was not divided
 
 
 def parents_of(tree: Tree) -> Positions:
@@ -38,10 +38,14 @@ def parents_of(tree: Tree) -> Positions:
     return parents
 
 
-def losses(tree: Tree, columns: Columns, y: NDArray[Any]) -> Iterator[Loss]:
+def losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> Iterator[Loss]:
     """The losses of all rows, first at their leaves and then step by step above."""
     values, parents = _values(tree), parents_of(tree)
     rows, nodes, parts = _reached(tree, columns, len(y))
+    if weights is not None:
+        parts = parts * weights[rows]
     while len(rows):
         actual, said = y[rows], values[nodes]
         loss = actual != said if tree.labels else (actual - said) ** 2
@@ -51,10 +55,12 @@ def losses(tree: Tree, columns: Columns, y: NDArray[Any]) -> Iterator[Loss]:
         rows, nodes, parts = rows[left], nodes[left], parts[left]
 
 
-def node_losses(tree: Tree, columns: Columns, y: NDArray[Any]) -> list[float]:
+def node_losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> list[float]:
     """The sum of the losses at each node."""
     sums = np.zeros(len(tree.nodes))
-    for level in losses(tree, columns, y):
+    for level in losses(tree, columns, y, weights):
         np.add.at(sums, level.nodes, level.loss * level.parts)
     found: list[float] = sums.tolist()
     return found

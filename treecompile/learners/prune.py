@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.batch import Columns
@@ -50,12 +51,17 @@ def cost_complexity(tree: Tree, alpha: float) -> Tree:
     return smallest(tree, risks, alpha * risks[0])
 
 
-def reduced_error(tree: Tree, columns: Columns, y: NDArray[Any]) -> Tree:
+def reduced_error(
+    tree: Tree,
+    columns: Columns,
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None = None,
+) -> Tree:
     """Put a leaf in place of each split that does not lessen the errors on these rows.
 
     From the leaves upwards; a split that no row reaches goes as well.
     """
-    return smallest(tree, node_losses(tree, columns, y), 0.0)
+    return smallest(tree, node_losses(tree, columns, y, weights), 0.0)
 
 
 def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:
