@@ -288,6 +288,23 @@ def test_quality_counts_rows_and_files_say_what_was_weighed(tmp_path: Path) -> N
     assert treecompile.load(path).program == model.program
 
 
+def test_a_note_where_weights_are_hardly_numbers_of_cases() -> None:
+    frame = random_frame(1, "cart", is_regression=False)
+
+    def notes(weight: float, **options: Any) -> str:
+        model = treecompile.learn(
+            frame.assign(w=weight), target="y", weights="w", **options
+        )
+        return " ".join(model.notes)
+
+    told = "numbers of cases, 5000 for each row"
+    assert told in notes(5000.0, algorithm="c45")
+    assert told in notes(5000.0, algorithm="cart", chi2=0.1)
+    assert told not in notes(5000.0, algorithm="cart")
+    assert "0.01 for each row" in notes(0.01, algorithm="c45")
+    assert "for each row" not in notes(3.0, algorithm="c45")
+
+
 def test_cross_validation_weighs_as_well() -> None:
     frame = random_frame(1, "cart", is_regression=False).assign(w=0.5)
     options: dict[str, Any] = {"target": "y", "k": 3, "algorithm": "cart"}

@@ -18,6 +18,7 @@ from treecompile.learners.stretches import Floats
 from treecompile.raw import PARSE
 
 BALANCED = "balanced"
+ODD_MEAN = 10.0  # rows that stand for more cases than that, or fewer, get a note
 PRIOR_SLACK = 1e-6  # by which the sum of the priors may differ from 1
 
 # Of labels, as they are or as the text that stands for them.
@@ -79,6 +80,19 @@ class Weighting:
             given = _by_label(self.class_weight, data, "--class-weight")
             factors *= _array(given, size)
         return replace(data, weights=own * factors[data.y])
+
+
+def odd_scale(data: Dataset) -> list[str]:
+    """A note where weights are hardly numbers of cases, which a test takes them for."""
+    if data.weights is None:
+        return []
+    mean = float(data.weights.mean())
+    if 1 / ODD_MEAN <= mean <= ODD_MEAN:
+        return []
+    return [
+        f"weights are taken for numbers of cases, {mean:.6g} for each row: divide them"
+        " by that if they are none"
+    ]
 
 
 def _array(given: dict[int, float], size: int) -> Floats:
