@@ -228,9 +228,10 @@ def literal(value: Label | None, dialect: Dialect) -> str:
 
 def compared(value: Category, dialect: Dialect) -> str:
     """A category as the column is compared with it."""
-    if isinstance(value, str):
-        return literal(value + dialect.literals.stop, dialect)
-    return literal(value, dialect)
+    text = literal(value, dialect)
+    if isinstance(value, str) and dialect.literals.stop:
+        return STRINGS[dialect.literals.string](value + dialect.literals.stop)
+    return text
 
 
 # ---------------------------------------------------------------- conditions
