@@ -26,7 +26,6 @@ from treecompile.lower import (
 from treecompile.model_file import sha256
 from treecompile.passes import apply_rule_passes
 from treecompile.render import render
-from treecompile.semantics import is_fractional
 from treecompile.targets import read_target
 
 # An explicit table: a target.toml can name these and nothing else.
@@ -54,16 +53,6 @@ def flatten(program: Program) -> Program:
     body = program.body
     rules = extract(body) if isinstance(body, Tree) else body
     return replace(program, body=apply_rule_passes(rules))
-
-
-def flattening_notes(program: Program) -> tuple[str, ...]:
-    """What a user should know about the rules of a program."""
-    if not is_fractional(program.body):
-        return ()
-    return (
-        "the tree divides missing and unseen values among the branches, and the rules"
-        " send them down the branch marked for them: another model",
-    )
 
 
 def emit(

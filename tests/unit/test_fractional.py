@@ -15,6 +15,7 @@ from tests.samples import balanced, every_type
 from treecompile import model_file
 from treecompile.api import Model
 from treecompile.cli import main
+from treecompile.compiler import flatten
 from treecompile.errors import ModelFileError
 from treecompile.ir import (
     Branch,
@@ -177,7 +178,7 @@ def test_a_rule_without_cases_rests_on_those_beside_it() -> None:
     empty = Leaf("yes", counts(0, 1), 0.0)
     nodes = (*tree().nodes[:3], empty, *tree().nodes[4:])
     model = Model(replace(program(), body=replace(tree(), nodes=nodes)))
-    body = model.rules().program.body
+    body = flatten(model.program).body
     assert isinstance(body, RuleSet)
     assert body.rules[-1].stats == counts(4, 8)
     assert body.rules[-1].value == "yes"
