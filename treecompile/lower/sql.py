@@ -286,9 +286,14 @@ class Conditions:
 
     def spelling(self) -> Spelling:
         """The same for the subquery that divides unknown values."""
-        write = partial(literal, dialect=self.dialect)
         return Spelling(
-            self.dialect, self.columns, self.typed, self.text, self.double, write
+            dialect=self.dialect,
+            columns=self.columns,
+            typed=self.typed,
+            test=self.text,
+            double=self.double,
+            label=partial(literal, dialect=self.dialect),
+            category=partial(compared, dialect=self.dialect),
         )
 
     def text(self, test: Condition) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from treecompile.divide import unknown
 from treecompile.errors import TargetError
-from treecompile.ir import Branch, Condition, Kind, Label, Op, Split, Tree
+from treecompile.ir import Branch, Category, Condition, Kind, Label, Op, Split, Tree
 from treecompile.membership import membership
 from treecompile.semantics import certain, required_features, threshold
 from treecompile.targets import Dialect
@@ -32,7 +32,7 @@ INSTEAD = (
     " --predict-missing branch"
 )
 
-Write = Callable[[Label], str]  # a literal of any type
+Write = Callable[[Category | Label], str]  # as a literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ class Spelling:
     typed: Mapping[int, str]  # the same as a value of exactly its type
     test: Callable[[Condition], str]
     double: Callable[[float], str]
-    literal: Write
+    label: Write
+    category: Write  # as its column is compared with it
 
 
 def divided_arm(tree: Tree, spelling: Spelling, asked: Asked) -> list[str]:
@@ -290,7 +291,7 @@ class Writer:
             return f"CASE WHEN {known} THEN {typed} END AS {self.column(feature)}"
         arms = []
         for place, category in enumerate(described.categories):
-            value = self.spelling.literal(category)
+            value = self.spelling.category(category)
             equal = forms.equal.format(x=typed, column=column, value=value)
             arms.append(f"WHEN {equal} THEN {place}")
         return f"CASE {' '.join(arms)} END AS {self.column(feature)}"
@@ -323,7 +324,7 @@ class Writer:
             return shares[0]
         results = shares
         if asked.output == "label":
-            results = list(map(self.spelling.literal, self.tree.labels))
+            results = list(map(self.spelling.label, self.tree.labels))
         return " ".join(_first_greatest(shares, results))
 
 
