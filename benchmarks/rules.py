@@ -29,7 +29,7 @@ from treecompile.extract import extract
 from treecompile.ir import Feature, Kind, Rule, RuleSet, ValueType
 from treecompile.learners import offer_of
 from treecompile.learners.c45 import C45Options
-from treecompile.learners.grow import Limits
+from treecompile.learners.limits import Limits
 from treecompile.postprune.c45rules import c45rules
 from treecompile.postprune.drop import Dropping
 from treecompile.postprune.validation import choose, prune_on_validation

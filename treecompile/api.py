@@ -19,12 +19,14 @@ from treecompile.analysis.diff import Diff
 from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
+from treecompile.divide import divisible
 from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
 from treecompile.importance import importances, tree_of
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.learners.prune import Step, weakest_links
+from treecompile.learners.weighting import BALANCED
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
@@ -35,6 +37,7 @@ from treecompile.sources import read_source
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
+from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +62,8 @@ def learn(
     min_leaf: int | None = None,
     min_gain: float = 0.0,
     max_leaves: int | None = None,
+    chi2: float | None = None,
+    min_sse: float | None = None,
     criterion: str = "",
     prune: str = "",
     alpha: float | str | None = None,
@@ -70,6 +75,10 @@ def learn(
     costs: Mapping[str, float] | None = None,
     cost_measure: str = "eg2",
     cost_weight: float = 1.0,
+    one_hot: bool | str | Sequence[str] = (),
+    weights: str = "",
+    class_weight: Mapping[Label, float] | str | None = None,
+    prior: Mapping[Label, float] | None = None,
     validation: Data | None = None,
     validation_fraction: float = 0.0,
     seed: int = 0,
@@ -77,8 +86,10 @@ def learn(
     """Learn a tree that predicts the column `target` from the other columns.
 
     `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
-    The options are those of `treecompile learn`; `costs` is a mapping from columns.
-    What was chosen and what looks odd about the data is in the `notes` of the model.
+    The options are those of `treecompile learn`; `costs` is a mapping from columns,
+    `class_weight` (or "balanced") and `prior` are mappings from labels, and `one_hot`
+    may be True for all columns. What was chosen and what looks odd about the data is in
+    the `notes` of the model.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves
@@ -93,6 +104,7 @@ def learn(
         numeric=_several(numeric),
         ordinal=tuple((name, tuple(order)) for name, order in (ordinal or {}).items()),
         ignore=_several(ignore),
+        weights=weights,
     )
     options = LearnOptions(
         algorithm=algorithm,
@@ -101,6 +113,8 @@ def learn(
         min_leaf=min_leaf,
         min_gain=min_gain,
         max_leaves=max_leaves,
+        chi2=chi2,
+        min_sse=min_sse,
         criterion=criterion,
         prune=prune,
         alpha=alpha,
@@ -114,6 +128,7 @@ def learn(
         cost_weight=cost_weight,
         validation_fraction=validation_fraction,
         seed=seed,
+        **_counting(one_hot, class_weight, prior),
     )
     learned = training.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
@@ -137,6 +152,9 @@ def cross_validate(
     return cross_validation.cross_validate(data, columns, how, k)
 
 
+FORMS = ("one_hot", "class_weight", "prior")
+
+
 def _sorted(
     function: str, target: str, options: Mapping[str, Any]
 ) -> tuple[DataOptions, LearnOptions]:
@@ -151,7 +169,10 @@ def _sorted(
         numeric=_several(rest.pop("numeric", ())),
         ordinal=tuple((n, tuple(o)) for n, o in rest.pop("ordinal", {}).items()),
         ignore=_several(rest.pop("ignore", ())),
+        weights=rest.pop("weights", ""),
     )
+    forms = {name: rest.pop(name) for name in FORMS if name in rest}
+    rest |= _counting(**forms)
     if "costs" in rest:
         rest["costs"] = tuple((rest["costs"] or {}).items())
     known = {field.name for field in fields(LearnOptions)}
@@ -194,6 +215,27 @@ def diff(
     """
     table = None if data is None else read_table(data)
     return analysis_diff.diff(old.program, new.program, table, budget)
+
+
+def _counting(
+    one_hot: bool | str | Sequence[str] = (),
+    class_weight: Mapping[Label, float] | str | None = None,
+    prior: Mapping[Label, float] | None = None,
+) -> dict[str, Any]:
+    """What may be given in several forms, as LearnOptions has it."""
+    balanced = class_weight == BALANCED
+    if isinstance(class_weight, str) and not balanced:
+        raise OptionError(
+            f"class_weight {class_weight!r}: expected a mapping or {BALANCED!r}"
+        )
+    weights = class_weight if isinstance(class_weight, Mapping) else {}
+    return {
+        "one_hot": () if isinstance(one_hot, bool) else _several(one_hot),
+        "one_hot_all": one_hot is True,
+        "class_weight": tuple(weights.items()),
+        "balanced": balanced,
+        "prior": tuple((prior or {}).items()),
+    }
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -390,7 +432,9 @@ class Model:
         """
         body = self.program.body
         names = [feature.name for feature in body.features]
-        rows = trial(body, budget=budget, seed=seed).rows
+        cut = Reference(self.program).body
+        scattered = divisible(body)
+        rows = trial(cut, budget=budget, seed=seed, scattered=scattered).rows
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]

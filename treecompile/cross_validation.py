@@ -20,10 +20,16 @@ from treecompile.folds import fold_of
 from treecompile.ir import ClassQuality, Label, Leaf, Quality, Tree
 from treecompile.learners import default_algorithm
 from treecompile.learners.costs import check_costs
-from treecompile.learners.grow import Progress
+from treecompile.learners.limits import Progress
 from treecompile.quality import accuracy, measure
 from treecompile.read import read_table
-from treecompile.training import LearnOptions, check_options, grow_tree, split_off
+from treecompile.training import (
+    LearnOptions,
+    check_options,
+    check_weighting,
+    grow_tree,
+    split_off,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +98,7 @@ def cross_validate(
     table = read_table(data)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
+    check_weighting(options, whole)
     algorithm = options.algorithm or default_algorithm(whole)
     number_of = fold_of(whole, k, options.seed, "--cv")
     tell = (progress or _silent)(len(whole.y) * (k - 1))

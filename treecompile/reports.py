@@ -40,6 +40,9 @@ def verification(name: str, report: Report) -> Iterator[str]:
             f"{report.entered} of {report.cells} cells"
             f" and {report.told} of {report.edges} edges"
         )
+        if report.divided:
+            # A row may meet an edge where values are divided and not tell an error.
+            extent += f" met, {report.divided} rows with divided values"
         if report.complete:
             extent = "every combination of values at the edges"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"

@@ -21,7 +21,6 @@ from treecompile.folds import fold_of
 from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     C45,
-    CART,
     COST_COMPLEXITY,
     PESSIMISTIC,
     REDUCED_ERROR,
@@ -32,8 +31,10 @@ from treecompile.learners import (
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.choose_alpha import ONE_SE, RULES, Choice, choose_alpha
 from treecompile.learners.costs import MEASURES, Costs, check_costs
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.one_hot import expand
 from treecompile.learners.prune import cost_complexity, reduced_error
+from treecompile.learners.weighting import Given, Weighting, odd_scale
 from treecompile.quality import measured, read_cases
 from treecompile.read import Table, read_table
 
@@ -50,7 +51,9 @@ class LearnOptions:
     min_split: int = 2
     min_leaf: int | None = None  # None: 2 for c45, else 1
     min_gain: float = 0.0
-    max_leaves: int | None = None  # cart: then the best splits are made first
+    max_leaves: int | None = None  # not c45: then the best splits are made first
+    chi2: float | None = None  # a split that chance explains so often is not made
+    min_sse: float | None = None  # numbers: squared error that a node needs
     criterion: str = ""  # "" is the algorithm's own, as for prune and missing
     prune: str = ""
     alpha: float | str | None = None  # or cv or 1se; None: 0.01, as rpart's cp
@@ -62,6 +65,11 @@ class LearnOptions:
     costs: tuple[tuple[str, float], ...] = ()  # c45: columns and what they cost
     cost_measure: str = "eg2"  # or cs-id3 or idx
     cost_weight: float = 1.0  # of the cost, for eg2
+    one_hot: tuple[str, ...] = ()  # columns of which values stand against the rest
+    one_hot_all: bool = False  # the same for all columns of categories
+    class_weight: Given = ()  # labels and how much they count
+    balanced: bool = False  # all labels count the same
+    prior: Given = ()  # labels and the share of each
     validation_fraction: float = 0.0  # rows held out at random to measure or prune by
     seed: int = 0  # of what is held out, and of folds
 
@@ -100,6 +108,7 @@ def learn(
     other = None if validation is None else read_table(validation)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
+    check_weighting(options, whole)
     training, held_out = split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
 
@@ -122,12 +131,14 @@ def learn(
     )
     done = replace(
         program_of(grown.tree),
-        options=_given(options, grown.choice),
+        options=_given(options, columns.weights, grown.choice),
         training=summary,
     )
     cases = Cases(training.columns, training.y)
     validated = to_validate(grown.tree)
     notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
+    if algorithm == C45 or options.chi2 is not None:
+        notes += odd_scale(training)
     known = measured(done, cases, validated)
     return Learned(known, tuple(notes), cases, validated, grown.choice)
 
@@ -166,7 +177,7 @@ def grow_tree(
 ) -> Grown:
     """Grow a tree and prune it."""
     offer = offer_of(algorithm)
-    _check_offer(algorithm, offer, options)
+    _check_offer(data, algorithm, offer, options)
     prune = options.prune or offer.prunings[0]
     chooses = prune == COST_COMPLEXITY and options.alpha in RULES
     rows = len(data.y)
@@ -202,6 +213,8 @@ def _grow(
         options.min_leaf or offer.min_leaf,
         options.min_gain,
         options.max_leaves,
+        options.chi2,
+        options.min_sse,
     )
     policy = MissingPolicy(options.predict_missing)
     costs = Costs(options.costs, options.cost_measure, options.cost_weight)
@@ -214,14 +227,30 @@ def _grow(
         is_grouping=options.subset,
         costs=costs if options.costs else None,
     )
-    tree = offer.learn(data, limits, progress, options.criterion, own)
+    data = _weighting(options).apply(data)
+    expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
+    tree = offer.learn(expanded.data, limits, progress, options.criterion, own)
+    tree = expanded.restore(tree)
     return replace(tree, missing=policy)
+
+
+def _weighting(options: LearnOptions) -> Weighting:
+    return Weighting(options.class_weight, options.balanced, options.prior)
+
+
+def check_weighting(options: LearnOptions, data: Dataset) -> None:
+    """Refuse class weights and priors that do not suit the labels."""
+    weighting = _weighting(options)
+    if weighting:
+        weighting.check(data)
 
 
 CHOICES = {"predict_missing": ("branch", "fractional"), "cost_measure": MEASURES}
 
 
-def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
+def _check_offer(
+    data: Dataset, algorithm: str, offer: Offer, options: LearnOptions
+) -> None:
     """Refuse what the algorithm does not have."""
     for name, known in (
         ("criterion", offer.criteria),
@@ -237,8 +266,18 @@ def _check_offer(algorithm: str, offer: Offer, options: LearnOptions) -> None:
             raise OptionError(
                 f"{_as_option(name)} is for --algorithm c45, not {algorithm}"
             )
-    if algorithm != CART and options.max_leaves is not None:
-        raise OptionError(f"--max-leaves is for --algorithm cart, not {algorithm}")
+    for name, is_fitting, task in (
+        ("chi2", bool(data.labels), "classify"),
+        ("min_sse", not data.labels, "regress"),
+    ):
+        if getattr(options, name) is not None and not is_fitting:
+            other = "a number" if task == "classify" else "a label"
+            raise OptionError(
+                f"{_as_option(name)} is for --task {task}, and the target"
+                f" {data.target!r} is {other}: leave it out"
+            )
+    if algorithm == C45 and options.max_leaves is not None:
+        raise OptionError("--max-leaves is for --algorithm cart or id3, not c45")
 
 
 def _as_option(name: str) -> str:
@@ -258,11 +297,13 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
             raise OptionError(f"{_as_option(name)} {given!r}: expected {known}")
     if not 0 < options.cf <= 1:
         raise OptionError(f"--cf {options.cf}: expected a number above 0, up to 1")
+    if options.chi2 is not None and not 0 < options.chi2 < 1:
+        raise OptionError(f"--chi2 {options.chi2}: expected a number between 0 and 1")
     if not 0 <= options.cost_weight < inf:
         raise OptionError(f"--cost-weight {options.cost_weight}: expected 0 or more")
     least = {
         **{"max_depth": 0, "min_split": 1, "min_leaf": 1, "min_gain": 0},
-        **{"max_leaves": 1, "alpha": 0},
+        **{"max_leaves": 1, "alpha": 0, "min_sse": 0},
     }
     for name, bound in least.items():
         value = getattr(options, name)
@@ -270,8 +311,9 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
             continue
         if isinstance(value, str):
             raise OptionError(f"--alpha {value!r}: expected a number, cv or 1se")
-        if not value >= bound:
-            raise OptionError(f"{_as_option(name)} {value}: expected {bound} or more")
+        if not bound <= value < inf:
+            what = "a finite number" if value == inf else f"{bound} or more"
+            raise OptionError(f"{_as_option(name)} {value}: expected {what}")
     _check_pruning(options, has_validation)
     if not 0 <= options.validation_fraction < 1:
         raise OptionError("--validation-fraction: expected a number from 0 to below 1")
@@ -306,7 +348,7 @@ def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | 
 
 
 def _given(
-    options: LearnOptions, choice: Choice | None
+    options: LearnOptions, weights: str, choice: Choice | None
 ) -> tuple[tuple[str, str | int | float | bool], ...]:
     """The options that differ from their defaults; the algorithm is told elsewhere."""
     given = {
@@ -314,8 +356,13 @@ def _given(
         for entry in fields(options)
         if entry.name != "algorithm" and getattr(options, entry.name) != entry.default
     }
-    if "costs" in given:
-        given["costs"] = ", ".join(f"{name}: {cost!r}" for name, cost in options.costs)
+    for name in ("costs", "class_weight", "prior"):
+        if name in given:
+            given[name] = ", ".join(f"{key}: {each!r}" for key, each in given[name])
+    if "one_hot" in given:
+        given["one_hot"] = ", ".join(options.one_hot)
+    if weights:
+        given["weights"] = weights
     if choice is not None:
         given["chosen_alpha"] = choice.alpha
     return tuple(given.items())

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -154,3 +155,44 @@ def test_the_cross_validated_error_is_as_printed_within_noise() -> None:
         error, deviation = printed[1]
         assert abs(found[1].error - error) < 2 * deviation
         assert found[1].deviation == pytest.approx(deviation, rel=0.2)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_priors(criterion: str) -> None:
+    # the first tree under "kyphosis parms prior/gini/information", by either measure
+    tree = tree_of(
+        "kyphosis",
+        prune="cost-complexity",
+        criterion=criterion,
+        prior={"absent": 0.65, "present": 0.35},
+    )
+    first, second, *leaves = tree.nodes
+    assert isinstance(first, Split)
+    assert isinstance(second, Split)
+    tests = [split.branches[0].when for split in (first, second)]
+    names = [tree.features[test.feature].name for test in tests]
+    assert names == ["Start", "Age"]
+    assert [test.value for test in tests] == [12.5, 34.5]
+    found = [
+        (node.stats.weight - max(node.stats.weights), *shares(node.stats))
+        for node in tree.nodes
+        if isinstance(node.stats, ClassCounts)
+    ]
+    assert np.array(found) == pytest.approx(
+        np.array(
+            [
+                [28.350000000, 0.65000000000, 0.35000000000],
+                [16.453125000, 0.39676840215, 0.60323159785],
+                [1.667647059, 0.81616741896, 0.18383258104],
+                [9.049218750, 0.27932896702, 0.72067103298],
+                [3.335294118, 0.91563088512, 0.08436911488],
+            ]
+        ),
+        rel=1e-9,
+    )
+    said = [leaf.value for leaf in leaves if isinstance(leaf, Leaf)]
+    assert said == ["absent", "present", "absent"]
+
+
+def shares(stats: ClassCounts) -> list[float]:
+    return [weight / stats.weight for weight in stats.weights]

@@ -76,5 +76,5 @@ def test_labels_stay_text() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0] * 4, "y": ["a|b", "*c*"] * 4})
     text = treecompile.learn(frame, target="y").emit("markdown")
     rows = text.partition(RULES)[2].partition("\n## ")[0]
-    assert "| `\"a\\|b\"` |" in rows
-    assert "| `\"*c*\"` |" in rows
+    assert '| `"a\\|b"` |' in rows
+    assert '| `"*c*"` |' in rows

@@ -16,7 +16,7 @@ from treecompile import model_file
 from treecompile.api import Model
 from treecompile.cli import main
 from treecompile.compiler import flatten
-from treecompile.errors import ModelFileError, TargetError
+from treecompile.errors import ModelFileError
 from treecompile.ir import (
     Branch,
     ClassCounts,
@@ -160,16 +160,6 @@ def test_a_file_without_weights_to_divide_by_is_refused() -> None:
         ModelFileError, match=r"nodes\[0\].branches: there is no weight"
     ):
         model_file.loads(text)
-
-
-@pytest.mark.parametrize("target", ["python", "sql"])
-def test_code_is_refused(target: str) -> None:
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).emit(target)
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).emit("python", style="numpy")
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).verify("SELECT 1", "sqlite")
 
 
 def test_the_document_explains_it() -> None:

@@ -32,7 +32,7 @@ from treecompile.ir import (
 )
 from treecompile.learners import cart
 from treecompile.learners.choose_alpha import ONE_SE, choose_alpha
-from treecompile.learners.grow import Limits
+from treecompile.learners.limits import Limits
 from treecompile.learners.prune import (
     collapse,
     cost_complexity,

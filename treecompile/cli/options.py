@@ -112,13 +112,29 @@ how_options = apply(  # all about learning but the target
         help="Decrease of impurity that a split needs.",
     ),
     click.option(
-        "--max-leaves", type=int, help="cart: most leaves; the best splits come first."
+        "--max-leaves",
+        type=int,
+        help="cart and id3: most leaves; the best splits come first.",
+    ),
+    click.option(
+        "--chi2",
+        type=float,
+        metavar="P",
+        help="Labels: make no split that chance alone explains more often than this, by"
+        " the chi-square test.",
+    ),
+    click.option(
+        "--min-sse",
+        type=float,
+        metavar="S",
+        help="Numbers: the sum of squared errors that a node needs to be split.",
     ),
     click.option(
         "--criterion",
         default="",
         metavar="NAME",
-        help="c45: gain-ratio or gain; cart: gini or entropy. [default: the first]",
+        help="c45: gain-ratio or gain; cart: gini, entropy, gain-ratio, distance or"
+        " chi-square; id3: the same. [default: the first; entropy for id3]",
     ),
     click.option(
         "--prune",
@@ -186,6 +202,34 @@ how_options = apply(  # all about learning but the target
         help="Of the cost, for eg2; 0 ignores it.",
     ),
     click.option(
+        "--one-hot",
+        multiple=True,
+        metavar="COL",
+        help="Split these categories one against the rest. Repeatable.",
+    ),
+    click.option(
+        "--one-hot-all", is_flag=True, help="The same for all columns of categories."
+    ),
+    click.option(
+        "--weights",
+        default="",
+        metavar="COL",
+        help="Column that says how much each row counts; it is no feature.",
+    ),
+    click.option(
+        "--class-weight",
+        multiple=True,
+        metavar="LABEL=W",
+        help="How much the rows of a label count, else 1; or `balanced`, all labels the"
+        " same. Repeatable.",
+    ),
+    click.option(
+        "--prior",
+        multiple=True,
+        metavar="LABEL=P",
+        help="The share that a label shall have, for every label. Repeatable.",
+    ),
+    click.option(
         "--validation",
         metavar="FILE",
         help="Rows with the target, to measure the quality on or to prune by.",
@@ -219,6 +263,22 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     return result
 
 
+def _numbers(option: str, texts: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """LABEL=NUMBER, each label once."""
+    found: dict[str, float] = {}
+    for text in texts:
+        ((name, number),) = pairs(option, (text,)).items()
+        if name in found:
+            raise OptionError(f"{option} names the label {name!r} twice")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise OptionError(
+                f"{option} {text!r}: {number!r} is not a number"
+            ) from None
+    return tuple(found.items())
+
+
 def _alpha(text: str | None) -> float | str | None:
     """A number, or the word that stands for a way to choose it."""
     try:
@@ -231,10 +291,19 @@ def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     """Sort the options of the command line into what they are about."""
     from treecompile.data import DataOptions
     from treecompile.learners.costs import read_costs
+    from treecompile.learners.weighting import BALANCED
     from treecompile.training import LearnOptions
 
     costs = options.pop("costs")
     options["costs"] = read_costs(costs) if costs else ()
+    given = options.pop("class_weight")
+    options["balanced"] = BALANCED in given
+    if options["balanced"] and len(given) > 1:
+        raise OptionError("--class-weight: give weights or balanced, not both")
+    options["class_weight"] = (
+        () if options["balanced"] else _numbers("--class-weight", given)
+    )
+    options["prior"] = _numbers("--prior", options.pop("prior"))
     for key in ("criterion", "prune", "missing"):
         options[key] = options[key] or ""  # which leaves it to the algorithm
     options["alpha"] = _alpha(options["alpha"])
@@ -252,6 +321,7 @@ def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
                 "categorical",
                 "numeric",
                 "ignore",
+                "weights",
             )
         },
     )

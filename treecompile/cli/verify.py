@@ -19,7 +19,9 @@ from treecompile.errors import OptionError
     default="",
     help="python or a database, such as mariadb. [by the artefact]",
 )
-@click.option("--url", default="", help="Where the server is: postgresql://..., mysql://...")
+@click.option(
+    "--url", default="", help="Where the server is: postgresql://..., mysql://..."
+)
 @click.option(
     "--column",
     "columns",

@@ -10,7 +10,7 @@ from treecompile.errors import OptionError
 from treecompile.ir import Tree
 from treecompile.learners import c45, cart, id3
 from treecompile.learners.c45 import C45Options
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
 
 ID3, C45, CART = "id3", "c45", "cart"
 NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
@@ -30,8 +30,8 @@ class Offer:
 
 ALGORITHMS = {
     ID3: Offer(
-        lambda data, limits, progress, *_: id3.learn(data, limits, progress),
-        ("entropy",),
+        lambda data, limits, progress, name, _: id3.learn(data, limits, progress, name),
+        ("entropy", "gain-ratio", "gini", "distance", "chi-square"),
         (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
@@ -47,7 +47,7 @@ ALGORITHMS = {
         lambda data, limits, progress, name, _: cart.learn(
             data, limits, progress, name
         ),
-        ("gini", "entropy"),
+        ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
         (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
