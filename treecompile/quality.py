@@ -98,7 +98,7 @@ def read_cases(
     if not cases.rows:
         known = f"a label of the model ({body.labels[0]!r}, ...)" if body.labels else ""
         raise DataError(
-            f"no row of {_called(table)} has a known {program.target!r}: expected "
+            f"no row has a known {program.target!r} in {_called(table)}: expected "
             + (known or "numbers")
         )
     return cases
