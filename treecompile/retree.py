@@ -19,7 +19,7 @@ from treecompile.regions import Space
 from treecompile.semantics import conditions
 from treecompile.shape import Step, goes_on, ranks, rule_steps, tree_steps
 
-FACTOR = 4  # times as many tests as the rules have, at most
+FACTOR = 8  # times as many tests as the rules have, at most
 MOST = 40_000  # tests of a nested decision, whatever the rules have
 HOPELESS = 2  # times the most: what is still to come is not known that well
 
@@ -39,7 +39,7 @@ class Nested:
 @lru_cache(maxsize=4)  # an artefact is written more than once while it is verified
 def nest(rules: RuleSet) -> Nested | None:
     """The rules as one nested decision; None where it would be too large."""
-    most = min(FACTOR * tests(rules), MOST)
+    most = min(FACTOR * count_tests(rules), MOST)
     space = Space(rules.features, conditions(rules))
     boxes = Boxes(space, [rule.conditions for rule in rules.rules])
     deciders: dict[int, int] = {}
@@ -78,7 +78,7 @@ def nest(rules: RuleSet) -> Nested | None:
     return _without_idle_splits(rules, splits, deciders, present)
 
 
-def tests(rules: RuleSet) -> int:
+def count_tests(rules: RuleSet) -> int:
     """The size of a list: the tests that are written."""
     return sum(len(rule.conditions) for rule in rules.rules)
 
@@ -157,11 +157,13 @@ def decision_steps(body: Body, budget: int | None = None) -> Iterator[Step]:
 
 def note(body: Body) -> str:
     """How a list of rules is run; nothing for a tree, which is run as it stands."""
-    if isinstance(body, Tree) or not tests(body):
+    if isinstance(body, Tree) or not count_tests(body):
         return ""
     nested = nest(body)
-    size = f"{len(body.rules)} ordered rules with {tests(body)} tests"
+    size = f"{len(body.rules)} ordered rules with {count_tests(body)} tests"
     if nested is not None:
         return f"{size} are run as one nested decision of {nested.tests} tests"
-    bound = f"{FACTOR} times as many" if FACTOR * tests(body) < MOST else f"{MOST}"
+    bound = (
+        f"{FACTOR} times as many" if FACTOR * count_tests(body) < MOST else f"{MOST}"
+    )
     return f"{size} are run one after the other: nested they need over {bound} tests"

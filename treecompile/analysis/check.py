@@ -19,11 +19,9 @@ from treecompile.errors import TargetError
 from treecompile.extract import rule_ids
 from treecompile.ir import (
     Body,
-    ColumnSummary,
     Condition,
     Label,
     Program,
-    Row,
     RuleSet,
     Split,
     Tree,
@@ -33,7 +31,6 @@ from treecompile.regions import Box, OrderedAxis, Region, SetAxis, Space
 from treecompile.semantics import (
     conditions,
     is_fractional,
-    required_features,
     rule_position,
 )
 
@@ -86,8 +83,8 @@ class Rules:
     def __init__(
         self, program: Program, rules: RuleSet, budget: Budget, listed: int
     ) -> None:
-        self.program, self.rules = program, rules
-        self.budget, self.listed = budget, listed
+        self.rules, self.budget, self.listed = rules, budget, listed
+        self.columns = program.training.columns if program.training else ()
         self.space = Space(rules.features, conditions(rules))
         self.boxes = Boxes(self.space, [rule.conditions for rule in rules.rules])
         self.all = (*rules.rules, rules.default)
@@ -106,13 +103,13 @@ class Rules:
         )
 
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
-        row = self.space.row(box, _columns(self.program))
+        row = self.space.row(box, self.columns)
         decides = rule_position(self.rules, row)
         self.findings.append(
             Finding(
                 fault,
                 tuple(self.all[number].id for number in numbers),
-                _named(self.program, row),
+                {self.rules.features[p].name: row[p] for p in self.boxes.columns},
                 self.all[decides].id,
             )
         )
@@ -184,17 +181,6 @@ def contradiction(tests: tuple[Condition, ...], space: Space) -> tuple[Condition
             return tuple(t for t in tests if t.feature == position)
         left[position] = met
     raise ValueError("the conditions do not contradict each other")
-
-
-def _columns(program: Program) -> tuple[ColumnSummary, ...]:
-    return program.training.columns if program.training else ()
-
-
-def _named(program: Program, row: Row) -> dict[str, Value]:
-    """The values of a row that some condition reads, by name."""
-    features = program.body.features
-    read = required_features(program.body)
-    return {features[position].name: row[position] for position in read}
 
 
 # ---------------------------------------------------------------- trees

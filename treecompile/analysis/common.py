@@ -25,6 +25,7 @@ from treecompile.ir import (
     Tree,
 )
 from treecompile.membership import membership
+from treecompile.semantics import required_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Pair:
     old: Body
     new: Body
     columns: tuple[ColumnSummary, ...]
+    read: tuple[int, ...]  # the features that a condition of either reads
 
 
 def pair(old: Program, new: Program) -> Pair:
@@ -54,11 +56,14 @@ def pair(old: Program, new: Program) -> Pair:
     news = {feature.name: feature for feature in new.body.features}
     names = dict.fromkeys((*olds, *news))
     features = tuple(_common(olds.get(name), news.get(name)) for name in names)
+    one, other = _over(old.body, features), _over(new.body, features)
+    read = {*required_features(one), *required_features(other)}
     return Pair(
         features,
-        _over(old.body, features),
-        _over(new.body, features),
+        one,
+        other,
         tuple(_summary(name, new, old) for name in names),
+        tuple(sorted(read)),
     )
 
 

@@ -25,7 +25,6 @@ from treecompile.semantics import (
     conditions,
     is_fractional,
     predict,
-    required_features,
 )
 
 
@@ -154,8 +153,7 @@ def _difference(
     )
     if said != values:
         raise AssertionError(f"a bug: {row} was to give {values} and gives {said}")
-    read = sorted({*required_features(both.old), *required_features(both.new)})
-    shown = {both.features[position].name: row[position] for position in read}
+    shown = {both.features[position].name: row[position] for position in both.read}
     return Difference(space.conditions(box), *values, shown)
 
 
@@ -164,8 +162,7 @@ def _difference(
 
 def _counted(result: Diff, both: Pair, table: Table, na: tuple[str, ...]) -> Diff:
     """The regions with the rows of a table in each, those with most of them first."""
-    read = {*required_features(both.old), *required_features(both.new)}
-    columns = encode(both.features, table, read, na)
+    columns = encode(both.features, table, both.read, na)
     said = [_said(body, columns, table.rows) for body in (both.old, both.new)]
     differing = np.flatnonzero(said[0] != said[1])
     regions = []

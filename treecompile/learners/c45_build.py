@@ -52,7 +52,8 @@ class Builder:
         for place, node in enumerate(self.order):
             if not self.size[node]:
                 continue  # its parent makes it a leaf
-            children = self.child[self.first[node] :][: self.size[node]]
+            first = self.first[node]
+            children = self.child[first : first + self.size[node]]
             nodes[place] = self.split(node, children)
             for child in children:
                 if not self.size[child]:

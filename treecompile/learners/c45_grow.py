@@ -197,7 +197,7 @@ class Growth:
         tests = SplitTests.none(len(some))
         tests.feature[:] = feature[some]
         tries = np.ones(len(some), np.intp)
-        for position in np.unique(tests.feature).tolist():
+        for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
             nodes, offer, column = some[mine], judged[position], columns[position]
             tests.gain[mine] = offer.gains[nodes]
@@ -226,7 +226,7 @@ class Growth:
         """
         starts = np.cumsum(tests.size) - tests.size
         table = self._table(tests, cases, divided.places, starts)
-        for position in np.unique(tests.feature).tolist():
+        for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
             if tests.groups.keys() & set(mine.tolist()):
                 continue

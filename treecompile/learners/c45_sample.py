@@ -181,7 +181,7 @@ class Sample:
         """The branch of each case; -1 where its value is missing."""
         result = np.empty(len(cases.rows), np.int16)
         lengths = cases.nodes.lengths
-        for feature in np.unique(tests.feature).tolist():
+        for feature in sorted(set(tests.feature.tolist())):
             some = np.flatnonzero(tests.feature == feature)
             where = cases.nodes.within(some)
             column = self.columns[feature].take(cases.rows.take(where))
@@ -204,7 +204,7 @@ class Sample:
     def _shares(self, known: Floats, sizes: Positions, starts: Positions) -> Floats:
         """The part of a missing case that each branch gets."""
         shares = np.zeros(len(known))
-        for size in np.unique(sizes).tolist():
+        for size in sorted(set(sizes.tolist())):
             some = starts[sizes == size, None] + np.arange(size)
             mine = known[some]
             if self.is_fractional:

@@ -130,8 +130,5 @@ def thresholds(feature: Feature, low: Array, high: Array) -> list[Test]:
     """The values of tests that divide each pair of neighbouring values."""
     if feature.kind is Kind.ORDINAL:
         return [feature.categories[int(code)] for code in low]
-    middle = midpoints(low, high)
-    return [
-        readable(*each)
-        for each in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True)
-    ]
+    found: list[Test] = readable(midpoints(low, high), low, high).tolist()
+    return found

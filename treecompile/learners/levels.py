@@ -19,11 +19,11 @@ from operator import methodcaller
 import numpy as np
 
 from treecompile.data import Dataset
-from treecompile.ir import Moments, Tree
+from treecompile.ir import Tree
 from treecompile.learners.best_first import reached
 from treecompile.learners.columns import make_column
 from treecompile.learners.criteria import Measure
-from treecompile.learners.drafts import Draft, finish
+from treecompile.learners.drafts import Drafts, finish
 from treecompile.learners.level import (
     LEFT,
     NOWHERE,
@@ -65,7 +65,7 @@ def grow_levels(
             run = pool.map if many else map
             found = list(run(methodcaller("search", level), columns))
             progress(growth.split(level, found))
-        return finish(data, growth.drafts)
+        return finish(data, growth.drafts, response)
 
 
 @contextmanager
@@ -80,6 +80,10 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                # What is new will live on: let it be old at once, without a walk.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -96,32 +100,36 @@ class Growth:
     ) -> None:
         self.columns, self.response = columns, response
         self.measure, self.limits = measure, limits
-        self.drafts: list[Draft] = []
+        self.drafts = Drafts()
         self.depth = 0
         self.rows: Rows = np.arange(size, dtype=np.int32)
         self.nodes = Stretches.of(np.array([size]))  # parts of the rows
-        self.numbers = np.zeros(0, np.intp)  # places of the nodes in the drafts
+        self.numbers = np.zeros(0, np.intp)  # of the open ones, in the drafts
+        # Of the newest nodes: their parents, and which of the branches they are.
+        self.parents: Positions = np.full(1, -1)
+        self.places: Array = np.zeros(1, np.intp)
+        self.measured = np.zeros((0, 0))  # of the open ones
         # Of all rows of the dataset: the node, and where the last split sent them.
         self.of_row = np.zeros(size, np.int32)
-        most = max(column.branches for column in columns)
-        self.side: Array = np.full(size, LEFT, np.int8 if most <= RIGHT else np.int16)
+        self.branches = np.array([column.branches for column in columns])
+        is_binary = self.branches.max() <= RIGHT
+        self.side: Array = np.full(size, LEFT, np.int8 if is_binary else np.int16)
 
     def settle(self) -> int:
         """Draft the newest nodes and keep those to be split; how many rows are done."""
         sizes = self.nodes.lengths
-        first = len(self.drafts)
         measured = self.response.measure(self.rows, self.nodes)
         weights = measured.sizes
         if self.response.units:
             weights = self.response.units.real(weights)
-        self.drafts += map(Draft, measured.stats, weights.tolist())
+        first = self._draft(measured.stats, weights)
         is_open = measured.varies & (sizes >= self.limits.min_split)
         if self.depth == self.limits.max_depth:
             is_open[:] = False
         if self.limits.min_sse is not None:
-            errors = [s.sse for s in measured.stats if isinstance(s, Moments)]
-            is_open &= np.array(errors) >= self.limits.min_sse
+            is_open &= measured.stats[:, 2] >= self.limits.min_sse
         self.numbers = first + np.flatnonzero(is_open)
+        self.measured = measured.stats[is_open]
         if not is_open.all():
             stays = self.nodes.spread(is_open)
             self.side[self.rows[~stays]] = NOWHERE
@@ -131,10 +139,9 @@ class Growth:
 
     def level(self) -> Level:
         """What the columns need to know of the open nodes."""
-        stats = [self.drafts[number].stats for number in self.numbers]
-        opened = self.response.open(self.rows, self.nodes, stats)
+        opened = self.response.open(self.rows, self.nodes, self.measured)
         opened.tie[:] *= self.measure.slack
-        self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
+        self.of_row[self.rows] = self.nodes.spread(np.arange(len(self.numbers)))
         sides = None
         if self.response.units is None:
             sides = single_sides(self.nodes, opened.totals, self.limits.min_leaf)
@@ -164,17 +171,9 @@ class Growth:
             some = np.flatnonzero(feature == position)
             divided = self.columns[position].divide(level, found[position], some)
             heaviest[some] = divided.heaviest
-            for number, test, gained, known in zip(
-                self.numbers[some].tolist(),
-                divided.tests,
-                gain[some].tolist(),
-                divided.known,
-                strict=True,
-            ):
-                draft = self.drafts[number]
-                draft.feature, draft.test = position, test
-                draft.gain, draft.known = gained, known
-                draft.children = [NOWHERE] * len(known)  # not numbered yet
+            self.drafts.split(
+                self.numbers[some], position, gain[some], divided.tests, divided.known
+            )
         self._descend(heaviest)
         return int(level.nodes.lengths[feature < 0].sum())
 
@@ -182,33 +181,21 @@ class Growth:
         """With a limit of leaves, give up the splits that it leaves no room for."""
         if self.limits.max_leaves is None:
             return
-        new = dict(zip(self.numbers.tolist(), feature.tolist(), strict=True))
-        for number, gained in zip(self.numbers.tolist(), gain.tolist(), strict=True):
-            self.drafts[number].gain = gained
-
-        def decrease(number: int) -> float | None:
-            draft = self.drafts[number]
-            if draft.children is None and new.get(number, -1) < 0:
-                return None
-            return draft.gain * draft.weight
-
-        def branches(number: int) -> int:
-            children = self.drafts[number].children
-            if children is not None:
-                return len(children)
-            count: int = self.columns[new[number]].branches
-            return count
-
+        drafts = self.drafts
+        features, gains = drafts.joined("feature"), drafts.joined("gain")
+        features[self.numbers], gains[self.numbers] = feature, gain
+        decreases = (gains * drafts.joined("weight")).tolist()
+        children = drafts.children()
         chosen = reached(
             self.limits.max_leaves,
-            decrease,
-            branches,
-            lambda number: self.drafts[number].children,
+            lambda number: decreases[number] if features[number] >= 0 else None,
+            lambda number: self.columns[features[number]].branches,
+            children.get,
         )
-        for number, draft in enumerate(self.drafts):
-            if number not in chosen:
-                draft.children = None
-        feature[[number not in chosen for number in self.numbers.tolist()]] = -1
+        is_kept = np.zeros(drafts.count, np.bool_)
+        is_kept[list(chosen)] = True
+        drafts.give_up(is_kept)
+        feature[~is_kept[self.numbers]] = -1
 
     def _descend(self, heaviest: Array) -> None:
         """Put the rows in the order of the children: by branch, then by parent."""
@@ -224,34 +211,42 @@ class Growth:
         )
         self.nodes = Stretches(starts, np.diff(starts, append=len(node)))
         self.depth += 1
-        self._adopt(self.numbers[node[starts]], side[starts] - LEFT)
+        self.parents, self.places = self.numbers[node[starts]], side[starts] - LEFT
 
-    def _adopt(self, parents: Positions, places: Array) -> None:
-        """Number the children; for branches without cases the parent stands in."""
-        drafts = self.drafts
-        if self.side.dtype == np.int8:  # two sides, both with cases
-            half = len(parents) // 2
-            for number, parent in enumerate(parents[:half].tolist(), len(drafts)):
-                drafts[parent].children = [number, number + half]
-            return
-        splits = dict.fromkeys(parents.tolist())
-        whole = sum(len(drafts[parent].known) for parent in splits)
-        first = len(drafts) + whole - len(parents)  # behind the stand-ins
-        for number, (parent, place) in enumerate(
-            zip(parents.tolist(), places.tolist(), strict=True), first
-        ):
-            children = drafts[parent].children
-            assert children is not None
-            children[place] = number
-        if whole == len(parents):
-            return
-        for parent in splits:
-            stats, children = drafts[parent].stats, drafts[parent].children
-            assert children is not None
-            for place, child in enumerate(children):
-                if child == NOWHERE:
-                    children[place] = len(drafts)
-                    drafts.append(Draft(stats, 0.0))
+    def _draft(self, stats: Floats, weights: Floats) -> int:
+        """Draft the newest nodes, behind what stands in for branches without cases.
+
+        The number of the first that has cases.
+        """
+        drafts, parents, places = self.drafts, self.parents, self.places
+        empty, which = self._empty_branches()
+        if len(empty):
+            above = drafts.layers[-1]
+            stand_ins = above.stats[empty - above.start]
+            parents, places = np.append(empty, parents), np.append(which, places)
+            stats = np.concatenate([stand_ins, stats])
+            weights = np.append(np.zeros(len(empty)), weights)
+        first = drafts.count + len(empty)
+        drafts.add(parents, places, stats, weights)
+        return first
+
+    def _empty_branches(self) -> tuple[Positions, Positions]:
+        """The parents and places of branches to which no case went."""
+        none = np.zeros(0, np.intp)
+        if not self.drafts.count:
+            return none, none
+        above = self.drafts.layers[-1]
+        splits = np.flatnonzero(above.feature >= 0)
+        sizes = self.branches[above.feature[splits]]
+        if sizes.sum() == len(self.parents):
+            return none, none
+        ends = np.cumsum(sizes)
+        is_empty = np.full(ends[-1], True)
+        split = np.searchsorted(splits, self.parents - above.start)
+        is_empty[(ends - sizes)[split] + self.places] = False
+        parents = np.repeat(splits, sizes)
+        places = np.arange(len(parents)) - np.repeat(ends - sizes, sizes)
+        return above.start + parents[is_empty], places[is_empty]
 
 
 def choose(
