@@ -123,6 +123,27 @@ def test_no_significant_split_of_id3_is_left_out(seed: int) -> None:
     assert len(leaves) > 1
 
 
+@pytest.mark.parametrize("algorithm", ["id3", "cart", "c45"])
+@pytest.mark.parametrize("kind", ["c", "n"])
+@pytest.mark.parametrize("labels", ["opq", "op"])
+def test_the_bound_is_the_probability_itself(
+    algorithm: str, kind: str, labels: str
+) -> None:
+    if algorithm == "id3" and kind == "n":
+        return
+    frame = frame_of(0, kind)
+    frame = frame[frame["y"].isin(list(labels))].iloc[::4].reset_index(drop=True)
+    options: dict[str, Any] = {"algorithm": algorithm, "prune": "none", "max_depth": 1}
+    free = treecompile.learn(frame, target="y", **options)
+    ((_, table),) = split_tables(free, frame)
+    p = test_of(table)
+    assert 0 < p < 1
+    just = treecompile.learn(frame, target="y", chi2=p * (1 + 1e-6), **options)
+    assert just.program.body == free.program.body
+    short = treecompile.learn(frame, target="y", chi2=p * (1 - 1e-6), **options)
+    assert short.n_leaves == 1
+
+
 def test_a_feature_by_chance_gives_way_to_one_that_is_not() -> None:
     # The code gains most, since it tells all cases apart; that says nothing.
     size = 40
