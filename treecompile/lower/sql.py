@@ -70,11 +70,13 @@ def lower(source: Source, options: EmitOptions) -> Context:
     if options.form != "expression":
         lines = [f"  {line}" for line in lines]
         lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
+    table = names.path("--table", options.table) if options.table else ""
     return {
         "header": header,
         "form": options.form,
         "lines": lines,
-        "table": names.path("--table", options.table) if options.table else "",
+        "table": table,
+        "everything": dialect.everything.format(table=table),
         "view": names.path("--name", options.name or "predictions"),
         "warnings": [*size_warnings(lines, len(decided), dialect)],
     }
