@@ -5,12 +5,10 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
+from treecompile.collector import paused
 from treecompile.errors import OptionError, TargetError
 from treecompile.extract import extract
 from treecompile.ir import Program, Tree
@@ -22,6 +20,7 @@ from treecompile.lower import (
     markdown,
     python,
     python_numpy,
+    rules,
     sql,
 )
 from treecompile.model_file import sha256
@@ -36,6 +35,7 @@ LOWERINGS: dict[str, Lowering] = {
     "numpy": python_numpy.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
+    "rules": rules.lower,
     "code": code.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}
@@ -46,6 +46,7 @@ class Artefact:
     text: str
     suffix: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen
 
 
 def flatten(program: Program) -> Program:
@@ -93,28 +94,14 @@ def emit(
     lowering = LOWERINGS[description.lowering]
     if lowering is not markdown.lower:
         require_branches(program)
-    with _no_collection():
+    with paused():
         source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
         text = render(description, context, options.templates)
-    warnings = context.get("warnings", ())
+    warnings, notes = (context.get(key, ()) for key in ("warnings", "notes"))
     assert isinstance(warnings, (list, tuple))
-    return Artefact(text, description.suffix, tuple(warnings))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without the garbage collector, which halves the time for a large tree.
-
-    Hundreds of thousands of strings are made, and none is garbage before the end.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    assert isinstance(notes, (list, tuple))
+    return Artefact(text, description.suffix, tuple(warnings), tuple(notes))
 
 
 def _style(style: str) -> str:

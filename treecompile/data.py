@@ -32,7 +32,7 @@ from treecompile.raw import (
     refuse_dates,
     type_of,
 )
-from treecompile.read import Table
+from treecompile.read import Stated, Table
 from treecompile.semantics import required_features
 from treecompile.values import as_integer
 
@@ -41,6 +41,7 @@ CLASSIFY, REGRESS = "classify", "regress"
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number to estimate
 MOST_LABELS = 1_000
 MOST_CATEGORIES = 10_000
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # whose sums and products are doubles
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may well be distinct by chance
 
 SHOWN = {
@@ -63,6 +64,7 @@ class DataOptions:
     numeric: tuple[str, ...] = ()  # columns to read as numbers
     ordinal: tuple[tuple[str, tuple[str, ...]], ...] = ()  # and categories, in order
     ignore: tuple[str, ...] = ()  # columns to leave out
+    weights: str = ""  # the column that says how much each row counts; "": all the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +78,7 @@ class Dataset:
     y: np.ndarray  # codes into the labels | doubles
     notes: tuple[str, ...]  # choices and warnings to show, one line each
     source: str
+    weights: np.ndarray | None = None  # of the rows, above 0; None: each counts 1
 
     def summaries(self) -> tuple[ColumnSummary, ...]:
         """Missing values, and the range of the numbers, of every feature."""
@@ -96,7 +99,7 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
 
     features, columns = [], []
     for name in table.names:
-        if name == options.target or stated.get(name) == "ignore":
+        if name == options.target or stated.get(name) in ("ignore", "weights"):
             continue
         raw = Raw.of(table, name, na, known if dropped else None)
         made = _feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
@@ -117,6 +120,11 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
         y[known],
         tuple(notes),
         table.source,
+        (
+            _weights(Raw.of(table, options.weights, na, known))
+            if options.weights
+            else None
+        ),
     )
 
 
@@ -173,7 +181,8 @@ def encode_answers(
 def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
     """The dataset of some of the rows, by position or by mask, with the same schema."""
     columns = tuple(column[rows] for column in dataset.columns)
-    return replace(dataset, columns=columns, y=dataset.y[rows])
+    weights = None if dataset.weights is None else dataset.weights[rows]
+    return replace(dataset, columns=columns, y=dataset.y[rows], weights=weights)
 
 
 def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
@@ -197,7 +206,7 @@ def _target(
     type_ = type_of(column)
     if options.task is None:
         refuse_dates(column)
-    task = options.task or _task_for(type_, count)
+    task = options.task or _task_for(raw.stated, type_, count)
     if task == REGRESS:
         if type_ in (ValueType.STR, ValueType.BOOL):
             raise OptionError(
@@ -231,7 +240,11 @@ def _target(
     return labels, y, notes
 
 
-def _task_for(type_: ValueType, count: int) -> str:
+def _task_for(stated: Stated | None, type_: ValueType, count: int) -> str:
+    if stated is Stated.NUMERIC:
+        return REGRESS
+    if stated is Stated.NOMINAL:
+        return CLASSIFY
     few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
     return CLASSIFY if few or type_ in (ValueType.STR, ValueType.BOOL) else REGRESS
 
@@ -242,6 +255,8 @@ def _labels(
     name = column.raw.name
     typed = column.typed(type_)
     present = sorted({typed[place] for place in column.used})
+    if column.raw.stated is Stated.NOMINAL and not given:
+        present = typed  # all that are declared, in that order
     if type_ is ValueType.FLOAT and not all(map(isfinite, present)):
         raise DataError(f"target {name!r} has an infinite label: correct or remove it")
     if len(present) > MOST_LABELS:
@@ -276,6 +291,7 @@ def _stated(table: Table, options: DataOptions) -> dict[str, str]:
         ("numeric", options.numeric),
         ("ordinal", tuple(name for name, _ in options.ordinal)),
         ("ignore", options.ignore),
+        ("weights", (options.weights,) if options.weights else ()),
     ):
         for name in names:
             table.column(name)
@@ -289,11 +305,28 @@ def _stated(table: Table, options: DataOptions) -> dict[str, str]:
     return stated
 
 
+def _weights(raw: Raw) -> np.ndarray:
+    """How much each row counts: a number above 0 in every one."""
+    weights = numbers_of(raw)
+    wrong = np.flatnonzero(~((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT)))
+    if len(wrong):
+        where, weight = raw.row(int(wrong[0])), weights[wrong[0]]
+        if np.isnan(weight):
+            raise DataError(f"row {where}: its weight {raw.name!r} is missing: add it")
+        advice = ", or leave the row out" if weight == 0 else ""
+        raise DataError(
+            f"row {where}: its weight {raw.name!r} is {weight:g}: expected a finite"
+            f" number above 0{advice}"
+        )
+    return weights
+
+
 def _feature(
     raw: Raw, stated: str | None, listed: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature that a column makes, and its values; None if it has no known one."""
-    numbers = raw.numbers() if stated in (None, "numeric") else None
+    is_open = stated is None and raw.stated in (None, Stated.NUMERIC)
+    numbers = raw.numbers() if is_open or stated == "numeric" else None
     if numbers is None:
         column = raw.distinct()
         if not column.used:

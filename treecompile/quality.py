@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,15 @@ from treecompile.batch import Columns, answers, deciders
 from treecompile.data import encode_answers, encode_features
 from treecompile.errors import DataError
 from treecompile.extract import outcomes
-from treecompile.ir import Body, ClassQuality, Program, Quality, Rule, ValueQuality
+from treecompile.ir import (
+    Body,
+    ClassQuality,
+    Label,
+    Program,
+    Quality,
+    Rule,
+    ValueQuality,
+)
 from treecompile.read import Table
 
 
@@ -68,14 +76,11 @@ def _classes(
     actual: NDArray[np.intp],
     unknown: int,
 ) -> Evaluation:
-    size, deciding = len(body.labels), max(decided) + 1
-    confusion = np.bincount(actual * size + predicted, minlength=size * size)
+    deciding = max(decided) + 1
     rows = np.bincount(where, minlength=deciding)
     right = np.bincount(where[predicted == actual], minlength=deciding)
     return Evaluation(
-        ClassQuality(
-            tuple(tuple(map(int, row)) for row in confusion.reshape(size, size))
-        ),
+        measure(body.labels, predicted, actual),
         tuple(
             RuleQuality(rule, int(rows[p]), int(right[p]), 0.0)
             for p, rule in decided.items()
@@ -93,25 +98,37 @@ def _numbers(
 ) -> Evaluation:
     errors = predicted - actual
     deciding = max(decided) + 1
-    count = len(actual)
-    squared = float((errors**2).sum())
-    varies = count > 0 and actual.min() < actual.max()
-    spread = float(((actual - actual.mean()) ** 2).sum()) if varies else 0.0
-    quality = ValueQuality(
-        rows=count,
-        mean_absolute_error=float(np.abs(errors).mean()) if count else 0.0,
-        root_mean_squared_error=(squared / count) ** 0.5 if count else 0.0,
-        r_squared=1.0 - squared / spread if spread else None,
-    )
     rows = np.bincount(where, minlength=deciding)
     sums = np.bincount(where, weights=errors**2, minlength=deciding)
     return Evaluation(
-        quality,
+        measure((), predicted, actual),
         tuple(
             RuleQuality(rule, int(rows[p]), 0, float(sums[p]) / max(1, int(rows[p])))
             for p, rule in decided.items()
         ),
         unknown,
+    )
+
+
+def measure(
+    labels: Sequence[Label], predicted: NDArray[Any], actual: NDArray[Any]
+) -> Quality:
+    """Compare predictions with known answers: places in the labels, or numbers."""
+    if labels:
+        size = len(labels)
+        confusion = np.bincount(actual * size + predicted, minlength=size * size)
+        rows = confusion.reshape(size, size)
+        return ClassQuality(tuple(tuple(map(int, row)) for row in rows))
+    errors = predicted - actual
+    count = len(actual)
+    squared = float((errors**2).sum())
+    varies = count > 0 and actual.min() < actual.max()
+    spread = float(((actual - actual.mean()) ** 2).sum()) if varies else 0.0
+    return ValueQuality(
+        rows=count,
+        mean_absolute_error=float(np.abs(errors).mean()) if count else 0.0,
+        root_mean_squared_error=(squared / count) ** 0.5 if count else 0.0,
+        r_squared=1.0 - squared / spread if spread else None,
     )
 
 

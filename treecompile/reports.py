@@ -1,15 +1,20 @@
-"""What the commands print about a verification and an evaluation."""
+"""What the commands print about what they found out, as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
-from treecompile.ir import ClassQuality, Program, ValueQuality
+from treecompile.cross_validation import CrossValidation
+from treecompile.ir import ClassQuality, Label, Program, ValueQuality
+from treecompile.learners.choose_alpha import Validated
+from treecompile.learners.prune import Step
 from treecompile.quality import Evaluation, accuracy
 from treecompile.verify import Report
 
 MISMATCHES_SHOWN = 5
+STEPS_SHOWN = 20
+UNUSED_SHOWN = 10
 
 
 def verification(name: str, report: Report) -> Iterator[str]:
@@ -44,7 +49,7 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     body = program.body
     quality = result.quality
     if isinstance(quality, ClassQuality):
-        yield from _classes(program, quality)
+        yield from _classes(body.labels, quality)
     else:
         yield from _numbers(quality)
     if result.unknown:
@@ -65,17 +70,83 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     yield from columns([heads, *lines], left=2)
 
 
-def _classes(program: Program, quality: ClassQuality) -> Iterator[str]:
+def cross_validation(result: CrossValidation) -> Iterator[str]:
+    """The result of `evaluate --cv`."""
+    k, labels = len(result.folds), result.labels
+    kind = f"stratified, seed {result.seed}" if labels else f"seed {result.seed}"
+    yield f"{k}-fold cross-validation of {result.algorithm} ({kind})"
+    if isinstance(result.quality, ClassQuality):
+        yield (
+            f"accuracy of a fold: {100 * result.mean:.2f} %,"
+            f" standard deviation {100 * result.deviation:.2f}"
+        )
+    else:
+        yield (
+            f"root mean squared error of a fold: {result.mean:.6g},"
+            f" standard deviation {result.deviation:.6g}"
+        )
+    yield (
+        f"size of a tree: {result.mean_nodes:.1f} nodes,"
+        f" {result.mean_leaves:.1f} leaves"
+    )
+    yield ""
+    yield "all folds together:"
+    if isinstance(result.quality, ClassQuality):
+        yield from _classes(labels, result.quality)
+    else:
+        yield from _numbers(result.quality)
+
+
+def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
+    """The features by their importance, the greatest first."""
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
+    used = [[words.name(name), f"{share:.4f}"] for name, share in ranked if share]
+    if used:
+        yield from columns(used, left=1)
+    rest = [words.name(name) for name, share in ranked if not share]
+    if rest:
+        more = f" and {len(rest) - UNUSED_SHOWN} more" * (len(rest) > UNUSED_SHOWN)
+        yield f"not used: {', '.join(rest[:UNUSED_SHOWN])}{more}"
+
+
+def sequence(
+    steps: Sequence[Step], validated: Sequence[Validated] = (), chosen: int = -1
+) -> Iterator[str]:
+    """The nested sequence of pruned trees, the smallest last, the chosen one marked.
+
+    Of many, the smallest, or those around the chosen one.
+    """
+    heads = ["", "leaves", "alpha", "error"]
+    if validated:
+        heads += ["validated", "+/-"]
+    first = max(0, len(steps) - STEPS_SHOWN)
+    if chosen >= 0:
+        first = max(0, min(first, chosen - STEPS_SHOWN // 2))
+    last = first + STEPS_SHOWN
+    lines = []
+    for place, step in enumerate(steps[first:last], start=first):
+        line = ["*" if place == chosen else "", str(step.leaves)]
+        line += [f"{step.alpha:.6g}", f"{step.risk:.6g}"]
+        if validated:
+            entry = validated[place]
+            line += [f"{entry.error:.6g}", f"{entry.deviation:.3g}"]
+        lines.append(line)
+    yield from columns([heads, *lines], left=1)
+    if len(steps) > STEPS_SHOWN:
+        yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
+
+
+def _classes(labels: Sequence[Label], quality: ClassQuality) -> Iterator[str]:
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
     share = accuracy(quality)
     shown = "" if share is None else f" = {100 * share:.2f} %"
     yield f"accuracy: {right} of {total}{shown}"
     yield ""
-    labels = [words.value(label) for label in program.body.labels]
+    shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
-    table = [["", *labels]]
-    for label, row in zip(labels, quality.confusion, strict=True):
+    table = [["", *shown_labels]]
+    for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
 

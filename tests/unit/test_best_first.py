@@ -92,9 +92,37 @@ def test_other_limits_hold_as_well() -> None:
     assert all(b.weight >= 10 for s in splits(tree) for b in s.branches)
 
 
+def test_branches_of_multiway_splits_are_counted() -> None:
+    # Two splits of three branches fit into five leaves, the better one first; an empty
+    # branch is a leaf as well.
+    rows = {
+        "a": list("xxxxxxyyyyyyzzzzzz"),
+        "b": list("pqrpqrpqrpqrpqrpqr"),
+        "y": list("nnnnnnnoonoopqqqqn"),
+    }
+    frame = pd.DataFrame(rows)
+    whole = treecompile.learn(frame, target="y", algorithm="id3")
+    made = []
+    for leaves in range(1, 8):
+        model = treecompile.learn(frame, target="y", algorithm="id3", max_leaves=leaves)
+        assert model.n_leaves <= leaves
+        made.append(model.n_leaves)
+    assert made == [1, 1, 3, 3, 5, 5, 7]
+    assert whole.n_leaves == 7
+    body = treecompile.learn(
+        frame, target="y", algorithm="id3", max_leaves=5
+    ).program.body
+    assert isinstance(body, Tree)
+    gains = [split.gain * split.stats.weight for split in splits(body)]
+    every = whole.program.body
+    assert isinstance(every, Tree)
+    below = [split.gain * split.stats.weight for split in splits(every)]
+    assert gains == [below[0], max(below[1:])]
+
+
 def test_what_is_refused() -> None:
     frame = pd.DataFrame({"x": ["a", "b"], "y": ["n", "p"]})
-    with pytest.raises(OptionError, match="--max-leaves.*cart"):
-        treecompile.learn(frame, target="y", algorithm="id3", max_leaves=3)
+    with pytest.raises(OptionError, match="--max-leaves is for.*cart or id3"):
+        treecompile.learn(frame, target="y", algorithm="c45", max_leaves=3)
     with pytest.raises(OptionError, match="--max-leaves 0"):
         treecompile.learn(frame, target="y", algorithm="cart", max_leaves=0)

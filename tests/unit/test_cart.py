@@ -31,7 +31,7 @@ from treecompile.ir import (
     Tree,
     Value,
 )
-from treecompile.learners import columns, counted_column, levels
+from treecompile.learners import blocks, columns, levels
 from treecompile.learners.cart import midpoints
 from treecompile.semantics import holds, predict
 
@@ -117,11 +117,11 @@ def samples(draw: st.DrawFn, kinds: tuple[Kind, ...] = tuple(Kind)) -> Sample:
         columns.append(tuple(column))
     is_regression = draw(st.booleans())
     # The order of the categories finds the best subset for two labels, not for three,
-    # and the best of all, not the best of those with so many cases on each side.
-    has_subsets = Kind.CATEGORICAL in chosen
-    most = 9 if is_regression else 1 if has_subsets else 2
+    # and the best of all, not the best of those with so many cases on each side: then
+    # all subsets are tried.
+    most = 9 if is_regression else draw(st.sampled_from((1, 2)))
     y = draw(st.lists(st.integers(0, most), min_size=size, max_size=size))
-    min_leaf = 1 if has_subsets else draw(st.sampled_from((1, 1, 2)))
+    min_leaf = draw(st.sampled_from((1, 1, 2)))
     return Sample(chosen, tuple(columns), tuple(y), is_regression, min_leaf)
 
 
@@ -525,7 +525,7 @@ def test_counting_and_sorting_find_the_same_tree(
     }
     usual = tree_of(frame, **options)
     monkeypatch.setattr(columns, "FEW_VALUES", few)
-    monkeypatch.setattr(counted_column, "ROOM", room)
+    monkeypatch.setattr(blocks, "ROOM", room)
     monkeypatch.setattr(levels, "WORTH_THREADS", 0)
     assert tree_of(frame, **options) == usual
 

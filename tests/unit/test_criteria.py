@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecompile.learners.criteria import (
-    CRITERIA,
-    Floats,
+    MEASURES,
     Impurity,
+    Table,
     entropy,
     gain,
     gini,
@@ -21,7 +21,13 @@ from treecompile.learners.criteria import (
     shares,
 )
 from treecompile.learners.sorted_column import single_sides
-from treecompile.learners.stretches import Stretches
+from treecompile.learners.stretches import Floats, Stretches
+
+
+def split(*branches: object) -> Table:
+    """The class counts of one split."""
+    table = np.array(branches, dtype=np.float64)
+    return Table(table, Stretches.of(np.array([len(table)])))
 
 
 def counts(*numbers: object) -> Floats:
@@ -56,9 +62,9 @@ def test_no_cases_have_no_shares() -> None:
 
 @pytest.mark.parametrize("impurity", [entropy, gini])
 def test_an_empty_branch_changes_nothing(impurity: Impurity) -> None:
-    split = counts([3, 1], [1, 4])
-    padded = counts([3, 1], [0, 0], [1, 4])
-    assert gain(impurity, padded) == pytest.approx(gain(impurity, split), abs=1e-15)
+    plain = split([3, 1], [1, 4])
+    padded = split([3, 1], [0, 0], [1, 4])
+    assert gain(impurity, padded) == pytest.approx(gain(impurity, plain), abs=1e-15)
 
 
 @given(tables)
@@ -71,7 +77,7 @@ def test_gain_by_entropy_is_the_mutual_information(table: list[list[int]]) -> No
         joint = table[i][j] / total
         if joint:
             expected += joint * log2(joint / (rows[i] * columns[j]))
-    assert gain(entropy, counts(*table)) == pytest.approx(expected, abs=1e-12)
+    assert gain(entropy, split(*table)) == pytest.approx(expected, abs=1e-12)
 
 
 @given(tables)
@@ -84,7 +90,7 @@ def test_what_remains_of_entropy_is_the_conditional_entropy(
         for cell in row:
             if cell:
                 expected -= cell / total * log2(cell / sum(row))
-    assert remaining(entropy, counts(*table)) == pytest.approx(expected, abs=1e-12)
+    assert remaining(entropy, split(*table)) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4).filter(any))
@@ -95,38 +101,94 @@ def test_gini_is_the_share_of_pairs_that_differ(numbers: list[int]) -> None:
     assert gini(counts(*numbers)) == pytest.approx(expected, abs=1e-12)
 
 
-def test_candidates_are_judged_at_once() -> None:
-    candidates = counts([[4, 0], [0, 4]], [[2, 2], [2, 2]], [[3, 1], [1, 3]])
-    together = gain(gini, candidates)
-    assert together.shape == (3,)
-    assert together.tolist() == [gain(gini, one) for one in candidates]
-    assert together.tolist() == pytest.approx([0.5, 0.0, 0.125])
+# --- every measure, against its definition --------------------------------------------
 
 
-# --- whole levels ---------------------------------------------------------------------
+def information(*weights: float) -> float:
+    total = sum(weights)
+    return -sum(w / total * log2(w / total) for w in weights if w)
+
+
+def by_definition(name: str, table: list[list[int]]) -> float:
+    """The measure of one split, written out."""
+    total = sum(map(sum, table))
+    rows = [sum(row) for row in table]
+    columns = [sum(column) for column in zip(*table, strict=True)]
+    if name == "gini":
+        before = 1 - sum((c / total) ** 2 for c in columns)
+        after = sum(
+            r / total * (1 - sum((cell / r) ** 2 for cell in row))
+            for r, row in zip(rows, table, strict=True)
+            if r
+        )
+        return float(before - after)
+    if name == "chi-square":
+        statistic = 0.0
+        for (r, row), j in product(zip(rows, table, strict=True), range(len(columns))):
+            expected = r * columns[j] / total
+            if expected:
+                statistic += (row[j] - expected) ** 2 / expected
+        return statistic / total
+    gained = information(*columns) - sum(
+        r / total * information(*row) for r, row in zip(rows, table, strict=True) if r
+    )
+    joint = information(*(cell for row in table for cell in row))
+    below = {"entropy": 1.0, "gain-ratio": information(*rows), "distance": joint}[name]
+    return gained / below if below else 0.0
+
+
+@given(st.lists(tables, min_size=1, max_size=4), st.sampled_from(sorted(MEASURES)))
+def test_splits_are_judged_at_once_and_by_definition(
+    many: list[list[list[int]]], name: str
+) -> None:
+    classes = max(len(table[0]) for table in many)
+    padded = [[row + [0] * (classes - len(row)) for row in table] for table in many]
+    rows = np.array([row for table in padded for row in table], np.float64)
+    splits = Table(rows, Stretches.of(np.array([len(table) for table in padded])))
+    judge = MEASURES[name].branches
+    assert judge is not None
+    expected = [by_definition(name, table) for table in padded]
+    assert judge(splits).tolist() == pytest.approx(expected, abs=1e-12)
 
 
 @given(
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1),
-    st.sampled_from([("gini", gini), ("entropy", entropy)]),
+    st.sampled_from(sorted(MEASURES)),
+    st.integers(1, 3),
 )
 def test_a_level_is_judged_like_each_of_its_cuts(
-    nodes: list[list[int]], criterion: tuple[str, Impurity]
+    nodes: list[list[int]], name: str, weight: int
 ) -> None:
-    name, impurity = criterion
     parts = Stretches.of(np.array([len(node) for node in nodes]))
     labels = np.concatenate([np.array(node) for node in nodes])
-    indicators = [(labels == label).astype(np.int32) for label in (1, 2)]
+    # Rows weigh 1, 2, 3, ... of some unit, or all the same.
+    weights = np.arange(len(labels)) % weight + 1.0
+    indicators = [np.where(labels == label, weights, 0.0) for label in (1, 2)]
     totals = [parts.sums(each) for each in indicators]
-    sides = single_sides(parts, totals, 1)
+    given_weights = weights.copy() if weight > 1 else None
+    sides = single_sides(parts, totals, 1, given_weights)
     lefts = map(parts.run, indicators, totals)
-    scores = CRITERIA[name](lefts, sides)
+    scores = MEASURES[name].cuts(lefts, sides)
     place = 0
     for node in nodes:
-        every = np.eye(3)[node]
+        every = np.eye(3)[node] * weights[place : place + len(node), None]
         for cut in range(1, len(node)):
-            table = np.stack([every[:cut].sum(axis=0), every[cut:].sum(axis=0)])
-            expected = float(gain(impurity, table))
+            table = [every[:cut].sum(axis=0), every[cut:].sum(axis=0)]
+            expected = by_definition(name, [list(map(int, side)) for side in table])
             assert scores[place + cut - 1] == pytest.approx(expected, abs=1e-12)
+            assert not sides.barred[place + cut - 1]
         assert sides.barred[place + len(node) - 1]
         place += len(node)
+
+
+def test_the_outlook_of_tennis_by_every_measure() -> None:
+    outlook = split([2, 3], [4, 0], [3, 2])
+    found = {}
+    for name, measure in MEASURES.items():
+        assert measure.branches is not None
+        found[name] = round(float(measure.branches(outlook)[0]), 3)
+    # Quinlan's gain and ratio; chi-square 3.547 of 14 cases; 0.247 of 2.271 bits.
+    assert found == {
+        **{"gini": 0.116, "entropy": 0.247, "gain-ratio": 0.156},
+        **{"distance": 0.109, "chi-square": 0.253},
+    }

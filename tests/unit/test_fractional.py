@@ -177,6 +177,9 @@ def test_the_document_explains_it() -> None:
     assert "another model" in text
     assert "every case whose values are known" in text
     assert "meets the conditions marked" not in text
+    assert "missing values are not divided: that is another model" in " ".join(
+        text.split()
+    )
     assert "goes down every branch" not in Model(every_type()).emit("markdown")
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from treecompile.cli.learn import learn_with
-from treecompile.cli.options import learn_options
-from treecompile.cli.talk import summary, tell
+from treecompile.cli.options import glossary_option, learn_options
+from treecompile.cli.talk import read_model, summary, tell
+from treecompile.errors import OptionError
+
+if TYPE_CHECKING:
+    from treecompile.ir import Program
+
+RULES = "RULES.md"  # the document
 
 
 @click.command("build")
@@ -28,22 +35,28 @@ from treecompile.cli.talk import summary, tell
     metavar="NAME",
     help="Verify the SQL on this engine too. Repeatable.",
 )
+@glossary_option
 @click.option("--no-verify", is_flag=True, help="Do not run what was written.")
 def command(
     data: str,
     folder: str,
     dialect: str,
     engines: tuple[str, ...],
+    glossary: str | None,
     no_verify: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
     """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
 
+    DATA can also be rules: a .rules file, or a document with a block of rules, as
+    RULES.md has one. Then nothing is learned, and the rules are compiled as they stand.
+
     The Python module and the SQL are run over every cell of the model and compared with
     it before anything is written.
     """
     from treecompile.compiler import emit
+    from treecompile.glossary import read_glossary
     from treecompile.lower import EmitOptions
     from treecompile.model_file import dumps
     from treecompile.render import write_texts
@@ -54,16 +67,20 @@ def command(
     own = read_dialect(dialect).engine
     for engine in engines:
         read_dialect(engine)
-    program = learn_with(data, quiet, options).program
+    told = read_glossary(glossary) if glossary else {}
+    program = _source(data, Path(folder), quiet, options)
     tell(quiet, summary(program))
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
-    tell(quiet, *(f"Warning: {warning}" for warning in sql.warnings))
+    document = emit(program, "markdown", EmitOptions(glossary=told))
+    warnings = (*sql.warnings, *document.warnings)
+    tell(quiet, *(f"Warning: {warning}" for warning in warnings))
+    tell(quiet, *(f"note: {note}" for note in sql.notes))
     texts = {
         "model.json": dumps(program),
         "predict.py": python.text,
         "predict.sql": sql.text,
-        "RULES.md": emit(program, "markdown").text,
+        RULES: document.text,
     }
     reports = []
     if not no_verify:
@@ -80,3 +97,24 @@ def command(
         raise SystemExit(1)
     write_texts({Path(folder) / name: text for name, text in texts.items()})
     tell(quiet, f"wrote {', '.join(texts)} in {folder}")
+
+
+def _source(data: str, folder: Path, quiet: bool, options: dict[str, Any]) -> Program:
+    """What is compiled: learned from a table, or rules as they stand."""
+    from treecompile.sources import is_rules
+
+    if not is_rules(data):
+        return learn_with(data, quiet, options).program
+    context = click.get_current_context()
+    for name in options:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = next(p.opts[0] for p in context.command.params if p.name == name)
+            raise OptionError(
+                f"{option} is for learning, and the rules in {data} are not learned:"
+                " leave it out"
+            )
+    if (folder / RULES).resolve() == Path(data).resolve():
+        raise OptionError(
+            f"{data} would be written over: choose another folder with --out"
+        )
+    return read_model(data, quiet)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from treecompile.cli.options import pairs, quiet_option, templates_option
+from treecompile.cli.options import (
+    glossary_option,
+    pairs,
+    quiet_option,
+    templates_option,
+)
 from treecompile.cli.talk import output, read_model, tell
 
 
@@ -14,7 +21,7 @@ from treecompile.cli.talk import output, read_model, tell
     "--to",
     "target",
     required=True,
-    help="python, sql, markdown, or the folder of your own target: ./FOLDER.",
+    help="python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
 )
 @click.option("-o", "out", metavar="FILE", help="[default: standard output]")
 @click.option(
@@ -55,6 +62,7 @@ from treecompile.cli.talk import output, read_model, tell
     metavar="FEATURE=COLUMN",
     help="SQL: a feature that has another name in the table. Repeatable.",
 )
+@glossary_option
 @templates_option
 @quiet_option
 def command(
@@ -63,17 +71,21 @@ def command(
     out: str | None,
     columns: tuple[str, ...],
     result: str,
+    glossary: str | None,
     quiet: bool,
-    **options: str,
+    **options: Any,
 ) -> None:
     """Compile a model into an artefact that predicts on its own."""
     from treecompile import compiler
+    from treecompile.glossary import read_glossary
     from treecompile.lower import EmitOptions
 
     renamed = pairs("--column", columns)
-    choices = EmitOptions(output=result, columns=renamed, **options)
-    artefact = compiler.emit(read_model(model), target, choices)
+    told = read_glossary(glossary) if glossary else {}
+    choices = EmitOptions(output=result, columns=renamed, glossary=told, **options)
+    artefact = compiler.emit(read_model(model, quiet), target, choices)
     tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
+    tell(quiet, *(f"note: {note}" for note in artefact.notes))
     output(out, artefact.text)
     if out not in (None, "-"):
         tell(quiet, f"wrote {out}")

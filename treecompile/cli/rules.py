@@ -24,7 +24,7 @@ def command(model: str, out: str, quiet: bool) -> None:
     from treecompile.compiler import flatten, flattening_notes
     from treecompile.model_file import dumps
 
-    program = read_model(model)
+    program = read_model(model, quiet)
     flat = flatten(program)
     output(out, dumps(flat))
     tell(quiet, *(f"note: {note}" for note in flattening_notes(program)))

@@ -53,7 +53,7 @@ def command(
     from treecompile.reports import verification
     from treecompile.verify import verify
 
-    program = read_model(model)
+    program = read_model(model, quiet)
     try:
         text = Path(artefact).read_bytes().decode()
     except OSError as error:

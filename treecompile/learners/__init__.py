@@ -10,10 +10,11 @@ from treecompile.errors import OptionError
 from treecompile.ir import Tree
 from treecompile.learners import c45, cart, id3
 from treecompile.learners.c45 import C45Options
-from treecompile.learners.grow import Limits, Progress
+from treecompile.learners.limits import Limits, Progress
 
 ID3, C45, CART = "id3", "c45", "cart"
 NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
+REDUCED_ERROR = "reduced-error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +30,16 @@ class Offer:
 
 ALGORITHMS = {
     ID3: Offer(
-        lambda data, limits, progress, *_: id3.learn(data, limits, progress),
-        ("entropy",),
-        (NONE, COST_COMPLEXITY),
+        lambda data, limits, progress, name, _: id3.learn(data, limits, progress, name),
+        ("entropy", "gain-ratio", "gini", "distance", "chi-square"),
+        (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
     ),
     C45: Offer(
         lambda data, limits, progress, _, own: c45.learn(data, limits, progress, own),
         ("gain-ratio", "gain"),
-        (PESSIMISTIC, NONE, COST_COMPLEXITY),
+        (PESSIMISTIC, NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("fractional", "majority"),
         min_leaf=2,  # in two of the branches
     ),
@@ -46,8 +47,8 @@ ALGORITHMS = {
         lambda data, limits, progress, name, _: cart.learn(
             data, limits, progress, name
         ),
-        ("gini", "entropy"),
-        (NONE, COST_COMPLEXITY),
+        ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
+        (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
     ),

@@ -1,23 +1,23 @@
 """The splits that best-first growth makes with a number of leaves.
 
-Growing best first, the open node whose split decreases the impurity most, weighted by
-its cases, is split next. What a split is does not depend on that order, so levels can
-grow as ever and the order be replayed over the splits found so far. One that is not
-reached in time now will not be later: deeper levels only add to those before it.
+Growing best first, the open node whose split gains most, weighted by its cases, is
+split next, until the next split would make too many leaves. What a split is does not
+depend on that order, so levels can grow as ever and the order be replayed over the
+splits found so far. One that is not reached in time now will not be later: deeper
+levels only add to those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-
-Children = tuple[int, int] | None
 
 
 def reached(
     most_leaves: int,
     decrease: Callable[[int], float | None],
-    children: Callable[[int], Children],
+    branches: Callable[[int], int],
+    children: Callable[[int], Sequence[int] | None],
 ) -> set[int]:
     """The nodes to be split, the root being 0.
 
@@ -26,7 +26,7 @@ def reached(
     """
     chosen: set[int] = set()
     queue: list[tuple[float, int, int]] = []
-    made = 0
+    made, leaves = 0, 1
 
     def offer(node: int) -> None:
         nonlocal made
@@ -36,8 +36,11 @@ def reached(
         made += 1
 
     offer(0)
-    while queue and len(chosen) < most_leaves - 1:
+    while queue:
         _, _, node = heappop(queue)
+        leaves += branches(node) - 1
+        if leaves > most_leaves:
+            break
         chosen.add(node)
         for child in children(node) or ():
             offer(child)

@@ -16,8 +16,8 @@ from treecompile.ir import (
     Split,
     Tree,
 )
+from treecompile.learners.branches import Candidate, make_branches
 from treecompile.learners.c45_draft import Draft
-from treecompile.learners.grow import Candidate, make_branches
 from treecompile.semantics import answer
 
 
@@ -52,7 +52,8 @@ class Builder:
         for place, node in enumerate(self.order):
             if not self.size[node]:
                 continue  # its parent makes it a leaf
-            children = self.child[self.first[node] :][: self.size[node]]
+            first = self.first[node]
+            children = self.child[first : first + self.size[node]]
             nodes[place] = self.split(node, children)
             for child in children:
                 if not self.size[child]:

@@ -7,6 +7,7 @@ import numpy as np
 from treecompile.ir import Feature, Kind
 from treecompile.learners.counted_column import Counted
 from treecompile.learners.level import Column
+from treecompile.learners.multiway_column import Multiway
 from treecompile.learners.responses import Rows
 from treecompile.learners.sorted_column import Sorted
 from treecompile.learners.stretches import Array
@@ -15,11 +16,14 @@ from treecompile.learners.thresholds import LARGEST
 FEW_VALUES = 64  # as many distinct numbers are counted rather than sorted
 
 
-def make_column(feature: Feature, values: Array) -> Column:
-    """The column in the form that suits it."""
+def make_column(
+    feature: Feature, values: Array, *, is_multiway: bool = False
+) -> Column:
+    """The column in the form that suits it; of categories, in two or in all."""
     if feature.kind is Kind.CATEGORICAL:
         size = len(feature.categories)
-        return Counted(feature, np.where(values < 0, size, values), size)
+        form = Multiway if is_multiway else Counted
+        return form(feature, np.where(values < 0, size, values), size)
     if feature.kind is Kind.ORDINAL:
         if len(feature.categories) <= FEW_VALUES:
             size = len(feature.categories)

@@ -2,7 +2,8 @@
 
 The cases of a level are counted in a table of nodes by values. The sums to the left of
 a cut run over the values that occur at a node, in their order, or for categories in the
-order of the share of a label or of the mean.
+order of the share of a label or of the mean. Where no order is sure to lead to the best
+subset of categories, and they are few, all subsets are tried.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from typing import Protocol
 import numpy as np
 
 from treecompile.ir import Feature, Kind
-from treecompile.learners.criteria import Sides
+from treecompile.learners.blocks import Blocks, count_blocks
+from treecompile.learners.cuts import Sides, too_few
 from treecompile.learners.level import (
     LEFT,
     RIGHT,
-    Blocks,
+    SUBSET,
     Divided,
     Found,
     Level,
     Test,
+    chance_of_cuts,
+    in_two,
     thresholds,
 )
 from treecompile.learners.responses import Rows
-from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
-
-ROOM = 4  # cells of a table for each case; with more, only what occurs is counted
+from treecompile.learners.stretches import Array, Floats, Mask, Positions
+from treecompile.learners.subsets import MOST_SEARCHED, is_in_subset, search_subsets
 
 
 class Tallied(Protocol):
@@ -43,6 +46,8 @@ class Tallied(Protocol):
 class Counted:
     """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
 
+    branches = 2
+
     def __init__(
         self,
         feature: Feature,
@@ -57,67 +62,70 @@ class Counted:
         self.is_ordered = feature.kind is not Kind.CATEGORICAL
 
     def search(self, level: Level) -> Found:
-        nodes = len(level.nodes.lengths)
-        blocks = self.blocks(level.rows, level.nodes, level.response)
-        found = Found.nothing(nodes, blocks)
+        blocks = count_blocks(
+            self.codes, self.size, level.rows, level.nodes, level.response
+        )
+        found = Found.nothing(len(level.nodes.lengths), blocks)
         if not len(blocks.known):
             return found
-        tie = level.opened.tie[blocks.known]
+        doubtful = np.zeros(len(blocks.known), np.bool_)
         for by in self._orders(blocks):
-            ordered = blocks if self.is_ordered else blocks.ordered(by)[0]
-            sides = self._sides(ordered, level.min_leaf)
-            running = map(
-                ordered.parts.run,
-                (each.copy() for each in ordered.summands()),
-                sides.totals,
-            )
-            scores, cut = sides.best(level.gain(running, sides), tie)
-            scores *= sides.counts / level.nodes.lengths[blocks.known]
-            better = np.flatnonzero(scores > found.gain[blocks.known] + tie)
-            here, at = blocks.known[better], cut[better]
-            found.gain[here], found.position[here] = scores[better], at
-            found.order[here] = by
-            found.left[here] = sides.left[at]
-            found.right[here] = sides.counts[better] - sides.left[at]
+            doubtful |= self._cut(level, blocks, by, found)
+        if not self.is_ordered:
+            doubtful |= not level.measure.is_concave
+            if len(blocks.sums) > 2:
+                totals = [blocks.parts.sums(each) > 0 for each in blocks.sums]
+                doubtful |= np.sum(totals, axis=0) > 2
+            lengths = blocks.parts.lengths
+            doubtful &= (lengths > 2) & (lengths <= MOST_SEARCHED)
+            search_subsets(level, blocks, np.flatnonzero(doubtful), found)
         return found
+
+    def _cut(self, level: Level, blocks: Blocks, by: int, found: Found) -> Mask:
+        """Try the cuts of one order; where is a better one barred as too small?"""
+        tie = level.opened.tie[blocks.known]
+        ordered = blocks if self.is_ordered else blocks.ordered(by)[0]
+        sides = self._sides(ordered, level.min_leaf)
+
+        def lefts() -> map[Array]:
+            summands = (each.copy() for each in ordered.summands())
+            return map(ordered.parts.run, summands, sides.totals)
+
+        every = level.measure.cuts(lefts(), sides)
+        doubtful: Mask = np.zeros(len(blocks.known), np.bool_)
+        free = None
+        if level.min_leaf > 1:
+            free = np.maximum.reduceat(every, ordered.parts.starts)
+        scores, cut = sides.best(every, tie)
+        if free is not None:
+            doubtful = free > scores + tie
+        if level.chi2 is not None:
+            scores[chance_of_cuts(level, lefts(), sides, cut)] = -np.inf
+        scores *= sides.counts / level.opened.sizes[blocks.known]
+        better = np.flatnonzero(scores > found.gain[blocks.known] + tie)
+        here, at = blocks.known[better], cut[better]
+        found.gain[here], found.position[here] = scores[better], at
+        found.order[here] = by
+        found.left[here] = sides.left[at]
+        found.right[here] = sides.counts[better] - sides.left[at]
+        return doubtful
 
     def _orders(self, blocks: Blocks) -> range:
         """With three labels or more, each of them puts the categories in order."""
         labels = len(blocks.sums)
         return range(1 if self.is_ordered or labels <= 2 else labels)
 
-    def blocks(self, rows: Rows, nodes: Stretches, response: Tallied) -> Blocks:
-        """The values that occur at each node, counted."""
-        width, count = self.size + 1, len(nodes.lengths)
-        keys = nodes.spread(np.arange(count) * width)
-        keys += self.codes.take(rows)
-        cells, occurring = count * width, None
-        if cells * (1 + response.summands) > ROOM * len(keys) + 4096:
-            occurring, keys = np.unique(keys, return_inverse=True)
-            cells = len(occurring)
-        sizes, sums = response.tally(keys, rows, cells)
-        used = np.flatnonzero(sizes)
-        key = used if occurring is None else occurring
-        is_known = key % width != self.size
-        used, key = used[is_known], key[is_known]
-        node, code = np.divmod(key, width)
-        starts = np.flatnonzero(np.diff(node, prepend=-1))
-        lengths = np.diff(starts, append=len(node))
-        return Blocks(
-            node[starts],
-            Stretches(starts, lengths),
-            node,
-            code,
-            sizes[used],
-            [each[used] for each in sums],
-        )
-
     def _sides(self, blocks: Blocks, min_leaf: int) -> Sides:
         parts = blocks.parts
-        counts = parts.sums(blocks.sizes)
-        left = parts.run(blocks.sizes.copy(), counts).astype(np.float64)
+        rows = parts.run(blocks.sizes.copy(), parts.sums(blocks.sizes))
+        barred = too_few(parts, rows, min_leaf)
+        counts = parts.sums(blocks.weights)
+        left = rows
+        if blocks.weights is not blocks.sizes:
+            left = parts.run(blocks.weights.copy(), counts)
         totals = [parts.sums(each) for each in blocks.summands()]
-        return Sides.of(parts, left, counts.astype(np.float64), totals, min_leaf)
+        whole = counts.astype(np.float64)
+        return Sides.of(parts, left.astype(np.float64), whole, totals, barred)
 
     def divide(self, level: Level, found: Found, some: Positions) -> Divided:
         assert found.blocks is not None
@@ -137,21 +145,14 @@ class Counted:
         if self.values is not None:
             low, high = self.values[1][low], self.values[0][high]
         tests = thresholds(self.feature, low, high)
-        return tests, found.left[some], found.right[some]
+        return in_two(level, tests, found.left[some], found.right[some])
 
     def _divide_categories(
         self, level: Level, found: Found, some: Positions, rows: Rows
     ) -> Divided:
         blocks = found.blocks
         assert blocks is not None
-        is_left = np.zeros(len(blocks.code), np.bool_)  # of blocks in their first order
-        for by in self._orders(blocks):
-            mine = some[found.order[some] == by]
-            _, order = blocks.ordered(by)
-            parts = np.searchsorted(blocks.known, mine)
-            places = blocks.parts.within(parts)
-            cut = np.repeat(found.position[mine], blocks.parts.lengths[parts])
-            is_left[order[places]] = places <= cut
+        is_left = self._left_blocks(blocks, found, some)
         # The side with the first category is the one on the left.
         parts = np.searchsorted(blocks.known, some)
         places = blocks.parts.within(parts)
@@ -175,7 +176,24 @@ class Counted:
                     tuple(names[code] for code, goes in block if not goes),
                 )
             )
-        return tests, left, right
+        return in_two(level, tests, left, right)
+
+    def _left_blocks(self, blocks: Blocks, found: Found, some: Positions) -> Mask:
+        """Which blocks of some nodes are on the left."""
+        is_left = np.zeros(len(blocks.code), np.bool_)  # of blocks in their first order
+        for by in np.unique(found.order[some]).tolist():
+            mine = some[found.order[some] == by]
+            parts = np.searchsorted(blocks.known, mine)
+            places = blocks.parts.within(parts)
+            lengths = blocks.parts.lengths[parts]
+            chosen = np.repeat(found.position[mine], lengths)
+            if by == SUBSET:
+                starts = np.repeat(blocks.parts.starts[parts], lengths)
+                is_left[places] = is_in_subset(chosen, places - starts)
+            else:
+                _, order = blocks.ordered(by)
+                is_left[order[places]] = places <= chosen
+        return is_left
 
     def _send(self, level: Level, blocks: Blocks, rows: Rows, is_left: Mask) -> None:
         """Send each row to the side of the block that counts it."""

@@ -1,24 +1,29 @@
-"""Impurity and the measures built on it, over whole arrays of class counts.
+"""The measures by which splits are compared, and the impurities they are built on.
 
-Counts have the classes on the last axis and, where a split is judged, its branches on
-the one before: shape (..., branches, classes). Any leading axes are candidates that are
-judged at once.
-
-The second half judges every cut of every node of a level, for growth by levels: the
-same gains, from sums to the left of each cut that come one class after the other.
+Each measure is there twice: here for splits into any number of branches, from a table
+of class counts, and in `cuts` for the cuts of a level in two. Whatever the measure,
+more is better and 0 is nothing gained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treecompile.learners.stretches import Array, Mask, Positions, Stretches
+from treecompile.learners.chi_square import critical_values
+from treecompile.learners.cuts import (
+    CutMeasure,
+    chi_square_cuts,
+    distance_cuts,
+    entropy_cuts,
+    gini_cuts,
+    ratio_cuts,
+    squares,
+)
+from treecompile.learners.stretches import Floats, Mask, Stretches
 
-Floats = NDArray[np.float64]
 Impurity = Callable[[Floats], Floats]
 
 
@@ -33,8 +38,12 @@ def shares(counts: Floats) -> Floats:
 
 def entropy(counts: Floats) -> Floats:
     """Information in bits; 0 log 0 counts as 0."""
-    p = shares(counts)
-    bits: Floats = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=-1)
+    return surprise(shares(counts)).sum(axis=-1)  # type: ignore[no-any-return]
+
+
+def surprise(p: Floats) -> Floats:
+    """-p log2 p, which entropy adds up."""
+    bits: Floats = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0))
     return bits
 
 
@@ -45,145 +54,127 @@ def gini(counts: Floats) -> Floats:
     return result
 
 
-def remaining(impurity: Impurity, counts: Floats) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Class counts of the branches of splits, one split after the other."""
+
+    counts: Floats  # branches x classes
+    splits: Stretches  # the branches of each
+
+    def sizes(self) -> Floats:
+        """The cases of each branch."""
+        sizes: Floats = self.counts.sum(axis=-1)
+        return sizes
+
+    def weights(self) -> Floats:
+        """The share of each branch in the cases of its split."""
+        sizes = self.sizes()
+        weights: Floats = sizes / self.splits.spread(self.splits.sums(sizes))
+        return weights
+
+    def undivided(self) -> Floats:
+        """The class counts of each split before it."""
+        counts: Floats = np.add.reduceat(self.counts, self.splits.starts)
+        return counts
+
+
+def remaining(impurity: Impurity, table: Table) -> Floats:
     """The impurity after a split: that of the branches, weighted by their cases.
 
     With entropy this is the conditional entropy, with gini the total Gini impurity.
     """
-    weights = shares(counts.sum(axis=-1))
-    result: Floats = (weights * impurity(counts)).sum(axis=-1)
-    return result
+    within: Floats = table.splits.sums(table.weights() * impurity(table.counts))
+    return within
 
 
-def gain(impurity: Impurity, counts: Floats) -> Floats:
+def gain(impurity: Impurity, table: Table) -> Floats:
     """The decrease of impurity by a split; with entropy the information gain."""
-    result: Floats = impurity(counts.sum(axis=-2)) - remaining(impurity, counts)
+    result: Floats = impurity(table.undivided()) - remaining(impurity, table)
     return result
 
 
-# --- a whole level at once ------------------------------------------------------------
-
-# What is summed is one number for each case (regression), or for each class but the
-# first whether it is that class: the first is what remains.
-FEW = 3  # as many products of totals are kept for all features of a level
+def information_gain(table: Table) -> Floats:
+    return gain(entropy, table)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sides:
-    """How many cases lie on each side of every cut; a cut is behind its position."""
-
-    stretches: Stretches
-    counts: Floats  # cases of each node whose value is known
-    totals: Sequence[Array]  # of each summand: its sum at each node
-    left: Floats
-    right: Floats
-    whole: Floats  # cases of the node, at every cut
-    scale: Floats  # 1 / (left x right x whole^2)
-    barred: Mask  # cuts that leave too few cases on a side
-    products: Sequence[Floats]
-
-    @classmethod
-    def of(
-        cls,
-        stretches: Stretches,
-        left: Floats,
-        counts: Floats,
-        totals: Sequence[Array],
-        min_leaf: int,
-    ) -> Sides:
-        whole = stretches.spread(counts)
-        right = whole - left
-        barred = (left < min_leaf) | (right < min_leaf)
-        scale = left * right
-        scale[stretches.ends] = 1.0  # instead of 0; these are barred
-        scale *= whole
-        scale *= whole
-        np.reciprocal(scale, out=scale)
-        few = totals if len(totals) <= FEW else ()
-        products = [stretches.spread(total.astype(np.float64)) * left for total in few]
-        return cls(
-            stretches, counts, totals, left, right, whole, scale, barred, products
-        )
-
-    def expected(self, summand: int) -> Floats:
-        """The sum at the node times the cases on the left."""
-        if self.products:
-            return self.products[summand]
-        total = self.totals[summand].astype(np.float64)
-        product: Floats = self.stretches.spread(total) * self.left
-        return product
-
-    def best(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
-        """The gain of the best cut of each node, and which it is."""
-        np.copyto(scores, -np.inf, where=self.barred)
-        return self.stretches.pick(scores, tie)
+def gini_gain(table: Table) -> Floats:
+    return gain(gini, table)
 
 
-# From the sums to the left of each cut, to be used up in order, and the sides.
-LevelGain = Callable[[Iterable[Array], Sides], Floats]
+def split_information(table: Table) -> Floats:
+    """The information of the branches themselves."""
+    bits: Floats = table.splits.sums(surprise(table.weights()))
+    return bits
 
 
-def squares(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The decrease of the variance.
+def gain_ratio(table: Table) -> Floats:
+    """Information gain by split information."""
+    return _quotient(information_gain(table), split_information(table))
 
-    With D = (sum on the left) x cases - (sum at the node) x (cases on the left), it is
-    D^2 / (cases^2 x left x right): no difference of large numbers but D, which is exact
-    for counts, so that equal splits have equal gains.
+
+def closeness(table: Table) -> Floats:
+    """Information gain by the information of branch and class together.
+
+    One less the distance of Lopez de Mantaras between the two partitions.
     """
-    (left,) = lefts
-    squared = _distance(left, sides, 0)
-    squared *= squared
-    squared *= sides.scale
-    return squared
+    joint = split_information(table) + remaining(entropy, table)
+    return _quotient(information_gain(table), joint)
 
 
-def gini_gain(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The decrease of Gini impurity: the variances of all the indicators, added up."""
-    if len(sides.totals) == 1:  # of two classes, both vary alike
-        gain = squares(lefts, sides)
-        gain *= 2.0
-        return gain
-    rest = np.zeros_like(sides.left)
-    squared = np.zeros_like(sides.left)
-    for summand, left in enumerate(lefts):
-        distance = _distance(left, sides, summand)
-        rest += distance
-        distance *= distance
-        squared += distance
-    rest *= rest  # of the first class, whose distance balances all others
-    squared += rest
-    squared *= sides.scale
-    return squared
-
-
-def entropy_gain(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The information gain in bits: counts times their logarithms, added up."""
-    rest = sides.left.copy()
-    spread = sides.stretches.spread
-    first = sides.counts - sum(sides.totals)
-    whole = _bits(sides.counts) - sum(map(_bits, (first, *sides.totals)))
-    gain = spread(whole) - _bits(sides.left) - _bits(sides.right)
-    for summand, left in enumerate(lefts):
-        gain += _bits(left)
-        gain += _bits(spread(sides.totals[summand]) - left)
-        rest -= left
-    gain += _bits(rest)
-    gain += _bits(spread(first) - rest)
-    gain /= sides.whole
-    return gain
-
-
-def _distance(left: Array, sides: Sides, summand: int) -> Floats:
-    distance: Floats = left * sides.whole
-    distance -= sides.expected(summand)
-    return distance
-
-
-def _bits(counts: Array) -> Floats:
-    # 0 log 0 counts as 0, and no other count is below 1.
-    result: Floats = counts * np.log2(np.maximum(counts, 1))
+def chi_square(table: Table) -> Floats:
+    """The chi-square statistic by cases, also known as phi squared."""
+    expected = table.splits.spread(np.arange(len(table.splits.lengths)))
+    p = shares(table.undivided())[expected]
+    difference = shares(table.counts) - p
+    squared = np.divide(
+        difference * difference, p, out=np.zeros_like(p), where=p > 0
+    ).sum(axis=-1)
+    result: Floats = table.splits.sums(table.weights() * squared)
     return result
+
+
+def by_chance(table: Table, probability: float, sizes: Floats | None = None) -> Mask:
+    """Which splits chance alone explains more often than with this probability.
+
+    `sizes` are the cases of each split, where the counts are in another unit.
+    """
+    counts = table.undivided()
+    branches = table.splits.sums((table.sizes() > 0).astype(np.intp))
+    freedom = (branches - 1) * (np.count_nonzero(counts, axis=1) - 1)
+    if sizes is None:
+        sizes = counts.sum(axis=1)
+    chance: Mask = chi_square(table) * sizes < critical_values(probability, freedom)
+    return chance
+
+
+def _quotient(part: Floats, whole: Floats) -> Floats:
+    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result
+
+
+# --- the table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One way to compare splits."""
+
+    cuts: CutMeasure
+    branches: Callable[[Table], Floats] | None  # None: it cuts in two only
+    # Is some cut of the categories in the order of one label's share the best subset,
+    # where there are two labels? So it is for every concave impurity.
+    is_concave: bool = True
+    slack: float = 1.0  # how much less exact it is than a difference of impurities
 
 
 # By the name of the option; explicit, so that what can be chosen is seen here.
-CRITERIA: dict[str, LevelGain] = {"gini": gini_gain, "entropy": entropy_gain}
+MEASURES = {
+    "gini": Measure(gini_cuts, gini_gain),
+    "entropy": Measure(entropy_cuts, information_gain),
+    "gain-ratio": Measure(ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
+    "distance": Measure(distance_cuts, closeness, is_concave=False),
+    "chi-square": Measure(chi_square_cuts, chi_square),
+}
+
+
+LEAST_SQUARES = Measure(squares, None)  # for numbers

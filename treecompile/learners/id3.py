@@ -8,19 +8,21 @@ as the most common one at the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-
-import numpy as np
 
 from treecompile.data import Dataset
 from treecompile.errors import DataError, OptionError
-from treecompile.ir import Kind, Op, Tree
-from treecompile.learners.criteria import entropy, gain
-from treecompile.learners.grow import Candidate, Limits, Progress, Rows, grow
+from treecompile.ir import Kind, Tree
+from treecompile.learners.criteria import MEASURES
+from treecompile.learners.levels import grow_levels
+from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.responses import Labels
+from treecompile.learners.units import Units
 
 
-def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
+def learn(
+    data: Dataset, limits: Limits, progress: Progress, criterion: str = ""
+) -> Tree:
     """Grow a tree by ID3."""
     if not data.labels:
         raise OptionError(
@@ -36,36 +38,6 @@ def learn(data: Dataset, limits: Limits, progress: Progress) -> Tree:
     # ID3 knows no order: an ordinal feature is a categorical one to it.
     features = tuple(replace(f, kind=Kind.CATEGORICAL) for f in data.features)
     unordered = replace(data, features=features)
-
-    def find(rows: Rows, tie: float) -> Iterable[Candidate]:
-        for position in range(len(features)):
-            candidate = judge(unordered, position, rows)
-            sizes = [weight for weight in candidate.weights if weight]
-            if len(sizes) > 1 and min(sizes) >= limits.min_leaf:
-                yield candidate
-
-    return grow(unordered, find, limits, progress=progress)
-
-
-def judge(data: Dataset, position: int, rows: Rows) -> Candidate:
-    """The split of a node by all the categories of one feature."""
-    categories = data.features[position].categories
-    table = contingency(data, position, rows)
-    known = table[:-1]
-    weights = known.sum(axis=1)
-    filled = known.copy()
-    filled[weights.argmax()] += table[-1]
-    return Candidate(
-        position,
-        float(gain(entropy, filled)),
-        tuple((Op.IN, (category,)) for category in categories),
-        tuple(float(weight) for weight in weights),
-    )
-
-
-def contingency(data: Dataset, position: int, rows: Rows) -> np.ndarray:
-    """Cases by category (the last row: missing) and label."""
-    size, labels = len(data.features[position].categories) + 1, len(data.labels)
-    codes = data.columns[position][rows] % size  # -1 becomes the last
-    flat = np.bincount(codes * labels + data.y[rows], minlength=size * labels)
-    return flat.reshape(size, labels).astype(np.float64)
+    labels = Labels(data.y, data.labels, Units.of_data(data))
+    measure = MEASURES[criterion or "entropy"]
+    return grow_levels(unordered, labels, measure, limits, progress, is_multiway=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,14 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.ir import Category, Feature, Kind
-from treecompile.learners.criteria import LevelGain, Sides
+from treecompile.learners.blocks import Blocks
+from treecompile.learners.chi_square import critical_values
+from treecompile.learners.criteria import Measure
+from treecompile.learners.cuts import Sides, chi_square_cuts
 from treecompile.learners.responses import Opened, Response, Rows
-from treecompile.learners.stretches import Array, Floats, Positions, Stretches
+from treecompile.learners.stretches import (
+    Array,
+    Floats,
+    Mask,
+    Positions,
+    Stretches,
+)
 from treecompile.learners.thresholds import midpoints, readable
 
-# The value of a test `<=`, or the categories of either side.
-Test = float | Category | tuple[tuple[Category, ...], tuple[Category, ...]]
-NOWHERE, LEFT, RIGHT = 0, 1, 2  # of a row: to no open node, or to one on that side
+# The value of a test `<=`, or the categories of each branch.
+Test = float | Category | tuple[tuple[Category, ...], ...]
+# Of a row: to no open node, or to one on that side; further branches count on.
+NOWHERE, LEFT, RIGHT = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,44 +38,29 @@ class Level:
     nodes: Stretches
     response: Response
     opened: Opened
-    gain: LevelGain
-    sides: Sides  # of the cuts of a sorted column where no value is missing
+    measure: Measure
+    # Of the cuts of a sorted column where no value is missing; None: rows have weights.
+    sides: Sides | None
     min_leaf: int
+    chi2: float | None
     of_row: NDArray[np.int32]  # the node of a row of the dataset, if it is open
-    side: NDArray[np.int8]  # where its last split sent a row of the dataset
+    side: Array  # where its last split sent a row of the dataset
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
-    """The values that occur at each node, in order, with their cases."""
-
-    known: Positions  # nodes with a known value
-    parts: Stretches  # one for each of them
-    node: Positions  # of each block
-    code: Positions
-    sizes: Array
-    sums: list[Array]  # of labels: of every label, the first too
-
-    def summands(self) -> list[Array]:
-        return self.sums[1:] if len(self.sums) > 1 else self.sums
-
-    def ordered(self, by: int) -> tuple[Blocks, Positions]:
-        """The blocks of each node by their share of a label or by their mean."""
-        order = np.lexsort((self.sums[by] / self.sizes, self.node))
-        code, sizes = self.code[order], self.sizes[order]
-        sums = [each[order] for each in self.sums]
-        return Blocks(self.known, self.parts, self.node, code, sizes, sums), order
+    def real(self, sums: Array) -> Floats:
+        """Sums of weights as they were given."""
+        units = self.response.units
+        return units.real(sums) if units else sums.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The best cut of one column at every node."""
+    """The best split of one column at every node."""
 
     gain: Floats  # -inf where there is none
-    position: Positions  # behind which row or which value the cut is
+    position: Positions  # behind which row or which value the cut is, or which subset
     left: Floats  # known cases on either side
     right: Floats
-    order: Positions  # which label put the categories in order
+    order: Positions  # which label put the categories in order, or SUBSET
     blocks: Blocks | None = None  # the values, where they were counted
 
     @classmethod
@@ -81,24 +77,58 @@ class Found:
         )
 
 
-# The tests of some nodes, and their known cases on either side.
-Divided = tuple[list[Test], Floats, Floats]
+SUBSET = -1  # no order: found among all subsets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divided:
+    """The splits of some nodes."""
+
+    tests: list[Test]
+    known: list[list[float]]  # the weight of the known cases of each branch
+    heaviest: Array  # the side to which missing values go
 
 
 class Column(Protocol):
+    branches: int  # of a split
+
     def search(self, level: Level) -> Found:
-        """Follow the rows to a level, and find the best cut of every node there."""
+        """Follow the rows to a level, and find the best split of every node there."""
 
     def divide(self, level: Level, found: Found, some: Positions) -> Divided:
-        """Send the cases of some nodes to the sides of their best cut."""
+        """Send the cases of some nodes to the sides of their best split."""
+
+
+def in_two(level: Level, tests: list[Test], left: Floats, right: Floats) -> Divided:
+    """What a column with two sides has divided."""
+    known = level.real(np.stack([left, right], axis=1)).tolist()
+    return Divided(tests, known, np.where(left >= right, LEFT, RIGHT))
+
+
+def by_side(side: Array, values: Array) -> Array:
+    """What goes somewhere: those on the first side first, else in the same order."""
+    if side.dtype == np.int8:  # two sides
+        parts = [values.take(np.flatnonzero(side == each)) for each in (LEFT, RIGHT)]
+        return np.concatenate(parts)
+    order = np.argsort(side, kind="stable")
+    return values.take(order[np.count_nonzero(side == NOWHERE) :])
+
+
+def chance_of_cuts(
+    level: Level, lefts: Iterable[Array], sides: Sides, cuts: Positions
+) -> Mask:
+    """Which of the best cuts, one for each node, are not significant."""
+    assert level.chi2 is not None
+    statistic = chi_square_cuts(lefts, sides).take(cuts) * level.real(sides.counts)
+    classes = np.stack([sides.first(), *sides.totals]) > 0
+    freedom = classes.sum(axis=0) - 1
+    chance: Mask = statistic < critical_values(level.chi2, freedom)
+    return chance
 
 
 def thresholds(feature: Feature, low: Array, high: Array) -> list[Test]:
     """The values of tests that divide each pair of neighbouring values."""
     if feature.kind is Kind.ORDINAL:
         return [feature.categories[int(code)] for code in low]
-    middle = midpoints(low, high)
-    return [
-        readable(*each)
-        for each in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True)
-    ]
+    found: list[Test] = readable(midpoints(low, high), low, high).tolist()
+    return found

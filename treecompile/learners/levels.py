@@ -1,4 +1,4 @@
-"""The growth of binary trees level by level, over whole columns.
+"""The growth of trees level by level, over whole columns.
 
 All open nodes of a level are searched at once, feature by feature; the features are
 shared out among threads, since numpy lets go of the interpreter in its loops. Rows of
@@ -13,18 +13,17 @@ import gc
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from operator import methodcaller
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.data import Dataset
-from treecompile.ir import Branch, Condition, Leaf, Node, Op, Split, Stats, Tree
+from treecompile.ir import Tree
 from treecompile.learners.best_first import reached
 from treecompile.learners.columns import make_column
-from treecompile.learners.criteria import LevelGain
-from treecompile.learners.grow import Candidate, Limits, Progress, make_branches
+from treecompile.learners.criteria import Measure
+from treecompile.learners.drafts import Drafts, finish
 from treecompile.learners.level import (
     LEFT,
     NOWHERE,
@@ -32,41 +31,31 @@ from treecompile.learners.level import (
     Column,
     Found,
     Level,
-    Test,
+    by_side,
 )
+from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.responses import Opened, Response, Rows
 from treecompile.learners.sorted_column import single_sides
-from treecompile.learners.stretches import Floats, Mask, Positions, Stretches
-from treecompile.semantics import answer
+from treecompile.learners.stretches import Array, Floats, Positions, Stretches
 
 THREADS = 2  # more gain little: the loops are bound by memory
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
 
 
-@dataclass(slots=True)
-class Draft:
-    """A node in the making; one with a feature is a split."""
-
-    stats: Stats
-    weight: float
-    gain: float = 0.0
-    feature: int = -1
-    test: Test = 0.0
-    known: Sequence[float] = ()  # cases on the left and on the right
-    children: tuple[int, int] | None = None
-
-
 def grow_levels(
     data: Dataset,
     response: Response,
-    gain: LevelGain,
+    measure: Measure,
     limits: Limits,
     progress: Progress,
+    *,
+    is_multiway: bool = False,
 ) -> Tree:
-    """Grow a tree of binary splits."""
-    growth = Growth(data, response, gain, limits)
+    """Grow a tree; categories split in two, or multiway into all of them."""
     with ThreadPoolExecutor(THREADS) as pool, uncollected():
-        columns = list(pool.map(make_column, data.features, data.columns))
+        make = partial(make_column, is_multiway=is_multiway)
+        columns = list(pool.map(make, data.features, data.columns))
+        growth = Growth(columns, len(data.y), response, measure, limits)
         while True:
             progress(growth.settle())
             if not len(growth.numbers):
@@ -75,8 +64,8 @@ def grow_levels(
             many = len(level.rows) * len(columns) >= WORTH_THREADS
             run = pool.map if many else map
             found = list(run(methodcaller("search", level), columns))
-            progress(growth.split(level, columns, found))
-        return finish(data, growth.drafts)
+            progress(growth.split(level, found))
+        return finish(data, growth.drafts, response)
 
 
 @contextmanager
@@ -91,6 +80,10 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                # What is new will live on: let it be old at once, without a walk.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -98,29 +91,45 @@ class Growth:
     """The newest nodes, their rows, and all nodes so far."""
 
     def __init__(
-        self, data: Dataset, response: Response, gain: LevelGain, limits: Limits
+        self,
+        columns: Sequence[Column],
+        size: int,
+        response: Response,
+        measure: Measure,
+        limits: Limits,
     ) -> None:
-        size = len(data.y)
-        self.response, self.gain, self.limits = response, gain, limits
-        self.drafts: list[Draft] = []
+        self.columns, self.response = columns, response
+        self.measure, self.limits = measure, limits
+        self.drafts = Drafts()
         self.depth = 0
         self.rows: Rows = np.arange(size, dtype=np.int32)
         self.nodes = Stretches.of(np.array([size]))  # parts of the rows
-        self.numbers = np.zeros(0, np.intp)  # places of the nodes in the drafts
+        self.numbers = np.zeros(0, np.intp)  # of the open ones, in the drafts
+        # Of the newest nodes: their parents, and which of the branches they are.
+        self.parents: Positions = np.full(1, -1)
+        self.places: Array = np.zeros(1, np.intp)
+        self.measured = np.zeros((0, 0))  # of the open ones
         # Of all rows of the dataset: the node, and where the last split sent them.
         self.of_row = np.zeros(size, np.int32)
-        self.side: NDArray[np.int8] = np.full(size, LEFT, np.int8)
+        self.branches = np.array([column.branches for column in columns])
+        is_binary = self.branches.max() <= RIGHT
+        self.side: Array = np.full(size, LEFT, np.int8 if is_binary else np.int16)
 
     def settle(self) -> int:
         """Draft the newest nodes and keep those to be split; how many rows are done."""
         sizes = self.nodes.lengths
-        first = len(self.drafts)
-        stats, varies = self.response.measure(self.rows, self.nodes)
-        self.drafts += map(Draft, stats, sizes.astype(np.float64).tolist())
-        is_open = varies & (sizes >= self.limits.min_split)
+        measured = self.response.measure(self.rows, self.nodes)
+        weights = measured.sizes
+        if self.response.units:
+            weights = self.response.units.real(weights)
+        first = self._draft(measured.stats, weights)
+        is_open = measured.varies & (sizes >= self.limits.min_split)
         if self.depth == self.limits.max_depth:
             is_open[:] = False
+        if self.limits.min_sse is not None:
+            is_open &= measured.stats[:, 2] >= self.limits.min_sse
         self.numbers = first + np.flatnonzero(is_open)
+        self.measured = measured.stats[is_open]
         if not is_open.all():
             stays = self.nodes.spread(is_open)
             self.side[self.rows[~stays]] = NOWHERE
@@ -130,24 +139,26 @@ class Growth:
 
     def level(self) -> Level:
         """What the columns need to know of the open nodes."""
-        stats = [self.drafts[number].stats for number in self.numbers]
-        opened = self.response.open(self.rows, self.nodes, stats)
-        self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
+        opened = self.response.open(self.rows, self.nodes, self.measured)
+        opened.tie[:] *= self.measure.slack
+        self.of_row[self.rows] = self.nodes.spread(np.arange(len(self.numbers)))
+        sides = None
+        if self.response.units is None:
+            sides = single_sides(self.nodes, opened.totals, self.limits.min_leaf)
         return Level(
             self.rows,
             self.nodes,
             self.response,
             opened,
-            self.gain,
-            single_sides(self.nodes, opened.totals, self.limits.min_leaf),
+            self.measure,
+            sides,
             self.limits.min_leaf,
+            self.limits.chi2,
             self.of_row,
             self.side,
         )
 
-    def split(
-        self, level: Level, columns: Sequence[Column], found: Sequence[Found]
-    ) -> int:
+    def split(self, level: Level, found: Sequence[Found]) -> int:
         """Split the nodes for which there is a split; how many rows have none.
 
         The children are the newest nodes then.
@@ -155,61 +166,87 @@ class Growth:
         feature, gain = choose(found, level.opened, self.limits)
         self._keep_best(feature, gain)
         self.side[self.rows] = NOWHERE
-        heavier = np.zeros(len(feature), np.int8)
+        heaviest = np.zeros(len(feature), self.side.dtype)
         for position in np.unique(feature[feature >= 0]).tolist():
             some = np.flatnonzero(feature == position)
-            tests, left, right = columns[position].divide(level, found[position], some)
-            heavier[some] = np.where(left >= right, LEFT, RIGHT)
-            for number, test, decrease, *known in zip(
-                self.numbers[some].tolist(),
-                tests,
-                gain[some].tolist(),
-                left.tolist(),
-                right.tolist(),
-                strict=True,
-            ):
-                draft = self.drafts[number]
-                draft.feature, draft.test = position, test
-                draft.gain, draft.known = decrease, known
-        self._descend(heavier, feature >= 0)
+            divided = self.columns[position].divide(level, found[position], some)
+            heaviest[some] = divided.heaviest
+            self.drafts.split(
+                self.numbers[some], position, gain[some], divided.tests, divided.known
+            )
+        self._descend(heaviest)
         return int(level.nodes.lengths[feature < 0].sum())
 
     def _keep_best(self, feature: Positions, gain: Floats) -> None:
         """With a limit of leaves, give up the splits that it leaves no room for."""
         if self.limits.max_leaves is None:
             return
-        new = dict(zip(self.numbers.tolist(), (feature >= 0).tolist(), strict=True))
-        for number, gained in zip(self.numbers.tolist(), gain.tolist(), strict=True):
-            self.drafts[number].gain = gained
-
-        def decrease(number: int) -> float | None:
-            draft = self.drafts[number]
-            if draft.children is None and not new.get(number):
-                return None
-            return draft.gain * draft.weight
-
+        drafts = self.drafts
+        features, gains = drafts.joined("feature"), drafts.joined("gain")
+        features[self.numbers], gains[self.numbers] = feature, gain
+        decreases = (gains * drafts.joined("weight")).tolist()
+        children = drafts.children()
         chosen = reached(
-            self.limits.max_leaves, decrease, lambda n: self.drafts[n].children
+            self.limits.max_leaves,
+            lambda number: decreases[number] if features[number] >= 0 else None,
+            lambda number: self.columns[features[number]].branches,
+            children.get,
         )
-        for number, draft in enumerate(self.drafts):
-            if number not in chosen:
-                draft.children = None
-        feature[[number not in chosen for number in self.numbers.tolist()]] = -1
+        is_kept = np.zeros(drafts.count, np.bool_)
+        is_kept[list(chosen)] = True
+        drafts.give_up(is_kept)
+        feature[~is_kept[self.numbers]] = -1
 
-    def _descend(self, heavier: NDArray[np.int8], is_split: Mask) -> None:
-        """Put the rows in the order of the children: those on the left come first."""
+    def _descend(self, heaviest: Array) -> None:
+        """Put the rows in the order of the children: by branch, then by parent."""
         side = self.side.take(self.rows)
         lost = np.flatnonzero(side == NOWHERE)  # their value is missing, or no split
-        side[lost] = self.nodes.spread(heavier)[lost]
+        side[lost] = self.nodes.spread(heaviest)[lost]
         self.side[self.rows] = side
-        sizes = [self.nodes.sums(side == each)[is_split] for each in (LEFT, RIGHT)]
-        rows = [self.rows.take(np.flatnonzero(side == each)) for each in (LEFT, RIGHT)]
-        self.nodes = Stretches.of(np.concatenate(sizes))
-        self.rows = np.concatenate(rows)
+        nodes = self.nodes.spread(np.arange(len(self.numbers), dtype=np.int32))
+        node, self.rows = by_side(side, nodes), by_side(side, self.rows)
+        side = self.side.take(self.rows)
+        starts = np.flatnonzero(
+            (np.diff(side, prepend=NOWHERE) != 0) | (np.diff(node, prepend=-1) != 0)
+        )
+        self.nodes = Stretches(starts, np.diff(starts, append=len(node)))
         self.depth += 1
-        parents = self.numbers[is_split].tolist()
-        for place, parent in enumerate(parents, len(self.drafts)):
-            self.drafts[parent].children = (place, place + len(parents))
+        self.parents, self.places = self.numbers[node[starts]], side[starts] - LEFT
+
+    def _draft(self, stats: Floats, weights: Floats) -> int:
+        """Draft the newest nodes, behind what stands in for branches without cases.
+
+        The number of the first that has cases.
+        """
+        drafts, parents, places = self.drafts, self.parents, self.places
+        empty, which = self._empty_branches()
+        if len(empty):
+            above = drafts.layers[-1]
+            stand_ins = above.stats[empty - above.start]
+            parents, places = np.append(empty, parents), np.append(which, places)
+            stats = np.concatenate([stand_ins, stats])
+            weights = np.append(np.zeros(len(empty)), weights)
+        first = drafts.count + len(empty)
+        drafts.add(parents, places, stats, weights)
+        return first
+
+    def _empty_branches(self) -> tuple[Positions, Positions]:
+        """The parents and places of branches to which no case went."""
+        none = np.zeros(0, np.intp)
+        if not self.drafts.count:
+            return none, none
+        above = self.drafts.layers[-1]
+        splits = np.flatnonzero(above.feature >= 0)
+        sizes = self.branches[above.feature[splits]]
+        if sizes.sum() == len(self.parents):
+            return none, none
+        ends = np.cumsum(sizes)
+        is_empty = np.full(ends[-1], True)
+        split = np.searchsorted(splits, self.parents - above.start)
+        is_empty[(ends - sizes)[split] + self.places] = False
+        parents = np.repeat(splits, sizes)
+        places = np.arange(len(parents)) - np.repeat(ends - sizes, sizes)
+        return above.start + parents[is_empty], places[is_empty]
 
 
 def choose(
@@ -226,41 +263,3 @@ def choose(
         feature[better] = position
         gain[better] = each.gain[better]
     return feature, np.ldexp(gain, unit)
-
-
-def finish(data: Dataset, drafts: Sequence[Draft]) -> Tree:
-    """The tree in reading order: depth first, the left side before the right."""
-    order, stack = [], [0]
-    while stack:
-        number = stack.pop()
-        order.append(number)
-        children = drafts[number].children
-        if children is not None:
-            stack += reversed(children)
-    places = np.empty(len(drafts), np.intp)
-    places[order] = np.arange(len(order))
-    where = places.tolist()
-    nodes = tuple(_node(data, drafts[number], where) for number in order)
-    return Tree(data.features, data.labels, nodes)
-
-
-def _node(data: Dataset, draft: Draft, where: list[int]) -> Node:
-    if draft.children is None:
-        return Leaf(answer(draft.stats, data.labels), draft.stats, draft.weight)
-    left, right = (where[child] for child in draft.children)
-    test = draft.test
-    if isinstance(test, tuple):
-        sides = tuple((Op.IN, categories) for categories in test)
-        split = Candidate(draft.feature, draft.gain, sides, tuple(draft.known))
-        tests = [branch.when for branch in make_branches(data, split)]
-    else:
-        is_left = draft.known[0] >= draft.known[1]
-        tests = [
-            Condition(draft.feature, Op.LE, test, is_left),
-            Condition(draft.feature, Op.GT, test, not is_left),
-        ]
-    branches = (
-        Branch(tests[0], left, draft.known[0]),
-        Branch(tests[1], right, draft.known[1]),
-    )
-    return Split(branches, draft.stats, draft.gain)

@@ -12,13 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from treecompile.ir import Feature
-from treecompile.learners.criteria import Sides
+from treecompile.learners.cuts import Sides, too_few
 from treecompile.learners.level import (
     LEFT,
     RIGHT,
     Divided,
     Found,
     Level,
+    by_side,
+    chance_of_cuts,
+    in_two,
     thresholds,
 )
 from treecompile.learners.responses import Rows
@@ -27,6 +30,8 @@ from treecompile.learners.stretches import Array, Positions, Stretches
 
 class Sorted:
     """A column of many numbers, or of the ranks of an ordinal feature."""
+
+    branches = 2
 
     def __init__(
         self, feature: Feature, values: Array, rows: Rows, ranks: Rows | None
@@ -44,15 +49,21 @@ class Sorted:
         found = Found.nothing(len(level.nodes.lengths))
         if not len(self.known):
             return found
-        sides = level.sides if self.is_complete else self._sides(level)
+        sides = level.sides if self.is_complete else None
+        if sides is None:
+            sides = self._sides(level)
         summands = level.response.along(self.rows)
-        scores = level.gain(map(self.parts.run, summands, sides.totals), sides)
+        scores = level.measure.cuts(map(self.parts.run, summands, sides.totals), sides)
         if self.ranks is not None:
             ranks = self.ranks.take(self.rows)
             np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
         gain, position = sides.best(scores, level.opened.tie[self.known])
+        if level.chi2 is not None:
+            summands = level.response.along(self.rows)
+            lefts = map(self.parts.run, summands, sides.totals)
+            gain[chance_of_cuts(level, lefts, sides, position)] = -np.inf
         left = sides.left.take(position)
-        share = sides.counts / level.nodes.lengths[self.known]
+        share = sides.counts / level.opened.sizes[self.known]
         found.gain[self.known] = gain * share
         found.position[self.known] = position
         found.left[self.known] = left
@@ -60,11 +71,8 @@ class Sorted:
         return found
 
     def _follow(self, level: Level) -> None:
-        """Keep the rows of open nodes: first those on the left, as the level does."""
-        side = level.side.take(self.rows)
-        self.rows = np.concatenate(
-            [self.rows.take(np.flatnonzero(side == each)) for each in (LEFT, RIGHT)]
-        )
+        """Keep the rows of open nodes, in the order of the level."""
+        self.rows = by_side(level.side.take(self.rows), self.rows)
         nodes = len(level.nodes.lengths)
         if self.is_complete:
             self.known, self.parts = np.arange(nodes), level.nodes
@@ -75,7 +83,9 @@ class Sorted:
 
     def _sides(self, level: Level) -> Sides:
         totals = [self.parts.sums(each) for each in level.response.along(self.rows)]
-        return single_sides(self.parts, totals, level.min_leaf)
+        units = level.response.units
+        weights = units.of_rows.take(self.rows) if units else None
+        return single_sides(self.parts, totals, level.min_leaf, weights)
 
     def divide(self, level: Level, found: Found, some: Positions) -> Divided:
         position = found.position[some]
@@ -86,12 +96,21 @@ class Sorted:
         low = self.values.take(self.rows.take(position))
         high = self.values.take(self.rows.take(position + 1))
         tests = thresholds(self.feature, low, high)
-        return tests, found.left[some], found.right[some]
+        return in_two(level, tests, found.left[some], found.right[some])
 
 
-def single_sides(parts: Stretches, totals: Sequence[Array], min_leaf: int) -> Sides:
-    """The sides of the cuts behind every single case."""
+def single_sides(
+    parts: Stretches,
+    totals: Sequence[Array],
+    min_leaf: int,
+    weights: Array | None = None,
+) -> Sides:
+    """The sides of the cuts behind every single row."""
     counts = parts.lengths.astype(np.float64)
     left = np.arange(1.0, parts.size + 1.0)
     left -= parts.spread(parts.starts.astype(np.float64))
-    return Sides.of(parts, left, counts, totals, min_leaf)
+    barred = too_few(parts, left, min_leaf)
+    if weights is not None:
+        counts = parts.sums(weights)
+        left = parts.run(weights, counts)
+    return Sides.of(parts, left, counts, totals, barred)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from treecompile.glossary import Glossary
 from treecompile.ir import Program
 from treecompile.targets import Target
 
@@ -26,6 +27,7 @@ class EmitOptions:
     label: str = ""  # sql: whose probability; "" is the predicted label's
     columns: Mapping[str, str] = field(default_factory=dict)  # sql: feature -> column
     templates: str = ""  # a folder whose templates replace those built in
+    glossary: Glossary = field(default_factory=dict)  # markdown: what columns mean
 
 
 @dataclass(frozen=True, slots=True)

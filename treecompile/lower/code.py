@@ -22,19 +22,18 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
 )
 from treecompile.languages import Language, read_language
 from treecompile.literals import DOUBLES, INTEGERS, STRINGS
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     probabilities,
     required_features,
     threshold,
 )
-from treecompile.shape import rule_steps, tree_steps
 
 
 def lower(source: Source, options: EmitOptions) -> Context:
@@ -65,6 +64,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
             for position in spelling.references
         ],
         "lines": list(lines(body, spelling)),
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -90,9 +90,7 @@ def lines(body: Body, spelling: Spelling) -> Iterator[str]:
     """The decision, an arm on each line."""
     layout = spelling.language.layout
     decided = outcomes(body)
-    steps = (
-        tree_steps(body, layout.nesting) if isinstance(body, Tree) else rule_steps(body)
-    )
+    steps = decision_steps(body, layout.nesting)
     arms = [0]  # of each block that is open
     for step in steps:
         indent = layout.indent * step.depth

@@ -5,17 +5,19 @@ The text comes out as black would print it, without running black.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 from treecompile import words
 from treecompile.extract import extract, outcomes
-from treecompile.ir import ClassCounts, Program, Rule, Split, Tree, ValueType
+from treecompile.ir import Body, ClassCounts, Program, Rule, Split, Tree, ValueType
 from treecompile.literals import python_literal, python_string
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.python_code import CONVERTERS, DecisionCode
 from treecompile.lower.python_helpers import Helpers
 from treecompile.lower.python_layout import WIDTH, collection, in_docstring, mapping
 from treecompile.passes import apply_rule_passes
+from treecompile.retree import note
 from treecompile.semantics import predict, probabilities, required_features
 from treecompile.witness import example
 
@@ -74,6 +76,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
             "BLANKS = (", map(python_string, ("", *program.na_values)), ")"
         ),
         "shown": "str(answer).lower()" if answer_type == "bool" else "answer",
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -115,10 +118,17 @@ def _docstring(source: Source, rules: int) -> list[str]:
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
+        *_how(body),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py input.csv",
     ]
     return [in_docstring(line).rstrip() for line in lines]
+
+
+def _how(body: Body) -> list[str]:
+    """How a list of rules is run."""
+    how = note(body)
+    return textwrap.wrap(f"{how[0].upper()}{how[1:]}.", WIDTH) if how else []
 
 
 def _probabilities(decided: Mapping[int, Rule]) -> list[str]:

@@ -24,7 +24,6 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
     ValueType,
 )
 from treecompile.literals import python_literal, python_string
@@ -39,13 +38,8 @@ from treecompile.lower.python_layout import (
     with_comment,
 )
 from treecompile.membership import membership
-from treecompile.semantics import (
-    asks_presence,
-    conditions,
-    required_features,
-    threshold,
-)
-from treecompile.shape import rule_steps, tree_steps
+from treecompile.retree import decision_steps
+from treecompile.semantics import asks_presence, required_features, threshold
 
 NAME_WIDTH = 24  # of a local variable
 INLINE_WIDTH = 24  # of a label or a set of categories within a line
@@ -79,7 +73,9 @@ class DecisionCode:
             body.features, {*taken, *RESERVED}, required_features(body)
         )
         self.sets: dict[tuple[Category | None, ...], str] = {}
-        self.texts = {test: self.test(test) for test in dict.fromkeys(conditions(body))}
+        self.steps = list(decision_steps(body))
+        asked = dict.fromkeys(test for step in self.steps for test in step.tests)
+        self.texts = {test: self.test(test) for test in asked}
         self.large = {
             test.feature
             for test in self.texts
@@ -90,11 +86,10 @@ class DecisionCode:
 
     def functions(self, decided: Mapping[int, Rule]) -> list[Context]:
         body = self.body
-        steps = tree_steps(body) if isinstance(body, Tree) else rule_steps(body)
         root = Function("predict", 0)
         finished = [root]
         current = root
-        for step in steps:
+        for step in self.steps:
             while step.depth < current.base:
                 assert current.caller is not None
                 current.caller.uses |= current.uses

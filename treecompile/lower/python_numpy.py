@@ -19,6 +19,7 @@ from treecompile.ir import (
     Kind,
     Op,
     Rule,
+    RuleSet,
     Split,
     Tree,
 )
@@ -28,6 +29,7 @@ from treecompile.lower.python_code import CONVERTERS
 from treecompile.lower.python_helpers import Helpers
 from treecompile.lower.python_layout import collection, in_docstring
 from treecompile.membership import truth_table
+from treecompile.retree import nest, note
 from treecompile.semantics import probabilities, required_features, threshold
 
 
@@ -39,6 +41,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
     used = [body.features[position] for position in required]
     helpers = Helpers()
     helpers.need(*(CONVERTERS[f.type] for f in used))
+    tree, answers = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
     return {
         "target": in_docstring(words.name(source.program.target)),
@@ -50,8 +53,12 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "classes": collection("CLASSES = (", map(python_literal, body.labels), ")"),
         "is_classifier": bool(body.labels),
         "converters": [f"    {python_string(f.name)}: {_converter(f)}," for f in used],
-        "is_tree": isinstance(body, Tree),
-        "table": list(_table(body, list(required), decided)),
+        "is_tree": tree is not None,
+        "table": (
+            list(_rules(body, list(required)))
+            if tree is None
+            else list(_splits(tree, list(required), answers))
+        ),
         "answers": [f"    {python_literal(rule.value)}," for rule in decided.values()],
         "answer_type": _answer_type(body),
         "shares": [
@@ -63,6 +70,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
         "has_categories": any(f.kind is not Kind.NUMERIC for f in used),
         "helpers": helpers.sources(),
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -91,25 +99,38 @@ def _answer_type(body: Body) -> str:
     return "object"
 
 
-def _table(
-    body: Body, required: list[int], decided: Mapping[int, Rule]
+def _tree(
+    body: Body, decided: Mapping[int, Rule]
+) -> tuple[Tree | None, Mapping[int, int]]:
+    """The tree to walk, if there is one, and the number of each leaf's answer."""
+    if isinstance(body, Tree):
+        return body, {position: number for number, position in enumerate(decided)}
+    nested = nest(body)
+    if nested is None or not nested.tests:  # without a test, a tree has one answer
+        return None, {}
+    return nested.tree, nested.outcomes
+
+
+def _rules(body: Body, required: list[int]) -> Iterator[str]:
+    assert isinstance(body, RuleSet)
+    for rule in body.rules:
+        tests = (_rule_test(test, body, required) for test in rule.conditions)
+        yield f"    [{', '.join(tests)}],"
+
+
+def _splits(
+    tree: Tree, required: list[int], answers: Mapping[int, int]
 ) -> Iterator[str]:
-    """The splits, whose children are splits or, as ~n, leaves; or the rules."""
-    if not isinstance(body, Tree):
-        for rule in body.rules:
-            tests = (_rule_test(test, body, required) for test in rule.conditions)
-            yield f"    [{', '.join(tests)}],"
-        return
-    place: dict[int, int] = {}
+    """The splits, whose children are splits or, as ~n, answers."""
+    place = {position: ~number for position, number in answers.items()}
     splits = 0
-    for position, node in enumerate(body.nodes):
+    for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
             place[position] = splits
             splits += 1
-    place.update((position, ~leaf) for leaf, position in enumerate(decided))
-    for node in body.nodes:
+    for node in tree.nodes:
         if isinstance(node, Split):
-            yield f"    {_split(node, body, required, place)},"
+            yield f"    {_split(node, tree, required, place)},"
 
 
 def _split(

@@ -23,12 +23,12 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
 )
 from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.sql_names import Quoting, column_names
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     conditions,
@@ -36,7 +36,7 @@ from treecompile.semantics import (
     required_features,
     threshold,
 )
-from treecompile.shape import Step, rule_steps, tree_steps
+from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
 
 FORMS = ("expression", "select", "view")
@@ -57,14 +57,12 @@ def lower(source: Source, options: EmitOptions) -> Context:
     writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
     result = result_text(body, dialect, options, label)
     decided = outcomes(body)
-    if isinstance(body, Tree):
-        steps = tree_steps(body, dialect.limits.nesting)
-    else:
-        steps = rule_steps(body)
+    steps = decision_steps(body, dialect.limits.nesting)
+    how = note(body)
     asked = options.output if label is None else f"{options.output} {label}"
     header = (
         f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
-        f" model {source.sha256}"
+        f" model {source.sha256}{f'; {how}' if how else ''}"
     )
     lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
     if options.form != "expression":
@@ -79,6 +77,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "everything": dialect.everything.format(table=table),
         "view": names.path("--name", options.name or "predictions"),
         "warnings": [*size_warnings(lines, len(decided), dialect)],
+        "notes": [how] if how else [],
     }
 
 

@@ -10,12 +10,13 @@ of its own (see `search`), and the coverage says how many were.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite, prod
 from random import Random
 
-from treecompile.ir import Body, Condition, Feature, Kind, Row, RuleSet, Value
+from treecompile.ir import Body, Condition, Feature, Kind, Row, RuleSet, Tree, Value
+from treecompile.retree import nest
 from treecompile.semantics import holds, members, required_features, threshold
 from treecompile.verify.axes import (
     DOUBLES,
@@ -72,7 +73,21 @@ def trial(
         rows = [_vary(row, required, around, dice) for row in product(*ranges)]
         number = len(body.rules) if isinstance(body, RuleSet) else _leaves(body)
         return Trial(tuple(rows), True, number)
-    return Walk(body, around, constants, budget, dice, answer, numbers).trial()
+    # A list that is run as one decision errs at the questions of that decision.
+    nested = None if isinstance(body, Tree) else nest(body)
+    if nested is None:
+        return Walk(body, around, constants, budget, dice, answer, numbers).trial()
+    outcomes = nested.outcomes
+    walk = Walk(
+        nested.tree,
+        around,
+        constants,
+        budget,
+        dice,
+        lambda leaf: answer(outcomes[leaf]),
+        numbers,
+    )
+    return replace(walk.trial(), cells=len(set(outcomes.values())))
 
 
 def _leaves(body: Body) -> int:
