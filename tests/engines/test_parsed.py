@@ -147,7 +147,8 @@ def test_what_is_read_is_what_was_meant(name: str) -> None:
         tree = parse(text, name)
         assert isinstance(tree, exp.Select)
         assert len(tree.expressions) == 1
-        assert read_texts(tree) >= set(texts(body, dialect)), seed
+        if isinstance(body, Tree):  # of a list, rules that no row reaches are left out
+            assert read_texts(tree) >= set(texts(body, dialect)), seed
         names = {column.name for column in tree.find_all(exp.Column)}
         names -= {"NAN"}
         features = (body.features[place].name for place in required_features(body))
