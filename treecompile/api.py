@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecompile import compiler, cross_validation, model_file, training
+from treecompile import compiler, cross_validation, model_file, pruning, training
 from treecompile.analysis import check as analysis_check
 from treecompile.analysis import diff as analysis_diff
 from treecompile.analysis.budget import STEPS
@@ -19,6 +19,7 @@ from treecompile.analysis.diff import Diff
 from treecompile.batch import Columns, answers, shares
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions, encode_features
+from treecompile.divide import divisible
 from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
@@ -36,6 +37,7 @@ from treecompile.sources import read_source
 from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
+from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,9 +248,15 @@ class Model:
     Models are values: nothing changes one, and `rules` gives a new one.
     """
 
-    def __init__(self, program: Program, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        notes: Sequence[str] = (),
+        origin: Program | None = None,
+    ) -> None:
         self.program = program
         self.notes = tuple(notes)
+        self._origin = origin or program  # what pruning starts from
 
     def __repr__(self) -> str:
         kind = "tree" if isinstance(self.program.body, Tree) else "rules"
@@ -303,13 +311,32 @@ class Model:
         return tuple(weakest_links(tree_of(self.program)))
 
     def rules(self) -> Model:
-        """The same decisions as an ordered list of simplified rules.
+        """The same answers from an ordered list of simplified rules.
 
-        Of a tree that divides missing values, rules are another model: a note says so.
+        Rules that differ in one test and answer the same are merged, and with them
+        their probabilities. Of a tree that divides missing values, rules are another
+        model: a note says so.
         """
-        return Model(
-            compiler.flatten(self.program), compiler.flattening_notes(self.program)
-        )
+        made = pruning.simplify(self.program)
+        return Model(made, pruning.flattening_notes(self.program), self._origin)
+
+    def prune(
+        self,
+        validation: Data | None = None,
+        *,
+        training: Data | None = None,
+        na_value: str | Sequence[str] = (),
+    ) -> Model:
+        """Post-pruned rules: against a validation set, or as c4.5rules makes them.
+
+        Give the rows of one: `rules.prune(validation)` drops conditions while the
+        accuracy there does not fall and sorts the rules by it,
+        `rules.prune(training=...)` does without a validation set. Both start from the
+        paths of the tree that `rules()` was called on; of a list that was loaded, from
+        its rules.
+        """
+        pruned = pruning.prune(self._origin, validation, training, _several(na_value))
+        return Model(pruned.program, pruned.notes)
 
     def emit(
         self,
@@ -405,7 +432,9 @@ class Model:
         """
         body = self.program.body
         names = [feature.name for feature in body.features]
-        rows = trial(body, budget=budget, seed=seed).rows
+        cut = Reference(self.program).body
+        scattered = divisible(body)
+        rows = trial(cut, budget=budget, seed=seed, scattered=scattered).rows
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
         ]

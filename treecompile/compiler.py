@@ -26,7 +26,6 @@ from treecompile.lower import (
 from treecompile.model_file import sha256
 from treecompile.passes import apply_rule_passes
 from treecompile.render import render
-from treecompile.semantics import is_fractional
 from treecompile.targets import read_target
 
 # An explicit table: a target.toml can name these and nothing else.
@@ -56,26 +55,6 @@ def flatten(program: Program) -> Program:
     return replace(program, body=apply_rule_passes(rules))
 
 
-def flattening_notes(program: Program) -> tuple[str, ...]:
-    """What a user should know about the rules of a program."""
-    if not is_fractional(program.body):
-        return ()
-    return (
-        "the tree divides missing and unseen values among the branches, and the rules"
-        " send them down the branch marked for them: another model",
-    )
-
-
-def require_branches(program: Program) -> None:
-    """Refuse a tree that divides missing values: only the document can say that."""
-    if is_fractional(program.body):
-        raise TargetError(
-            "a tree that divides missing values among its branches cannot be compiled"
-            " into code: learn it with --predict-missing branch, or compile its rules"
-            " (treecompile rules)"
-        )
-
-
 def emit(
     program: Program,
     target: str = "python",
@@ -92,8 +71,6 @@ def emit(
             f" there are {', '.join(LOWERINGS)}"
         )
     lowering = LOWERINGS[description.lowering]
-    if lowering is not markdown.lower:
-        require_branches(program)
     with paused():
         source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)

@@ -38,7 +38,9 @@ def _python_character(character: str, quote: str) -> str:
 
 
 def python_literal(value: object) -> str:
-    """A label, a category or a number of the IR."""
+    """A label, a category or a number of the IR, as black would print it."""
+    if isinstance(value, float):
+        return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
 
 

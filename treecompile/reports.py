@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
 from treecompile.cross_validation import CrossValidation
-from treecompile.ir import ClassQuality, Label, Program, ValueQuality
+from treecompile.ir import ClassQuality, Label, Program, RuleSet, Tree, ValueQuality
 from treecompile.learners.choose_alpha import Validated
 from treecompile.learners.prune import Step
 from treecompile.quality import Evaluation, accuracy
+from treecompile.rule_statistics import Figures, figures
 from treecompile.verify import Report
 
 MISMATCHES_SHOWN = 5
@@ -39,6 +40,9 @@ def verification(name: str, report: Report) -> Iterator[str]:
             f"{report.entered} of {report.cells} cells"
             f" and {report.told} of {report.edges} edges"
         )
+        if report.divided:
+            # A row may meet an edge where values are divided and not tell an error.
+            extent += f" met, {report.divided} rows with divided values"
         if report.complete:
             extent = "every combination of values at the edges"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
@@ -46,28 +50,62 @@ def verification(name: str, report: Report) -> Iterator[str]:
 
 def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
-    body = program.body
     quality = result.quality
     if isinstance(quality, ClassQuality):
-        yield from _classes(body.labels, quality)
+        yield from _classes(program.body.labels, quality)
     else:
         yield from _numbers(quality)
     if result.unknown:
         target = words.name(program.target)
         yield f"left out: {result.unknown} rows whose {target} is missing or new"
     yield ""
-    heads = ["rule", words.name(program.target), "rows"]
-    heads.append("right" if body.labels else "rmse")
-    lines = [
-        [
-            entry.rule.id,
-            words.value(entry.rule.value),
-            str(entry.rows),
-            str(entry.right) if body.labels else f"{entry.squared_error**0.5:.4g}",
-        ]
-        for entry in result.rules
-    ]
-    yield from columns([heads, *lines], left=2)
+    yield from columns(_rules(program, result), left=2)
+
+
+def _rules(program: Program, result: Evaluation) -> list[list[str]]:
+    """What each rule did: a line for each, under a line of heads."""
+    body, quality = program.body, result.quality
+    actual = None
+    if isinstance(quality, ClassQuality):
+        actual = [float(sum(row)) for row in quality.confusion]
+    heads = ["rule", words.name(program.target), "rows", "coverage"]
+    if body.labels:
+        heads += ["support", "confidence", "95 % interval", "lift"]
+    else:
+        heads.append("rmse")
+    if isinstance(body, RuleSet):
+        heads += ["left", "decided"]
+    heads.append("errors" if body.labels else "rmse of these")
+    if isinstance(body, Tree) and not body.labels:
+        heads.pop()  # a rule of a tree decides all rows that it matches
+    lines = [heads]
+    for entry in figures(body, result.tallies, actual):
+        line = [entry.rule.id, words.value(entry.rule.value), str(entry.matched)]
+        line.append(_percent(entry.coverage))
+        line += _confidence(entry) if body.labels else [_number(entry.deviation)]
+        if isinstance(body, RuleSet):
+            line += [str(entry.left), str(entry.decided)]
+        line.append(
+            words.amount(entry.errors) if body.labels else _number(entry.own_deviation)
+        )
+        lines.append(line[: len(heads)])
+    return lines
+
+
+def _confidence(entry: Figures) -> list[str]:
+    interval = "-"
+    if entry.low is not None and entry.high is not None:
+        interval = f"{100 * entry.low:.1f} to {100 * entry.high:.1f}"
+    lift = "-" if entry.lift is None else f"{entry.lift:.2f}"
+    return [_percent(entry.support), _percent(entry.confidence), interval, lift]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def cross_validation(result: CrossValidation) -> Iterator[str]:

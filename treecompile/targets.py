@@ -78,6 +78,18 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """How far a dialect adds up the shares of a tree that divides missing values."""
+
+    depth: int = 0  # sums within one another in an expression; 0: not at all
+    stages: int = 0  # queries within one another
+    columns: int = 0  # of a query
+    terms: int = 0  # sums in all: splits x labels
+    fence: str = ""  # what keeps the optimizer from joining two stages into one
+    traps_underflow: bool = False  # whether a product that rounds to zero is an error
+
+
+@dataclass(frozen=True, slots=True)
 class ByType:
     """One text for each type of value; `{}` stands for the column."""
 
@@ -155,6 +167,7 @@ class Dialect:
     conditions: Conditions
     values: Values = Values()
     everything: str = "*"  # all columns of `{table}`, beside others
+    sums: Sums = Sums()
     key: str = field(default="")  # the name of its file
 
 

@@ -14,17 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treecompile.batch import Columns
-from treecompile.data import (
-    DataOptions,
-    Dataset,
-    encode_answers,
-    encode_features,
-    make_dataset,
-    take,
-)
+from treecompile.cases import Cases
+from treecompile.data import DataOptions, Dataset, make_dataset, take
 from treecompile.errors import DataError, OptionError
 from treecompile.folds import fold_of
-from treecompile.ir import MissingPolicy, Program, Quality, Training, Tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     C45,
     COST_COMPLEXITY,
@@ -41,7 +35,7 @@ from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.one_hot import expand
 from treecompile.learners.prune import cost_complexity, reduced_error
 from treecompile.learners.weighting import Given, Weighting, odd_scale
-from treecompile.quality import evaluate, evaluate_on
+from treecompile.quality import measured, read_cases
 from treecompile.read import Table, read_table
 
 if TYPE_CHECKING:
@@ -84,6 +78,8 @@ class LearnOptions:
 class Learned:
     program: Program
     notes: tuple[str, ...]  # what was chosen, and what looks odd
+    training: Cases  # what the tree was grown from, for pruning its rules
+    validation: Cases | None = None  # and what was held out
     choice: Choice | None = None  # of alpha, by cross-validation
 
 
@@ -119,35 +115,32 @@ def learn(
     def program_of(tree: Tree) -> Program:
         return Program(whole.target, algorithm, tree, (), columns.na_values)
 
-    def to_prune_by(tree: Tree) -> tuple[Columns, np.ndarray]:
+    def to_validate(tree: Tree) -> Cases | None:
         if other is not None:
-            return _encoded(program_of(tree), other)
-        assert held_out is not None
-        return held_out.columns, held_out.y
+            return _validation(program_of(tree), other)
+        return None if held_out is None else Cases(held_out.columns, held_out.y)
+
+    def to_prune_by(tree: Tree) -> tuple[Columns, np.ndarray]:
+        cases = to_validate(tree)
+        assert cases is not None
+        return cases.columns, cases.y
 
     grown = grow_tree(training, algorithm, options, progress, to_prune_by)
-    program = program_of(grown.tree)
-    measured = None
-    if other is not None:
-        measured = _measured(program, other)
-    elif held_out is not None:
-        measured = evaluate(grown.tree, held_out.columns, held_out.y).quality
     summary = Training(
-        source=whole.source,
-        rows=len(training.y),
-        columns=training.summaries(),
-        quality=evaluate(grown.tree, training.columns, training.y).quality,
-        validation=measured,
+        source=whole.source, rows=len(training.y), columns=training.summaries()
     )
     done = replace(
-        program,
+        program_of(grown.tree),
         options=_given(options, columns.weights, grown.choice),
         training=summary,
     )
+    cases = Cases(training.columns, training.y)
+    validated = to_validate(grown.tree)
     notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
     if algorithm == C45 or options.chi2 is not None:
         notes += odd_scale(training)
-    return Learned(done, tuple(notes), grown.choice)
+    known = measured(done, cases, validated)
+    return Learned(known, tuple(notes), cases, validated, grown.choice)
 
 
 def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list[str]:
@@ -167,26 +160,10 @@ def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list
     return notes
 
 
-def _encoded(program: Program, table: Table) -> tuple[Columns, np.ndarray]:
+def _validation(program: Program, table: Table) -> Cases:
     """The rows of a validation table whose answer is known."""
     try:
-        columns = encode_features(program, table)
-        y = encode_answers(program, table)
-    except DataError as error:
-        raise DataError(f"validation: {error}") from error
-    labels = program.body.labels
-    known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    if not known.any():
-        raise DataError(
-            f"validation: no row has a known {program.target!r}: there is nothing to"
-            " prune by"
-        )
-    return tuple(None if c is None else c[known] for c in columns), y[known]
-
-
-def _measured(program: Program, table: Table) -> Quality:
-    try:
-        return evaluate_on(program, table).quality
+        return read_cases(program, table)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
 

@@ -10,13 +10,49 @@ from click.core import ParameterSource
 
 from treecompile.cli.learn import learn_with
 from treecompile.cli.options import glossary_option, learn_options
-from treecompile.cli.talk import read_model, summary, tell
+from treecompile.cli.rules import counted
+from treecompile.cli.talk import progress_bar, read_model, summary, tell
 from treecompile.errors import OptionError
 
 if TYPE_CHECKING:
     from treecompile.ir import Program
+    from treecompile.training import Learned
 
 RULES = "RULES.md"  # the document
+
+
+def require_validation(options: dict[str, Any]) -> None:
+    if not options["validation"] and not options["validation_fraction"]:
+        raise OptionError(
+            "--rules validation needs rows to prune against: add --validation FILE or"
+            " --validation-fraction F"
+        )
+
+
+def ruled(learned: Learned, form: str, quiet: bool) -> Program:
+    """The rules of a tree, in the form that was asked for."""
+    from treecompile.pruning import (
+        flattening_notes,
+        prune_by_training,
+        prune_by_validation,
+        simplify,
+    )
+
+    tell(quiet, *(f"note: {note}" for note in flattening_notes(learned.program)))
+    with progress_bar("pruning", quiet) as start:
+        if form == "flat":
+            made = simplify(learned.program)
+        elif form == "c45rules":
+            made = prune_by_training(
+                learned.program, learned.training, learned.validation, start
+            )
+        else:
+            assert learned.validation is not None
+            made = prune_by_validation(
+                learned.program, learned.validation, learned.training, start
+            )
+    tell(quiet, counted(made))
+    return made
 
 
 @click.command("build")
@@ -24,6 +60,13 @@ RULES = "RULES.md"  # the document
 @learn_options
 @click.option(
     "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
+)
+@click.option(
+    "--rules",
+    "form",
+    type=click.Choice(["flat", "validation", "c45rules"]),
+    help="Make rules of the tree: simplified, pruned against the validation rows, or"
+    " pruned as c4.5rules does.",
 )
 @click.option(
     "--dialect", default="sqlite", show_default=True, help="SQL dialect of predict.sql."
@@ -40,6 +83,7 @@ RULES = "RULES.md"  # the document
 def command(
     data: str,
     folder: str,
+    form: str | None,
     dialect: str,
     engines: tuple[str, ...],
     glossary: str | None,
@@ -68,8 +112,7 @@ def command(
     for engine in engines:
         read_dialect(engine)
     told = read_glossary(glossary) if glossary else {}
-    program = _source(data, Path(folder), quiet, options)
-    tell(quiet, summary(program))
+    program = _source(data, Path(folder), quiet, form, options)
     sql = emit(program, "sql", EmitOptions(dialect=dialect))
     python = emit(program, "python")
     document = emit(program, "markdown", EmitOptions(glossary=told))
@@ -99,14 +142,16 @@ def command(
     tell(quiet, f"wrote {', '.join(texts)} in {folder}")
 
 
-def _source(data: str, folder: Path, quiet: bool, options: dict[str, Any]) -> Program:
+def _source(
+    data: str, folder: Path, quiet: bool, form: str | None, options: dict[str, Any]
+) -> Program:
     """What is compiled: learned from a table, or rules as they stand."""
     from treecompile.sources import is_rules
 
     if not is_rules(data):
-        return learn_with(data, quiet, options).program
+        return _learned(data, quiet, form, options)
     context = click.get_current_context()
-    for name in options:
+    for name in ("form", *options):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = next(p.opts[0] for p in context.command.params if p.name == name)
             raise OptionError(
@@ -117,4 +162,20 @@ def _source(data: str, folder: Path, quiet: bool, options: dict[str, Any]) -> Pr
         raise OptionError(
             f"{data} would be written over: choose another folder with --out"
         )
-    return read_model(data, quiet)
+    program = read_model(data, quiet)
+    tell(quiet, summary(program))
+    return program
+
+
+def _learned(
+    data: str, quiet: bool, form: str | None, options: dict[str, Any]
+) -> Program:
+    """The tree that is learned, or the rules that are made of it."""
+    if form in ("validation", "c45rules"):
+        # Rules are pruned from a tree that fits, not from one that was pruned already.
+        options["prune"] = options["prune"] or "none"
+    if form == "validation":
+        require_validation(options)
+    learned = learn_with(data, quiet, options)
+    tell(quiet, summary(learned.program))
+    return learned.program if form is None else ruled(learned, form, quiet)

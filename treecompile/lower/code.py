@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from treecompile import words
+from treecompile.divide import divisible
+from treecompile.errors import TargetError
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
@@ -40,6 +42,12 @@ def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that a user's template can place."""
     program = source.program
     body = program.body
+    if divisible(body):
+        raise TargetError(
+            "a target of one's own cannot divide missing values among the branches of a"
+            " tree: learn it with --predict-missing branch, or compile its rules"
+            " (treecompile rules)"
+        )
     language = read_language(source.target)
     identifiers = unique_identifiers(body, language.names.reserved)
     spelling = Spelling(language, body, identifiers)

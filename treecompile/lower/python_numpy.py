@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
+from treecompile.divide import divisible, settled
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
@@ -35,7 +36,7 @@ from treecompile.semantics import probabilities, required_features, threshold
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the numpy module places."""
-    body = source.program.body
+    body = settled(source.program.body)
     decided = outcomes(body)
     required = required_features(body)
     used = [body.features[position] for position in required]
@@ -43,6 +44,8 @@ def lower(source: Source, options: EmitOptions) -> Context:
     helpers.need(*(CONVERTERS[f.type] for f in used))
     tree, answers = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
+    if divisible(body):
+        names["collections.abc"].add("Iterator")
     return {
         "target": in_docstring(words.name(source.program.target)),
         "version": source.version,
@@ -53,6 +56,10 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "classes": collection("CLASSES = (", map(python_literal, body.labels), ")"),
         "is_classifier": bool(body.labels),
         "converters": [f"    {python_string(f.name)}: {_converter(f)}," for f in used],
+        "is_divided": divisible(body),
+        "branches": list(_branches(body, answers)),
+        "sizes": str([len(feature.categories) for feature in used]),
+        "labels": [f"    {python_literal(label)}," for label in body.labels],
         "is_tree": tree is not None,
         "table": (
             list(_rules(body, list(required)))
@@ -65,6 +72,9 @@ def lower(source: Source, options: EmitOptions) -> Context:
             f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
             for rule in decided.values()
             if isinstance(rule.stats, ClassCounts)
+        ],
+        "estimates": [
+            f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
         ],
         "ids": [f'        "{rule.id}",' for rule in decided.values()],
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
@@ -122,15 +132,30 @@ def _splits(
     tree: Tree, required: list[int], answers: Mapping[int, int]
 ) -> Iterator[str]:
     """The splits, whose children are splits or, as ~n, answers."""
-    place = {position: ~number for position, number in answers.items()}
-    splits = 0
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, Split):
-            place[position] = splits
-            splits += 1
+    place = _places(tree, answers)
     for node in tree.nodes:
         if isinstance(node, Split):
             yield f"    {_split(node, tree, required, place)},"
+
+
+def _places(tree: Tree, answers: Mapping[int, int]) -> dict[int, int]:
+    """Each split by its number, each leaf by ~n for the answer n."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            place[position] = len(place)
+    return place | {position: ~number for position, number in answers.items()}
+
+
+def _branches(body: Body, answers: Mapping[int, int]) -> Iterator[str]:
+    """For a tree that divides: the children of each split, in order, with weights."""
+    if not isinstance(body, Tree) or not divisible(body):
+        return
+    place = _places(body, answers)
+    for node in body.nodes:
+        if isinstance(node, Split):
+            pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)
+            yield f"    ({', '.join(pairs)}),"
 
 
 def _split(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from treecompile import words
+from treecompile.divide import DIVIDED, divisible, exposed, settled
 from treecompile.errors import OptionError, TargetError
 from treecompile.extract import outcomes
 from treecompile.ir import (
@@ -23,9 +24,11 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
+    Tree,
 )
 from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.sql_fractional import Asked, Spelling, divided_arm
 from treecompile.lower.sql_names import Quoting, column_names
 from treecompile.membership import membership
 from treecompile.retree import decision_steps, note
@@ -45,7 +48,7 @@ OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the query places."""
-    body = source.program.body
+    body = settled(source.program.body)
     dialect = read_dialect(options.dialect)
     check_choice("--as", options.form, FORMS)
     check_choice("--output", options.output, OUTPUTS)
@@ -56,8 +59,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
     check_values(body, dialect)
     writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
     result = result_text(body, dialect, options, label)
-    decided = outcomes(body)
-    steps = decision_steps(body, dialect.limits.nesting)
+    steps, decided = steps_of(body, dialect, options)
     how = note(body)
     asked = options.output if label is None else f"{options.output} {label}"
     header = (
@@ -65,6 +67,9 @@ def lower(source: Source, options: EmitOptions) -> Context:
         f" model {source.sha256}{f'; {how}' if how else ''}"
     )
     lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
+    if isinstance(body, Tree) and divisible(body) and options.output != "rule":
+        spelling = writer.spelling()
+        lines[1:1] = divided_arm(body, spelling, Asked(options.output, label))
     if options.form != "expression":
         lines = [f"  {line}" for line in lines]
         lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
@@ -79,6 +84,16 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "warnings": [*size_warnings(lines, len(decided), dialect)],
         "notes": [how] if how else [],
     }
+
+
+def steps_of(
+    body: Body, dialect: Dialect, options: EmitOptions
+) -> tuple[Iterator[Step], Mapping[int, Rule]]:
+    """The arms of the CASE, and the rules that they come to."""
+    if isinstance(body, Tree) and divisible(body) and options.output == "rule":
+        whole = exposed(body)
+        return decision_steps(whole.tree, dialect.limits.nesting), whole.rules
+    return decision_steps(body, dialect.limits.nesting), outcomes(body)
 
 
 def check_choice(option: str, value: str, known: Iterable[str]) -> None:
@@ -135,6 +150,8 @@ def case_lines(
         if step.outcome is not None:
             rule = decided[step.outcome]
             said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+            if rule.id == DIVIDED:
+                said = "several rules share it"
             answer = f"{result(rule)} /* {rule.id}: {said} */"
         if not step.tests:
             if opened < step.depth:  # nothing to decide
@@ -245,6 +262,13 @@ class Conditions:
             self.double = lambda value: limits.double_of_many.format(plain(value))
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
+
+    def spelling(self) -> Spelling:
+        """The same for the subquery that divides unknown values."""
+        write = partial(literal, dialect=self.dialect)
+        return Spelling(
+            self.dialect, self.columns, self.typed, self.text, self.double, write
+        )
 
     def text(self, test: Condition) -> str:
         if test not in self.known:

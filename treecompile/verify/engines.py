@@ -244,5 +244,5 @@ def same(expected: object, actual: object) -> bool:
     if isinstance(expected, bool) and isinstance(actual, int):
         return expected == actual  # SQLite has no type of its own for booleans
     if isinstance(expected, float) and math.isnan(expected):
-        return False
+        return isinstance(actual, float) and math.isnan(actual)
     return type(actual) is type(expected) and actual == expected

@@ -13,7 +13,8 @@ from math import isinf
 from typing import Any
 
 from treecompile.compiler import emit
-from treecompile.ir import Program, Row, ValueType
+from treecompile.divide import divisible
+from treecompile.ir import Body, Program, Row, ValueType
 from treecompile.literals import BACKSLASHED
 from treecompile.lower import EmitOptions
 from treecompile.semantics import required_features
@@ -32,6 +33,7 @@ Run = tuple[Sequence[Row], list[Any]]  # rows, and what the engine answers to ea
 @dataclass(frozen=True, slots=True)
 class Task:
     program: Program
+    body: Body  # whose cells are entered
     text: str
     engine: str
     url: str
@@ -43,9 +45,14 @@ class Task:
 
     def trial(self, numbers: Numbers = DOUBLES, most: int | None = None) -> Trial:
         budget = self.budget if most is None else min(self.budget, most)
-        body, answer = self.program.body, self.answer
         return trial(
-            body, self.added, budget, self.seed, answer=answer, numbers=numbers
+            self.body,
+            self.added,
+            budget,
+            self.seed,
+            answer=self.answer,
+            numbers=numbers,
+            scattered=divisible(self.program.body),
         )
 
     def runs(self, tries: Trial) -> Iterator[Run]:

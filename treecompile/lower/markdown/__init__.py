@@ -34,8 +34,13 @@ from treecompile.lower.markdown.groups import (
 from treecompile.lower.markdown.missing import missing
 from treecompile.lower.markdown.picture import picture
 from treecompile.lower.markdown.quality import actual_counts, quality
-from treecompile.lower.markdown.rules import EVIDENCE_NOTES, Writer
+from treecompile.lower.markdown.rules import Writer
 from treecompile.lower.markdown.source import fenced, source_note
+from treecompile.lower.markdown.statistics import (
+    pruned_by,
+    statistics,
+    statistics_note,
+)
 from treecompile.lower.markdown.text import (
     cases,
     listing,
@@ -63,16 +68,20 @@ def lower(source: Source, options: EmitOptions) -> Context:
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests) if isinstance(body, Tree) else merge(body)
     base = _base(program)
+    # Rules that were pruned against validation rows rest on these.
+    validated = training is not None and pruned_by(program) == "validation"
+    evidence, total = _evidence(program, base, validated)
     rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
     writer = Writer(
         target=shown_name(program.target),
         rules=rules,
         ordered=isinstance(body, RuleSet),
         fractional=is_fractional(body),
-        base=base,
-        total=base.weight if base else float(training.rows if training else 0),
+        base=evidence,
+        total=total,
         last=_last_tests(body) if isinstance(body, Tree) else {},
         rounding=rounding,
+        whose="validation" if validated else "training",
     )
     drawn, diagram = picture(body, rounding) if isinstance(body, Tree) else ("", "")
     default, default_evidence = writer.default()
@@ -94,13 +103,15 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "picture": drawn,
         "diagram": diagram,
         "reading": writer.reading([i for i in every if i not in kept]),
-        "evidence_note": EVIDENCE_NOTES[bool(body.labels)],
+        "evidence_note": writer.note(),
         "contents": contents(writer, parts, groups) if is_long else "",
         "groups": groups,
         "rules": [] if is_long else writer.all_rules(),
         "missing": missing(rules, program.na_values, writer.fractional),
         "default": default,
         "default_evidence": default_evidence,
+        "statistics_note": statistics_note(body),
+        "statistics": statistics(program),
         "source_note": source_note(writer.fractional),
         "source": fenced(print_rule_set(program, rules)),
         "warnings": _warnings(program, options.glossary),
@@ -143,6 +154,21 @@ def _base(program: Program) -> Stats | None:
         return program.body.nodes[0].stats
     measured = program.training.quality if program.training else None
     return actual_counts(measured) if isinstance(measured, ClassQuality) else None
+
+
+def _evidence(
+    program: Program, base: Stats | None, validated: bool
+) -> tuple[Stats | None, float]:
+    """All cases that the rules rest on, as far as they were counted, and how many."""
+    training = program.training
+    if not validated or training is None:
+        whole = base.weight if base else float(training.rows if training else 0)
+        return base, whole
+    measured = training.validation
+    if isinstance(measured, ClassQuality):
+        counts = actual_counts(measured)
+        return counts, counts.weight
+    return None, float(measured.rows if measured else 0)
 
 
 def _summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:

@@ -36,15 +36,14 @@ from treecompile.rule_language.evidence import is_founded
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
 EVIDENCE_NOTES = {
     True: (
-        "Coverage is the share of all training cases that meet the conditions."
+        "Coverage is the share of all {} cases that meet the conditions."
         " Confidence is the share of these whose answer is the rule's. Lift is how many"
         " times as common that answer is among them as among all."
         " Answers that are not counted did not occur."
     ),
     False: (
-        "Coverage is the share of all training cases that meet the conditions."
-        " The rule answers their mean; the standard deviation says how far they lie"
-        " from it."
+        "Coverage is the share of all {} cases that meet the conditions."
+        " Mean and standard deviation are those of these cases."
     ),
 }
 
@@ -67,14 +66,20 @@ class Writer:
     ordered: bool
     fractional: bool  # missing values are divided among the branches
     base: Stats | None
-    total: float  # training weight; 0 where it is not known
+    total: float  # weight of the cases they rest on; 0 where it is not known
     last: Mapping[str, Feature]  # what the split above the leaf of a rule tests
     rounding: Rounding
+    whose: str = "training"  # the cases that the rules rest on
     phrases: dict[tuple[Condition, ...], str] = field(default_factory=dict)
+
+    def note(self) -> str:
+        return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
 
     def distribution(self) -> str:
         if not isinstance(self.base, ClassCounts) or not self.total:
             return ""
+        if self.whose != "training":
+            return ""  # the section is about the data that the model is learned from
         pairs = zip(self.rules.labels, self.base.weights, strict=True)
         rows = [
             [shown_value(label), words.amount(weight), share(weight, self.total)]
@@ -217,7 +222,7 @@ class Writer:
         """A rule that no training case reached rests on others."""
         if not is_founded(rule, self.rules.labels) and self.ordered:
             return BY_HAND
-        text = "No training case reached this rule."
+        text = f"No {self.whose} case reached this rule."
         if not rule.stats.weight:
             return text
         whose = "other cases"
@@ -236,4 +241,4 @@ class Writer:
         text = f"A case that meets no rule is answered **{self.conclusion(rule)}**."
         if rule.weight:
             return text, self.evidence(rule)
-        return f"{text} No training case was left to it.", ""
+        return f"{text} No {self.whose} case was left to it.", ""
