@@ -179,6 +179,7 @@ class Dialect:
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
     values: Values = Values()
+    everything: str = "*"  # all columns of `{table}`, beside others
     sums: Sums = Sums()
     functions: Functions = Functions()
     key: str = field(default="")  # the name of its file

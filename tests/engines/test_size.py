@@ -59,7 +59,7 @@ def test_python_holds_it(leaves: int, chain: bool, style: str) -> None:
 
 
 # Those that take minutes to read more leaves than this, which is said when compiling.
-LARGEST = {"clickhouse": 20_000, "spark": 5_000}
+LARGEST = {"clickhouse": 20_000, "spark": 2_000}
 
 
 @pytest.mark.parametrize("engine", DATABASES)

@@ -125,19 +125,19 @@ def statement(
     if options.form == FUNCTION:
         return _function(made, body, dialect, options)
     quoting = Quoting(dialect)
-    query = ["SELECT", "  *,"]
-    if options.alias:
-        query[1] = f"  {quoting.path('--alias', options.alias)}.*,"
+    # Without AS before the alias, which Oracle does not take there.
+    alias = quoting.path("--alias", options.alias) if options.alias else ""
+    if options.form == DBT:
+        table, escape = _reference(options.table), escaped
+    else:
+        table, escape = quoting.path("--table", options.table), str
+    everything = f"{alias}.*" if alias else dialect.everything.format(table=table)
+    query = ["SELECT", f"  {everything},"]
     for column, lines in made.items():
         comma = "" if column == [*made][-1] else ","
-        query += [f"  {line}" for line in lines]
+        query += [f"  {escape(line)}" for line in lines]
         query[-1] += f" AS {quoting.name(column)}{comma}"
-    # Without AS, which Oracle does not take there.
-    alias = f" {quoting.path('--alias', options.alias)}" if options.alias else ""
-    if options.form == DBT:
-        query = [escaped(line) for line in query]
-        return [*query, f"FROM {_reference(options.table)}{alias}"]
-    query.append(f"FROM {quoting.path('--table', options.table)}{alias}")
+    query.append(f"FROM {table} {alias}".rstrip())
     if options.form == VIEW:
         view = quoting.path("--name", options.name or "predictions")
         return [f"CREATE VIEW {view} AS", *query[:-1], f"{query[-1]};"]
