@@ -1,9 +1,9 @@
-"""How fast CART learns, against scikit-learn on the same arrays in the same run.
+"""How fast CART and C4.5 learn, against their peers on the same arrays in one run.
 
     python benchmarks/learn.py [--quick] [--repeats N]
 
 Prints Markdown. Contestants take turns and the least time of each counts, so that other
-work on the machine hurts both alike; trust the ratios, not the seconds. Peak memory is
+work on the machine hurts all alike; trust the ratios, not the seconds. Peak memory is
 measured in a process of its own.
 """
 
@@ -22,18 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from learn_peers import PEERS, Problem, versions
 
 import treecompile
 from treecompile.data import Dataset
 from treecompile.ir import Feature, Kind, Tree, ValueType
-from treecompile.learners import cart
+from treecompile.learners import c45, cart
+from treecompile.learners.c45 import C45Options
 from treecompile.learners.limits import Limits
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ("no", "yes")
+NONE = np.zeros((0, 0), np.int32)  # no categories
+CART, C45, GROWN = "CART", "C4.5", "C4.5, not pruned"
 
 
 def numbers(rows: int, columns: int) -> tuple[Any, Any]:
@@ -68,8 +69,15 @@ def dataset(codes: Any, x: Any, y: Any, labels: tuple[str, ...]) -> Dataset:
     return Dataset("y", tuple(features), tuple(columns), labels, y, (), "")
 
 
-def ours(data: Dataset, depth: int | None) -> Tree:
-    return cart.learn(data, Limits(max_depth=depth), lambda rows: None)
+def ours(data: Dataset, algorithm: str, depth: int | None) -> Tree:
+    if algorithm == CART:
+        return cart.learn(data, Limits(max_depth=depth), _silent)
+    limits = Limits(max_depth=depth, min_leaf=2)
+    return c45.learn(data, limits, _silent, C45Options(is_pruning=algorithm == C45))
+
+
+def _silent(rows: int) -> None:
+    """Progress that nobody watches."""
 
 
 def race(repeats: int, *contestants: Callable[[], Any]) -> list[tuple[float, Any]]:
@@ -84,93 +92,110 @@ def race(repeats: int, *contestants: Callable[[], Any]) -> list[tuple[float, Any
     return best
 
 
-def against_sklearn(quick: bool, repeats: int) -> None:
-    print("| data | depth | treecompile | scikit-learn | faster | nodes |")
-    print("|---|---|---|---|---|---|")
-    none = np.zeros((0, 0), np.int32)
+def against_peers(quick: bool, repeats: int) -> None:
+    print(f"| data | algorithm | depth | treecompile | {' | '.join(PEERS)} | nodes |")
+    print(f"|---|---|---|---|{'---|' * len(PEERS)}---|")
     small = 5_000 if quick else 100_000
     for rows, columns, depths in (
         (small, 20, (8, None)),
         (10 * small, 10, (8,)),
     ):
         x, signal = numbers(rows, columns)
-        for task, labels in (("labels", LABELS), ("numbers", ())):
-            y = (signal > 0).astype(np.int32) if labels else signal
-            data = dataset(none, x, y, labels)
-            for depth in depths:
-                show(
-                    f"{rows:,} x {columns} numeric, {task}",
-                    depth,
-                    *race(
-                        1 if rows > 500_000 else repeats,
-                        partial(ours, data, depth),
-                        partial(fit, x, y, depth, bool(labels)),
-                    ),
-                )
+        labels = (signal > 0).astype(np.int32)
+        turns = 1 if rows > 500_000 else repeats
+        for depth in depths:
+            size = f"{rows:,} x {columns} numeric"
+            problem = Problem(NONE, x, labels, True, depth)
+            compare(f"{size}, labels", CART, problem, turns)
+            compare(
+                f"{size}, numbers", CART, Problem(NONE, x, signal, False, depth), turns
+            )
+            for algorithm in (GROWN, C45)[rows > 500_000 :]:
+                problem = Problem(NONE, x, labels, True, depth, is_c45=True)
+                compare(f"{size}, labels", algorithm, problem, turns)
     codes, x, y = categories(small)
-    data = dataset(codes, x, y, LABELS)
     for depth in (8, None):
-
-        def encoded(depth: int | None = depth) -> Any:
-            wide = OneHotEncoder(sparse_output=False).fit_transform(codes)
-            return fit(np.hstack([wide, x]), y, depth, True)
-
-        show(
-            f"{small:,} x (12 categorical + 4 numeric), labels",
-            depth,
-            *race(repeats, partial(ours, data, depth), encoded),
-        )
+        for algorithm in (CART, C45):
+            problem = Problem(codes, x, y, True, depth, is_c45=algorithm != CART)
+            name = f"{small:,} x (12 categorical + 4 numeric), labels"
+            compare(name, algorithm, problem, repeats)
 
 
-def fit(x: Any, y: Any, depth: int | None, is_labels: bool) -> Any:
-    kind = DecisionTreeClassifier if is_labels else DecisionTreeRegressor
-    return kind(max_depth=depth, random_state=0).fit(x, y)
-
-
-def show(
-    data: str, depth: int | None, mine: tuple[float, Any], theirs: tuple[float, Any]
-) -> None:
-    nodes = f"{len(mine[1].nodes):,} / {theirs[1].tree_.node_count:,}"
+def compare(name: str, algorithm: str, problem: Problem, repeats: int) -> None:
+    """A line: our time, and the time of each peer with how often ours goes into it."""
+    labels = LABELS if problem.is_labels else ()
+    data = dataset(problem.codes, problem.x, problem.y, labels)
+    runs = [peer(problem) for peer in PEERS.values()]
+    there = [run for run in runs if run is not None]
+    mine, *others = race(
+        repeats,
+        lambda: len(ours(data, algorithm, problem.depth).nodes),
+        *there,
+    )
+    found = dict(zip(there, others, strict=True))
+    cells, nodes = [], [f"{mine[1]:,}"]
+    for run in runs:
+        if run is None:
+            cells.append("-")
+            continue
+        spent, made = found[run]
+        cells.append(f"{spent:.2f} s, {spent / mine[0]:.1f}x")
+        nodes.append(f"{made:,}")
     print(
-        f"| {data} | {depth or 'full'} | {mine[0]:.2f} s | {theirs[0]:.2f} s "
-        f"| {theirs[0] / mine[0]:.1f}x | {nodes} |",
+        f"| {name} | {algorithm} | {problem.depth or 'full'} | {mine[0]:.2f} s "
+        f"| {' | '.join(cells)} | {' / '.join(nodes)} |",
         flush=True,
     )
 
 
 def scaling(quick: bool) -> None:
-    print("\n| rows x 10 numeric | depth 8 | per row and log2(rows) | peak memory |")
-    print("|---|---|---|---|")
-    for rows in (1_000, 10_000) if quick else (10_000, 30_000, 100_000, 300_000, 10**6):
-        x, signal = numbers(rows, 10)
-        y = (signal > 0).astype(np.int32)
-        data = dataset(np.zeros((0, 0), np.int32), x, y, LABELS)
-        ((spent, _),) = race(3, partial(ours, data, 8))
-        each = spent / rows / np.log2(rows) * 1e9
-        print(
-            f"| {rows:,} | {spent:.3f} s | {each:.0f} ns | {peak(rows):.1f}x |",
-            flush=True,
-        )
+    every = (1_000, 10_000) if quick else (10_000, 30_000, 100_000, 300_000, 10**6)
+    for algorithm in (CART, C45):
+        print(f"\n| rows x 10 numeric, {algorithm} to depth 8 | time ", end="")
+        print("| per row and log2(rows) | peak memory |\n|---|---|---|---|")
+        for rows in every:
+            spent = time_of(rows, 10, algorithm)
+            each = spent / rows / np.log2(rows) * 1e9
+            peaked = peak(rows, algorithm)
+            print(
+                f"| {rows:,} | {spent:.3f} s | {each:.0f} ns | {peaked:.1f}x |",
+                flush=True,
+            )
+    rows = 2_000 if quick else 30_000
+    for algorithm in (CART, C45):
+        print(f"\n| features, {rows:,} rows, {algorithm} to depth 8 | time ", end="")
+        print("| per feature |\n|---|---|---|")
+        for columns in (5, 10, 20, 40, 80):
+            spent = time_of(rows, columns, algorithm)
+            each = f"{spent / columns * 1e3:.1f} ms"
+            print(f"| {columns} | {spent:.3f} s | {each} |", flush=True)
 
 
-def peak(rows: int) -> float:
+def time_of(rows: int, columns: int, algorithm: str) -> float:
+    x, signal = numbers(rows, columns)
+    data = dataset(NONE, x, (signal > 0).astype(np.int32), LABELS)
+    ((spent, _),) = race(3, partial(ours, data, algorithm, 8))
+    return spent
+
+
+def peak(rows: int, algorithm: str) -> float:
     """Peak memory with the data in it, less an idle process, in sizes of the data."""
-    command = [sys.executable, __file__, "--memory", str(rows)]
+    command = [sys.executable, __file__, "--memory", str(rows), algorithm]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return float(text)
 
 
-def measure_memory(rows: int) -> None:
+def measure_memory(rows: int, algorithm: str) -> None:
     x, signal = numbers(1_000, 10)
-    none = np.zeros((0, 0), np.int32)
-    ours(dataset(none, x, (signal > 0).astype(np.int32), LABELS), 8)  # loads all code
+    small = dataset(NONE, x, (signal > 0).astype(np.int32), LABELS)
+    ours(small, algorithm, 8)  # loads all code
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak
     idle = highest()
     random = np.random.default_rng(0)
     columns = [random.normal(size=rows) for _ in range(10)]  # once, nothing else
     y = (columns[0] + columns[1] * columns[2] > 0).astype(np.int32)
     features = tuple(Feature(f"x{j}", Kind.NUMERIC, ValueType.FLOAT) for j in range(10))
-    ours(Dataset("y", features, tuple(columns), LABELS, y, (), ""), 8)
+    ours(Dataset("y", features, tuple(columns), LABELS, y, (), ""), algorithm, 8)
     print((highest() - idle) / (rows * 10 * 8))
 
 
@@ -194,8 +219,8 @@ def command_line() -> None:
 def chain() -> None:
     """Alternating labels: the best cut takes one case off an end, level after level."""
     x = np.arange(4_000.0)[:, None]
-    data = dataset(np.zeros((0, 0), np.int32), x, np.arange(4_000) % 2, LABELS)
-    ((spent, tree),) = race(1, lambda: ours(data, 2_000))
+    data = dataset(NONE, x, np.arange(4_000) % 2, LABELS)
+    ((spent, tree),) = race(1, lambda: ours(data, CART, 2_000))
     nodes = f"{len(tree.nodes):,} nodes"
     print(f"\nA chain of 2,000 levels, 4,000 rows: {spent:.2f} s, {nodes}")
 
@@ -204,20 +229,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke run")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:
-        measure_memory(options.memory)
+        rows, algorithm = options.memory
+        measure_memory(int(rows), algorithm)
         return
     print(
-        f"treecompile {treecompile.__version__}, scikit-learn {sklearn.__version__}, "
-        f"numpy {np.__version__}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores, {platform.machine()}\n"
+        f"treecompile {treecompile.__version__}, {versions()}, "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, "
+        f"{platform.machine()}; load at the start {os.getloadavg()[0]:.1f}\n"
     )
-    against_sklearn(options.quick, 1 if options.quick else options.repeats)
+    against_peers(options.quick, 1 if options.quick else options.repeats)
     scaling(options.quick)
     chain()
     command_line()
+    print(f"\nLoad at the end: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -2,20 +2,14 @@
 
     python benchmarks/sql.py [--quick] [--rows N] [--engine NAME ...]
 
-Each query sums its answers, so that fetching does not count, on one thread.
+Each query sums its answers, so that fetching does not count, on one thread. A database
+that loads or runs slowly gets fewer rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import atexit
-import os
-import shutil
-import sqlite3
-import tempfile
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,122 +25,16 @@ from common import (
     print_table,
     race,
 )
+from databases import ENGINES, Engine
 from peers import TABLE, make
 from sklearn.tree import DecisionTreeClassifier
 
 import treecompile
-from treecompile.ir import Condition, Kind, Op, Tree
+from treecompile.ir import Condition, Kind, Tree
 from treecompile.literals import DOUBLES, STRINGS
+from treecompile.lower.sql import Conditions
+from treecompile.lower.sql_names import column_names
 from treecompile.membership import membership
-from treecompile.targets import read_dialect
-
-# ---------------------------------------------------------------- engines
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A database with the table of rows in it."""
-
-    name: str
-    double: str  # the type
-    nan: str  # a test for NaN, if it can be stored
-    load: Callable[[pd.DataFrame], None]  # into TABLE, in place of what is there
-    fetch: Callable[[str], list[Any]]
-
-
-def declared(frame: pd.DataFrame, double: str) -> str:
-    """The statement that makes the table."""
-    kinds = (
-        "BIGINT" if n == "row_id" else double if frame[n].dtype.kind == "f" else "TEXT"
-        for n in frame
-    )
-    columns = (f'"{n}" {k}' for n, k in zip(frame, kinds, strict=True))
-    return f"CREATE TABLE {TABLE} ({', '.join(columns)})"
-
-
-def records(frame: pd.DataFrame, nan: object) -> Iterable[tuple[Any, ...]]:
-    """The rows; a missing number is NaN or None by turns, where both can be stored."""
-    columns = []
-    for name in frame:
-        values = frame[name].astype(object)
-        known = frame[name].notna().to_numpy()
-        if frame[name].dtype.kind == "f":
-            known = known | (np.arange(len(frame)) % 2 == 0) & (nan is not None)
-        columns.append(np.where(known, values, None).tolist())
-    return zip(*columns, strict=True)
-
-
-def sqlite() -> Engine:
-    connection = sqlite3.connect(":memory:")
-
-    def load(frame: pd.DataFrame) -> None:
-        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        connection.execute(declared(frame, "REAL"))
-        marks = ", ".join("?" * len(frame.columns))
-        rows = records(frame, None)
-        connection.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
-
-    return Engine(
-        "sqlite", "REAL", "", load, lambda query: connection.execute(query).fetchall()
-    )
-
-
-def duckdb() -> Engine:
-    import duckdb
-
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-
-    def load(frame: pd.DataFrame) -> None:
-        import pyarrow as pa
-
-        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        connection.execute(declared(frame, "DOUBLE"))
-        columns = zip(*records(frame, np.nan), strict=True)
-        rows = pa.table({n: list(c) for n, c in zip(frame, columns, strict=True)})
-        connection.register("loaded", rows)
-        connection.execute(f"INSERT INTO {TABLE} SELECT * FROM loaded")
-
-    return Engine(
-        *("duckdb", "DOUBLE", "isnan({})"),
-        load,
-        lambda query: connection.execute(query).fetchall(),
-    )
-
-
-def postgres() -> Engine:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pgserver
-    import psycopg
-
-    url = os.environ.get("TREECOMPILE_POSTGRES_URL", "")
-    if not url:
-        folder = tempfile.mkdtemp(prefix="treecompile-postgres-")
-        server = pgserver.get_server(folder, cleanup_mode="stop")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        atexit.register(server.cleanup)
-        url = server.get_uri()
-    connection = psycopg.connect(url, autocommit=True)
-    connection.execute("SET max_parallel_workers_per_gather = 0")
-
-    def load(frame: pd.DataFrame) -> None:
-        connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        create = declared(frame, "DOUBLE PRECISION").replace("TABLE", "TEMP TABLE", 1)
-        connection.execute(create)
-        with connection.cursor().copy(f"COPY {TABLE} FROM STDIN") as copy:
-            for row in records(frame, np.nan):
-                copy.write_row(row)
-        connection.execute(f"ANALYZE {TABLE}")
-
-    return Engine(
-        *("postgres", "DOUBLE PRECISION", "{} = 'NaN'"),
-        load,
-        lambda query: connection.execute(query).fetchall(),
-    )
-
-
-ENGINES = {"duckdb": duckdb, "sqlite": sqlite, "postgres": postgres}
-
 
 # ---------------------------------------------------------------- hand-written
 
@@ -154,37 +42,29 @@ ENGINES = {"duckdb": duckdb, "sqlite": sqlite, "postgres": postgres}
 def hand_written(tree: Tree, engine: Engine, lawful: bool) -> str:
     """Nested CASE with the same conditions as ours, or without a thought of missing
     values, types and collations."""
-    dialect = read_dialect(engine.name)
+    dialect = engine.dialect
     double = DOUBLES[dialect.literals.double]
     string = STRINGS[dialect.literals.string]
+    columns = column_names(tree, dialect, {})
 
-    def test(when: Condition) -> str:
+    def bare(when: Condition) -> str:
         feature = tree.features[when.feature]
-        column = f'"{feature.name}"'
+        column = columns[when.feature]
         if feature.kind is Kind.NUMERIC:
             assert isinstance(when.value, float)
-            if not lawful:
-                return f"{column} {when.op} {double(when.value)}"
-            cast = f"CAST({column} AS {engine.double})"
-            nan = engine.nan.format(cast)
-            text = f"{cast} {when.op} {double(when.value)}"
-            if when.op is Op.GT:  # NaN is greater than every number
-                if when.missing:
-                    return f"({text} OR {column} IS NULL)"
-                return f"({text} AND NOT {nan})" if nan else text
-            if when.missing:
-                return f"({text} OR {column} IS NULL{nan and f' OR {nan}'})"
-            return text
-        inside, chosen, missing = membership(when, feature)
+            return f"{column} {when.op} {double(when.value)}"
+        inside, chosen, _ = membership(when, feature)
         values = ", ".join(string(str(value)) for value in chosen)
-        typed = dialect.columns.text.format(column) if lawful else column
-        text = f"{typed} {'IN' if inside else 'NOT IN'} ({values})"
-        return f"({text} OR {column} IS NULL)" if missing and lawful else text
+        return f"{column} {'IN' if inside else 'NOT IN'} ({values})"
 
-    return nested_case(tree, test)
+    return nested_case(
+        tree, Conditions(dialect, tree, columns).text if lawful else bare
+    )
 
 
 # ---------------------------------------------------------------- the race
+
+PEERS = ("duckdb", "sqlite", "postgres")  # what the other tools write SQL for
 
 
 def over_table(expression: str) -> str:
@@ -202,7 +82,7 @@ def queries(
         "hand-written, lawful": over_table(hand_written(body, engine, True)),
         "hand-written, bare": over_table(hand_written(body, engine, False)),
     }
-    if estimator is not None:
+    if estimator is not None and engine.name in PEERS:
         for tool in ("SKompiler", "orbital"):
             made = make(tool, engine.name, estimator)
             if made.problem:
@@ -232,6 +112,10 @@ def run(
     """
     texts = queries(model, engine, estimator)
     counts: dict[str, list[str]] = {name: [] for name in texts}
+    samples = {
+        kind: (frame.head(engine.rows), expected)
+        for kind, (frame, expected) in samples.items()
+    }
     for frame, expected in samples.values():
         engine.load(frame.assign(row_id=np.arange(len(frame))))
         order = column(engine, f"SELECT row_id FROM {TABLE}")
@@ -269,7 +153,16 @@ def main() -> None:
     options = parser.parse_args()
     rows = min(options.rows, 5_000) if options.quick else options.rows
     rounds = 3 if options.quick else 9
-    print_machine("treecompile", "scikit-learn", "duckdb", "psycopg", "SKompiler")
+    print_machine(
+        "treecompile",
+        "scikit-learn",
+        "duckdb",
+        "psycopg",
+        "chdb",
+        "datafusion",
+        "pyspark",
+        "SKompiler",
+    )
     names = [f"x{position}" for position in range(10)]
     tree = numeric_tree(10, 256)
     numeric = treecompile.from_sklearn(tree, names)

@@ -109,8 +109,8 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
     _sql_categories(make, program, dialect)
     for pattern in (
         rf" OR {column} IS NULL",
-        r" OR isnan\(CAST\([^)]*\)\)",
-        r" AND NOT isnan\(CAST\([^)]*\)\)",
+        r" OR is[nN]a[nN]\((?:CAST|toFloat64)\([^)]*\)\)",
+        r" AND NOT is[nN]a[nN]\((?:CAST|toFloat64)\([^)]*\)\)",
         r" OR CAST\([^)]*\) = 'NaN'",
         r" AND CAST\([^)]*\) <> 'NaN'",
     ):
@@ -122,7 +122,8 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
         r"WHEN (\1) OR \2 IS NULL THEN",
     )
     make.each("cast removed", r"CAST\(([^()]*?) AS [A-Z ]+\)", r"\1")
-    make.each("collation removed", r' COLLATE (?:BINARY|C|"C")', "")
+    make.each("cast removed", r"toFloat64\(([^()]*?)\)", r"\1")
+    make.each("collation removed", r' COLLATE (?:"C"|\w+)', "")
     _sql_answers(make, program, dialect)
     make.each("arm deleted", r"^ *WHEN .* THEN .+ /\* .*\n", "")
     _sql_branches(make, program, dialect)

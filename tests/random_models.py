@@ -230,19 +230,41 @@ def random_tree(
     return Tree(features, labels, tuple(nodes))
 
 
-def random_fractional_tree(random: Random, splits: int | None = None) -> Tree:
-    """A legal tree that divides missing values: of each split some branch weighs."""
-    tree = random_tree(random, splits)
+def random_fractional_tree(
+    random: Random, splits: int | None = None, names: tuple[str, ...] = HOSTILE
+) -> Tree:
+    """A legal tree that divides missing values: of each split some branch weighs.
+
+    A leaf may carry another value than its shares say. Some regressions have numbers
+    of which no sum is beyond the doubles.
+    """
+    tree = random_tree(random, splits, names)
+    ordinary = random.random() < 0.7
     nodes: list[Node] = []
     for node in tree.nodes:
         if isinstance(node, Split):
-            first, *rest = node.branches
+            first, *rest = (
+                replace(b, weight=random_weight(random, b.weight))
+                for b in node.branches
+            )
             weight = first.weight + random.choice((0.25, 1.0, 2.0))
             branches = (replace(first, weight=weight), *rest)
             nodes.append(replace(node, branches=branches))
+        elif tree.labels:
+            value = random.choice((node.value, node.value, *tree.labels))
+            nodes.append(replace(node, value=value))
+        elif ordinary:
+            value = random.choice((0.0, 1 / 3, random.uniform(-100, 100)))
+            moments = Moments(node.stats.weight, value, 0.0)
+            nodes.append(Leaf(value, moments, node.weight))
         else:
             nodes.append(node)
     return replace(tree, nodes=tuple(nodes), missing=MissingPolicy.FRACTIONAL)
+
+
+def random_weight(random: Random, whole: float) -> float:
+    """Whole, as in most data, or a sum of the parts of divided cases."""
+    return whole if random.random() < 0.6 else random.uniform(0, 30)
 
 
 def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
@@ -257,11 +279,12 @@ def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
 
 
 def random_body(random: Random, names: tuple[str, ...] = HOSTILE) -> Body:
-    return (
-        random_rules(random, names)
-        if random.random() < 0.25
-        else random_tree(random, names=names)
-    )
+    draw = random.random()
+    if draw < 0.25:
+        return random_rules(random, names)
+    if draw < 0.5:
+        return random_fractional_tree(random, names=names)
+    return random_tree(random, names=names)
 
 
 def random_program(random: Random, names: tuple[str, ...] = HOSTILE) -> Program:

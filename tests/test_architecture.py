@@ -17,11 +17,14 @@ PACKAGE = ROOT / "treecompile"
 
 # Imports point upwards only: a module uses those above it.
 ORDER = (
-    *("errors", "ir", "values", "semantics", "membership", "words"),
-    *("extract", "witness", "passes", "shape", "literals", "model_file"),
-    *("read", "raw", "data", "batch", "quality", "learners", "training"),
-    *("import_sklearn", "targets", "languages", "lower", "render", "compiler"),
-    *("verify", "show", "score", "reports", "api", "cli"),
+    *("errors", "collector", "ir", "values", "semantics", "accepts", "membership"),
+    *("words", "rounding", "importance", "extract", "divide", "witness", "regions"),
+    *("passes", "shape", "literals", "model_file", "read", "raw", "data", "folds"),
+    *("batch", "boxes", "retree", "bits", "cases", "rule_statistics", "quality"),
+    *("learners", "training", "postprune", "pruning", "cross_validation"),
+    *("import_sklearn", "glossary", "rule_language", "sources", "targets"),
+    *("languages", "lower", "render", "compiler", "analysis", "verify", "show"),
+    *("draw", "score", "reports", "api", "cli"),
 )
 
 

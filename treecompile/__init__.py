@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treecompile.api import Model, from_sklearn, learn, load
+    from treecompile.api import (
+        Model,
+        cross_validate,
+        diff,
+        from_sklearn,
+        learn,
+        load,
+    )
     from treecompile.errors import (
         DataError,
         EngineError,
@@ -34,6 +41,8 @@ __all__ = [
     "TargetError",
     "TreecompileError",
     "__version__",
+    "cross_validate",
+    "diff",
     "from_sklearn",
     "learn",
     "load",

@@ -29,6 +29,7 @@ from treecompile.membership import truth_table
 from treecompile.semantics import (
     certain,
     is_fractional,
+    members,
     probabilities,
     threshold,
 )
@@ -159,10 +160,37 @@ def _leaves(tree: Tree, columns: Columns, rows: int) -> Positions:
         column = columns[feature]
         assert column is not None
         values = column[here]
+        if len(node.branches) > 2:
+            _send(node, tree.features[feature], values, here, waiting)
+            continue
         for branch in node.branches:
             mask = holds(branch.when, tree.features[feature], values)
             waiting[branch.then] = here[mask]
     return where
+
+
+def _send(
+    split: Split,
+    feature: Feature,
+    codes: NDArray[Any],
+    here: Positions,
+    waiting: dict[int, Positions],
+) -> None:
+    """Send rows to the branches of a split of categories, by one look at each row."""
+    rest = [branch.when.op for branch in split.branches].index(Op.NOT_IN)
+    missing = [branch.when.missing for branch in split.branches].index(True)
+    # Of each category, of one never seen, and of a missing value: which branch.
+    table = np.full(len(feature.categories) + 2, rest)
+    table[-1] = missing
+    index = {category: code for code, category in enumerate(feature.categories)}
+    for place, branch in enumerate(split.branches):
+        if branch.when.op is Op.IN:
+            table[[index[c] for c in members(branch.when) if c in index]] = place
+    places = table[codes]
+    order = np.argsort(places, kind="stable")
+    bounds = np.searchsorted(places[order], np.arange(len(split.branches) + 1))
+    for place, branch in enumerate(split.branches):
+        waiting[branch.then] = here[order[bounds[place] : bounds[place + 1]]]
 
 
 def _matching_rules(rules: RuleSet, columns: Columns, rows: int) -> Positions:

@@ -5,16 +5,15 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
+from treecompile.collector import paused
 from treecompile.errors import OptionError, TargetError
 from treecompile.extract import extract
 from treecompile.ir import Program, Tree
 from treecompile.lower import (
+    Context,
     EmitOptions,
     Lowering,
     Source,
@@ -22,12 +21,12 @@ from treecompile.lower import (
     markdown,
     python,
     python_numpy,
+    rules,
     sql,
 )
 from treecompile.model_file import sha256
 from treecompile.passes import apply_rule_passes
 from treecompile.render import render
-from treecompile.semantics import is_fractional
 from treecompile.targets import read_target
 
 # An explicit table: a target.toml can name these and nothing else.
@@ -36,6 +35,7 @@ LOWERINGS: dict[str, Lowering] = {
     "numpy": python_numpy.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
+    "rules": rules.lower,
     "code": code.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}
@@ -46,6 +46,8 @@ class Artefact:
     text: str
     suffix: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen
+    beside: str = ""  # a YAML file that goes with a dbt model
 
 
 def flatten(program: Program) -> Program:
@@ -53,26 +55,6 @@ def flatten(program: Program) -> Program:
     body = program.body
     rules = extract(body) if isinstance(body, Tree) else body
     return replace(program, body=apply_rule_passes(rules))
-
-
-def flattening_notes(program: Program) -> tuple[str, ...]:
-    """What a user should know about the rules of a program."""
-    if not is_fractional(program.body):
-        return ()
-    return (
-        "the tree divides missing and unseen values among the branches, and the rules"
-        " send them down the branch marked for them: another model",
-    )
-
-
-def require_branches(program: Program) -> None:
-    """Refuse a tree that divides missing values: only the document can say that."""
-    if is_fractional(program.body):
-        raise TargetError(
-            "a tree that divides missing values among its branches cannot be compiled"
-            " into code: learn it with --predict-missing branch, or compile its rules"
-            " (treecompile rules)"
-        )
 
 
 def emit(
@@ -91,30 +73,23 @@ def emit(
             f" there are {', '.join(LOWERINGS)}"
         )
     lowering = LOWERINGS[description.lowering]
-    if lowering is not markdown.lower:
-        require_branches(program)
-    with _no_collection():
+    with paused():
         source = Source(program, identity or sha256(program), __version__, description)
         context = lowering(source, options)
         text = render(description, context, options.templates)
-    warnings = context.get("warnings", ())
-    assert isinstance(warnings, (list, tuple))
-    return Artefact(text, description.suffix, tuple(warnings))
+    return Artefact(
+        text,
+        description.suffix,
+        _lines(context, "warnings"),
+        _lines(context, "notes"),
+        "".join(f"{line}\n" for line in _lines(context, "beside")),
+    )
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without the garbage collector, which halves the time for a large tree.
-
-    Hundreds of thousands of strings are made, and none is garbage before the end.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _lines(context: Context, key: str) -> tuple[str, ...]:
+    lines = context.get(key, ())
+    assert isinstance(lines, (list, tuple))
+    return tuple(lines)
 
 
 def _style(style: str) -> str:

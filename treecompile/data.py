@@ -32,7 +32,7 @@ from treecompile.raw import (
     refuse_dates,
     type_of,
 )
-from treecompile.read import Table
+from treecompile.read import Stated, Table
 from treecompile.semantics import required_features
 from treecompile.values import as_integer
 
@@ -41,6 +41,7 @@ CLASSIFY, REGRESS = "classify", "regress"
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number to estimate
 MOST_LABELS = 1_000
 MOST_CATEGORIES = 10_000
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # whose sums and products are doubles
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may well be distinct by chance
 
 SHOWN = {
@@ -63,6 +64,7 @@ class DataOptions:
     numeric: tuple[str, ...] = ()  # columns to read as numbers
     ordinal: tuple[tuple[str, tuple[str, ...]], ...] = ()  # and categories, in order
     ignore: tuple[str, ...] = ()  # columns to leave out
+    weights: str = ""  # the column that says how much each row counts; "": all the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +99,7 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
 
     features, columns = [], []
     for name in table.names:
-        if name == options.target or stated.get(name) == "ignore":
+        if name == options.target or stated.get(name) in ("ignore", "weights"):
             continue
         raw = Raw.of(table, name, na, known if dropped else None)
         made = make_feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
@@ -118,6 +120,11 @@ def make_dataset(table: Table, options: DataOptions) -> Dataset:
         y[known],
         tuple(notes),
         table.source,
+        (
+            _weights(Raw.of(table, options.weights, na, known))
+            if options.weights
+            else None
+        ),
     )
 
 
@@ -163,6 +170,13 @@ def encode_features(
     return encode(body.features, table, required_features(body), na)
 
 
+def encode_weights(
+    name: str, table: Table, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """How much the rows of new data count, by the column of that name."""
+    return _weights(Raw.of(table, name, frozenset(na_values)))
+
+
 def encode_answers(
     program: Program, table: Table, na_values: Iterable[str] = ()
 ) -> np.ndarray:
@@ -199,7 +213,8 @@ def make_target(
     type_ = type_of(column)
     if options.task is None:
         refuse_dates(column)
-    if task_for(name, type_, count, options) == REGRESS:
+    task = task_for(name, type_, count, options, raw.stated)
+    if task == REGRESS:
         y: np.ndarray = numbers_of(raw)
         if np.isinf(y).any():
             where = raw.row(int(np.isinf(y).argmax()))
@@ -212,11 +227,19 @@ def make_target(
     return labels, y, target_notes(name, type_, count, labels, options)
 
 
-def task_for(name: str, type_: ValueType, count: int, options: DataOptions) -> str:
+def task_for(
+    name: str,
+    type_: ValueType,
+    count: int,
+    options: DataOptions,
+    stated: Stated | None = None,
+) -> str:
     """What is to be learned of a target with so many values."""
     is_number = type_ in (ValueType.INT, ValueType.FLOAT)
     few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
-    task = options.task or (REGRESS if is_number and not few else CLASSIFY)
+    by_type = REGRESS if is_number and not few else CLASSIFY
+    by_file = {Stated.NUMERIC: REGRESS, Stated.NOMINAL: CLASSIFY}
+    task = options.task or (by_file[stated] if stated else by_type)
     if task == REGRESS:
         if not is_number:
             raise OptionError(
@@ -260,6 +283,8 @@ def _labels(
     name = column.raw.name
     typed = column.typed(type_)
     present = sorted({typed[place] for place in column.used})
+    if column.raw.stated is Stated.NOMINAL and not given:
+        present = typed  # all that are declared, in that order
     if type_ is ValueType.FLOAT and not all(map(isfinite, present)):
         raise DataError(f"target {name!r} has an infinite label: correct or remove it")
     if len(present) > MOST_LABELS:
@@ -294,6 +319,7 @@ def stated_kinds(table: Table, options: DataOptions) -> dict[str, str]:
         ("numeric", options.numeric),
         ("ordinal", tuple(name for name, _ in options.ordinal)),
         ("ignore", options.ignore),
+        ("weights", (options.weights,) if options.weights else ()),
     ):
         for name in names:
             table.column(name)
@@ -307,11 +333,28 @@ def stated_kinds(table: Table, options: DataOptions) -> dict[str, str]:
     return stated
 
 
+def _weights(raw: Raw) -> np.ndarray:
+    """How much each row counts: a number above 0 in every one."""
+    weights = numbers_of(raw)
+    wrong = np.flatnonzero(~((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT)))
+    if len(wrong):
+        where, weight = raw.row(int(wrong[0])), weights[wrong[0]]
+        if np.isnan(weight):
+            raise DataError(f"row {where}: its weight {raw.name!r} is missing: add it")
+        advice = ", or leave the row out" if weight == 0 else ""
+        raise DataError(
+            f"row {where}: its weight {raw.name!r} is {weight:g}: expected a finite"
+            f" number above 0{advice}"
+        )
+    return weights
+
+
 def make_feature(
     raw: Raw, stated: str | None, listed: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature that a column makes, and its values; None if it has no known one."""
-    numbers = raw.numbers() if stated in (None, "numeric") else None
+    is_open = stated is None and raw.stated in (None, Stated.NUMERIC)
+    numbers = raw.numbers() if is_open or stated == "numeric" else None
     if numbers is None:
         column = raw.distinct()
         if not column.used:

@@ -29,3 +29,7 @@ class TargetError(TreecompileError):
 
 class EngineError(TreecompileError):
     """An engine is not installed, or would not run an artefact."""
+
+
+class RulesError(TreecompileError):
+    """Rules in the rule language do not parse, or do not fit their declarations."""

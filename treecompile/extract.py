@@ -36,24 +36,38 @@ def extract(tree: Tree) -> RuleSet:
     The default closes the list as in every rule set, though here it never decides.
     """
     paths: list[tuple[Condition, ...]] = [()] * len(tree.nodes)
-    stand_ins: dict[int, Stats] = {}
+    lent = stand_ins(tree)
     for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
             for branch in node.branches:
                 paths[branch.then] = (*paths[position], branch.when)
-            if is_fractional(tree):
-                stand_ins |= _stand_ins(tree, node)
     rules = tuple(
         replace(
             rule,
             conditions=paths[position],
-            stats=stand_ins.get(position, rule.stats),
+            stats=lent.get(position, rule.stats),
         )
         for position, rule in outcomes(tree).items()
     )
+    return RuleSet(tree.features, tree.labels, rules, default_rule(tree))
+
+
+def default_rule(tree: Tree) -> Rule:
+    """What closes the rules of a tree, and is never needed."""
     root = tree.nodes[0].stats
-    default = Rule(DEFAULT_ID, (), answer(root, tree.labels), root, 0.0)
-    return RuleSet(tree.features, tree.labels, rules, default)
+    return Rule(DEFAULT_ID, (), answer(root, tree.labels), root, 0.0)
+
+
+def stand_ins(tree: Tree) -> dict[int, Stats]:
+    """What leaves of a fractional tree that no case reached rest on, as rules."""
+    if not is_fractional(tree):
+        return {}
+    splits = (node for node in tree.nodes if isinstance(node, Split))
+    return {
+        position: stats
+        for split in splits
+        for position, stats in _stand_ins(tree, split).items()
+    }
 
 
 def _stand_ins(tree: Tree, split: Split) -> dict[int, Stats]:

@@ -174,6 +174,20 @@ Quality = ClassQuality | ValueQuality
 
 
 @dataclass(frozen=True, slots=True)
+class RuleTally:
+    """What one rule did on a set of rows with known answers.
+
+    Errors are the wrong answers among its rows; for a regression, the sum of squared
+    differences.
+    """
+
+    matched: int  # rows that meet its conditions, whatever stands before it
+    matched_errors: float
+    decided: int  # rows that it answers: those that no rule before it took
+    errors: float
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     """What the rule document says about where a model comes from."""
 
@@ -182,6 +196,9 @@ class Training:
     columns: tuple[ColumnSummary, ...]  # one for each feature
     quality: Quality | None = None
     validation: Quality | None = None
+    # Of the leaves in reading order, or of the rules and the default; empty: not known.
+    rules: tuple[RuleTally, ...] = ()
+    validation_rules: tuple[RuleTally, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,15 @@ same value, or raises TargetError where that language has no such text.
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from math import frexp, inf, ldexp, nextafter
 
 from treecompile.errors import TargetError
+
+MIN_NORMAL = sys.float_info.min
 
 # ---------------------------------------------------------------- Python
 
@@ -34,7 +38,9 @@ def _python_character(character: str, quote: str) -> str:
 
 
 def python_literal(value: object) -> str:
-    """A label, a category or a number of the IR."""
+    """A label, a category or a number of the IR, as black would print it."""
+    if isinstance(value, float):
+        return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
 
 
@@ -98,6 +104,49 @@ def duckdb_string(text: str) -> str:
     return sql_string(text)
 
 
+def mysql_string(text: str) -> str:
+    """As bytes where a backslash is, which means itself or not by the server's mode.
+
+    The introducer says how the bytes are encoded, whatever the connection says.
+    """
+    _require_unicode(text)
+    if "\\" in text or "\0" in text:
+        return f"_utf8mb4 x'{text.encode().hex()}'"
+    return sql_string(text) if text.isascii() else f"_utf8mb4{sql_string(text)}"
+
+
+def clickhouse_string(text: str) -> str:
+    """Quotes, backslashes and NUL escaped by a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(CLICKHOUSE_ESCAPES)}'"
+
+
+def backslash_string(text: str) -> str:
+    """Quotes, backslashes, line ends and NUL escaped by a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(BACKSLASH_ESCAPES)}'"
+
+
+CLICKHOUSE_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\0": r"\0"})
+BACKSLASH_ESCAPES = str.maketrans(
+    {"\\": r"\\", "'": r"\'", "\0": r"\u0000", "\n": r"\n", "\r": r"\r"}
+)
+
+
+def redshift_string(text: str) -> str:
+    """Standard, but for backslashes, which mean themselves or not by a setting."""
+    if "\\" in text:
+        return f"({' || CHR(92) || '.join(map(sql_string, text.split(chr(92))))})"
+    return sql_string(text)
+
+
+def tsql_string(text: str) -> str:
+    """Unicode, and divided where a backslash would join two lines."""
+    parts = re.split(r"(?<=\\)(?=\r?\n)", text)
+    joined = " + ".join(f"N{sql_string(part)}" for part in parts)
+    return f"({joined})" if len(parts) > 1 else joined
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be encoded: half a surrogate pair cannot."""
     try:
@@ -132,6 +181,23 @@ def sql_double(value: float) -> str:
 def postgres_double(value: float) -> str:
     """The shortest text, cast: without the cast it would be an exact decimal."""
     return f"{value!r}::float8"
+
+
+def text_double(value: float) -> str:
+    """The shortest text, read as a double and never as an exact decimal."""
+    return f"CAST('{value!r}' AS DOUBLE PRECISION)"
+
+
+def tsql_double(value: float) -> str:
+    """As usual; but SQL Server has no numbers nearer to zero than the normal ones."""
+    if 0.0 < abs(value) < MIN_NORMAL:
+        raise TargetError(f"SQL Server has no number as near to zero as {value!r}")
+    return sql_double(value)
+
+
+def oracle_double(value: float) -> str:
+    """The shortest text, with the suffix of binary doubles."""
+    return f"{value!r}d"
 
 
 @cache
@@ -183,15 +249,24 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "sql": sql_string,
     "sqlite": sqlite_string,
     "duckdb": duckdb_string,
+    "mysql": mysql_string,
+    "clickhouse": clickhouse_string,
+    "backslash": backslash_string,
+    "redshift": redshift_string,
+    "tsql": tsql_string,
     "python": python_string,
     "c": c_string,
     "json": json_string,
     "excel": excel_string,
 }
+BACKSLASHED = frozenset({"clickhouse", "backslash"})  # those that escape by backslash
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
     "postgres": postgres_double,
     "sqlite": sqlite_double,
+    "text": text_double,
+    "tsql": tsql_double,
+    "oracle": oracle_double,
     "shortest": shortest_double,
 }
 INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}

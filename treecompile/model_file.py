@@ -17,6 +17,7 @@ from typing import Any
 from treecompile import __version__
 from treecompile.errors import ModelFileError
 from treecompile.ir import (
+    Body,
     Branch,
     Category,
     ClassCounts,
@@ -35,6 +36,7 @@ from treecompile.ir import (
     Quality,
     Rule,
     RuleSet,
+    RuleTally,
     Split,
     Stats,
     Training,
@@ -170,6 +172,12 @@ def _stats_record(stats: Stats) -> Any:
 def _training_record(training: Training | None) -> Any:
     if training is None:
         return None
+    counted = {
+        "rules": [_tally_record(tally) for tally in training.rules],
+        "validation_rules": [
+            _tally_record(tally) for tally in training.validation_rules
+        ],
+    }
     return {
         "source": training.source,
         "rows": training.rows,
@@ -179,7 +187,12 @@ def _training_record(training: Training | None) -> Any:
         ],
         "quality": _quality_record(training.quality),
         "validation": _quality_record(training.validation),
+        **{key: records for key, records in counted.items() if records},
     }
+
+
+def _tally_record(tally: RuleTally) -> list[float]:
+    return [tally.matched, tally.matched_errors, tally.decided, tally.errors]
 
 
 def _bound(number: float | None) -> float | str | None:
@@ -289,7 +302,7 @@ class _Reader:
                 self.text(item, "na_values")
                 for item in self.list(record["na_values"], "na_values")
             ),
-            training=self.training(record["training"]),
+            training=self.training(record["training"], body),
         )
 
     def feature(self, item: Any, where: str) -> Feature:
@@ -464,11 +477,17 @@ class _Reader:
             None if item["sse"] is None else self.weight(item["sse"], where),
         )
 
-    def training(self, item: Any) -> Training | None:
+    def training(self, item: Any, body: Body) -> Training | None:
         if item is None:
             return None
-        self.keys(
-            item, ["source", "rows", "columns", "quality", "validation"], "training"
+        needed = ["source", "rows", "columns", "quality", "validation"]
+        counted = ["rules", "validation_rules"]  # which need not be there
+        given = [key for key in counted if key in self.object(item, "training")]
+        self.keys(item, [*needed, *given], "training")
+        deciding = (
+            len(body.rules) + 1
+            if isinstance(body, RuleSet)
+            else sum(isinstance(node, Leaf) for node in body.nodes)
         )
         columns = self.list(item["columns"], "training.columns")
         if len(columns) != len(self.features):
@@ -481,6 +500,32 @@ class _Reader:
             ),
             self.quality(item["quality"], "training.quality"),
             self.quality(item["validation"], "training.validation"),
+            *(
+                (
+                    self.tallies(item[key], deciding, f"training.{key}")
+                    if key in given
+                    else ()
+                )
+                for key in counted
+            ),
+        )
+
+    def tallies(self, item: Any, deciding: int, where: str) -> tuple[RuleTally, ...]:
+        items = self.list(item, where)
+        if len(items) != deciding:
+            raise ModelFileError(f"{where}: expected {deciding}, one for each rule")
+        return tuple(
+            self.tally(entry, f"{where}[{i}]") for i, entry in enumerate(items)
+        )
+
+    def tally(self, item: Any, where: str) -> RuleTally:
+        if len(self.list(item, where)) != 4:
+            raise ModelFileError(f"{where}: expected four numbers")
+        return RuleTally(
+            self.integer(item[0], where),
+            self.weight(item[1], where),
+            self.integer(item[2], where),
+            self.weight(item[3], where),
         )
 
     def column(self, item: Any, where: str) -> ColumnSummary:

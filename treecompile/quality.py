@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.batch import Columns, answers, deciders
-from treecompile.data import encode_answers, encode_features
+from treecompile.cases import Cases, known_cases
+from treecompile.data import encode, encode_answers, encode_features
 from treecompile.errors import DataError
 from treecompile.extract import outcomes
-from treecompile.ir import Body, ClassQuality, Program, Quality, Rule, ValueQuality
+from treecompile.ir import (
+    Body,
+    ClassQuality,
+    Label,
+    Program,
+    Quality,
+    Rule,
+    RuleTally,
+    ValueQuality,
+)
 from treecompile.read import Table
+from treecompile.rule_statistics import tallies
+from treecompile.semantics import required_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,7 @@ class RuleQuality:
     rows: int  # those whose values lead to it; its own only where none was divided
     right: int  # of these, how many the model answers right; 0 for regression
     squared_error: float  # mean over its rows; 0 for classification
+    tally: RuleTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +46,66 @@ class Evaluation:
     rules: tuple[RuleQuality, ...]
     unknown: int  # rows left out: their answer is missing, or a label never learned
 
+    @property
+    def tallies(self) -> tuple[RuleTally, ...]:
+        return tuple(entry.tally for entry in self.rules)
+
 
 def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
     """Compare the predictions with the answers, over all rows and rule by rule."""
-    decided = outcomes(body)
-    where = deciders(body, columns, len(y))
-    predicted = answers(body, columns, len(y))
-    is_classes = bool(body.labels)
-    known = (y >= 0) & (y < len(body.labels)) if is_classes else ~np.isnan(y)
-    where, predicted, unknown = where[known], predicted[known], int((~known).sum())
-    if is_classes:
-        actual = y[known].astype(np.intp)
-        return _classes(body, decided, where, predicted, actual, unknown)
-    numbers = y[known].astype(np.float64)
-    return _numbers(decided, where, predicted, numbers, unknown)
+    cases = known_cases(columns, y, body)
+    where = deciders(body, cases.columns, cases.rows)
+    predicted = answers(body, cases.columns, cases.rows)
+    if body.labels:
+        actual = cases.y.astype(np.intp)
+        errors = np.asarray(predicted != actual, np.float64)
+        quality = measure(body.labels, predicted, actual)
+    else:
+        errors = (predicted - cases.y) ** 2
+        quality = measure((), predicted, cases.y)
+    rules = outcomes(body)
+    counted = tallies(body, rules, cases, where, errors)
+    pairs = zip(rules.values(), counted, strict=True)
+    measured = tuple(_rule(rule, tally, body) for rule, tally in pairs)
+    return Evaluation(quality, measured, len(y) - cases.rows)
+
+
+def _rule(rule: Rule, tally: RuleTally, body: Body) -> RuleQuality:
+    if body.labels:
+        right = tally.decided - int(tally.errors)
+        return RuleQuality(rule, tally.decided, right, 0.0, tally)
+    mean = tally.errors / max(1, tally.decided)
+    return RuleQuality(rule, tally.decided, 0, mean, tally)
+
+
+def read_cases(
+    program: Program,
+    table: Table,
+    na_values: tuple[str, ...] = (),
+    *,
+    with_all: bool = False,
+) -> Cases:
+    """The rows of a table whose answer is known, of what a program reads.
+
+    `with_all` takes every feature, also those that the program never tests.
+    """
+    if not table.rows:
+        raise DataError(f"{_called(table)} has no row: expected rows with the target")
+    body, na = program.body, (*program.na_values, *na_values)
+    required = range(len(body.features)) if with_all else required_features(body)
+    columns = encode(body.features, table, required, na)
+    cases = known_cases(columns, encode_answers(program, table, na_values), body)
+    if not cases.rows:
+        known = f"a label of the model ({body.labels[0]!r}, ...)" if body.labels else ""
+        raise DataError(
+            f"no row has a known {program.target!r} in {_called(table)}: expected "
+            + (known or "numbers")
+        )
+    return cases
+
+
+def _called(table: Table) -> str:
+    return table.source or "the table"
 
 
 def evaluate_on(
@@ -60,58 +119,45 @@ def evaluate_on(
     return evaluate(program.body, columns, actual)
 
 
-def _classes(
-    body: Body,
-    decided: Mapping[int, Rule],
-    where: NDArray[np.intp],
-    predicted: NDArray[np.intp],
-    actual: NDArray[np.intp],
-    unknown: int,
-) -> Evaluation:
-    size, deciding = len(body.labels), max(decided) + 1
-    confusion = np.bincount(actual * size + predicted, minlength=size * size)
-    rows = np.bincount(where, minlength=deciding)
-    right = np.bincount(where[predicted == actual], minlength=deciding)
-    return Evaluation(
-        ClassQuality(
-            tuple(tuple(map(int, row)) for row in confusion.reshape(size, size))
-        ),
-        tuple(
-            RuleQuality(rule, int(rows[p]), int(right[p]), 0.0)
-            for p, rule in decided.items()
-        ),
-        unknown,
+def measured(
+    program: Program, training: Cases | None, validation: Cases | None
+) -> Program:
+    """The program with what it does on both sets of cases, as far as they are given."""
+    if program.training is None:
+        return program
+    first, second = (
+        None if cases is None else evaluate(program.body, cases.columns, cases.y)
+        for cases in (training, validation)
     )
+    summary = replace(
+        program.training,
+        quality=first.quality if first else None,
+        validation=second.quality if second else None,
+        rules=first.tallies if first else (),
+        validation_rules=second.tallies if second else (),
+    )
+    return replace(program, training=summary)
 
 
-def _numbers(
-    decided: Mapping[int, Rule],
-    where: NDArray[np.intp],
-    predicted: NDArray[np.float64],
-    actual: NDArray[np.float64],
-    unknown: int,
-) -> Evaluation:
+def measure(
+    labels: Sequence[Label], predicted: NDArray[Any], actual: NDArray[Any]
+) -> Quality:
+    """Compare predictions with known answers: places in the labels, or numbers."""
+    if labels:
+        size = len(labels)
+        confusion = np.bincount(actual * size + predicted, minlength=size * size)
+        rows = confusion.reshape(size, size)
+        return ClassQuality(tuple(tuple(map(int, row)) for row in rows))
     errors = predicted - actual
-    deciding = max(decided) + 1
     count = len(actual)
     squared = float((errors**2).sum())
     varies = count > 0 and actual.min() < actual.max()
     spread = float(((actual - actual.mean()) ** 2).sum()) if varies else 0.0
-    quality = ValueQuality(
+    return ValueQuality(
         rows=count,
         mean_absolute_error=float(np.abs(errors).mean()) if count else 0.0,
         root_mean_squared_error=(squared / count) ** 0.5 if count else 0.0,
         r_squared=1.0 - squared / spread if spread else None,
-    )
-    rows = np.bincount(where, minlength=deciding)
-    sums = np.bincount(where, weights=errors**2, minlength=deciding)
-    return Evaluation(
-        quality,
-        tuple(
-            RuleQuality(rule, int(rows[p]), 0, float(sums[p]) / max(1, int(rows[p])))
-            for p, rule in decided.items()
-        ),
-        unknown,
     )
 
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from treecompile.errors import DataError
 from treecompile.ir import Label, ValueType
-from treecompile.read import Column, Table
+from treecompile.read import Column, Declared, Stated, Table
+from treecompile.read.numbers import read_numbers
 from treecompile.values import (
     BOOLEANS,
     INTEGER,
@@ -52,9 +53,6 @@ CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
     ValueType.STR: as_text,
 }
 
-# Of texts made of these characters alone, float() reads exactly those that parse_number
-# reads: the "a" of "nan", "_" and the digits of other scripts are not among them.
-NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
 ISO_DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
@@ -74,6 +72,7 @@ class Raw:
     text: bool
     na: frozenset[str]
     kept: NDArray[np.intp] | None  # rows of the source; None: all
+    declared: Declared | None  # by the file that it comes from
 
     @classmethod
     def of(
@@ -86,7 +85,15 @@ class Raw:
         data = table.column(name)
         if kept is not None:
             data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
-        return cls(name, data, table.text, na, kept)
+        declared = table.declaration(name)
+        if table.text and not declared:
+            na |= {""}
+        return cls(name, data, table.text, na, kept, declared)
+
+    @property
+    def stated(self) -> Stated | None:
+        """What the file declares the column to be."""
+        return self.declared.as_ if self.declared else None
 
     def row(self, position: int) -> int:
         """The number of a row in its source, the first being 1."""
@@ -95,10 +102,12 @@ class Raw:
     def numbers(self) -> Doubles | None:
         """All values at once, if their text or their dtype makes them numbers."""
         if isinstance(self.data, np.ndarray):
-            texts = self.data.tolist()
-            if self.na:
-                texts = ["" if text in self.na else text for text in texts]
-            return _read_numbers(texts)
+            values = self.data.tolist()
+            if not self.text:
+                return _plain_numbers(values)
+            if self.na != {""}:
+                values = ["" if v is None or v in self.na else v for v in values]
+            return read_numbers(values)
         from pandas.api.types import is_float_dtype, is_integer_dtype
 
         dtype = self.data.dtype
@@ -117,8 +126,14 @@ class Raw:
         return Distinct(self, values, codes.astype(np.int32), declared, ordered)
 
     def _factorized(self) -> tuple[list[Any], np.ndarray, bool, bool]:
-        if isinstance(self.data, np.ndarray):
+        if self.text:
+            if self.declared and self.stated is Stated.NOMINAL:
+                listed = self.declared.categories
+                codes = _places(listed, self.data.tolist())
+                return list(listed), codes, True, False
             return *_indexed(self.data.tolist()), False, False
+        if isinstance(self.data, np.ndarray):
+            return *self._objects(self.data.tolist()), False, False
         import pandas as pd
         from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
 
@@ -129,7 +144,9 @@ class Raw:
         if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
             codes, values = pd.factorize(self.data)
             return values.tolist(), codes, False, False
-        objects = self.data.to_numpy(dtype=object).tolist()
+        return *self._objects(self.data.to_numpy(dtype=object).tolist()), False, False
+
+    def _objects(self, objects: list[Any]) -> tuple[list[Any], np.ndarray]:
         samples = {type(value): value for value in objects}
         for value in samples.values():
             if not is_missing(value):
@@ -138,11 +155,11 @@ class Raw:
             objects = [None if is_missing(value) else value for value in objects]
         # With its type, or True would be taken for the 1 that was there before it.
         keys, codes = _indexed(list(zip(map(type, objects), objects, strict=True)))
-        return [value for _, value in keys], codes, False, False
+        return [value for _, value in keys], codes
 
     def _misses(self, value: Any) -> bool:
         if self.text:
-            return value == "" or value in self.na
+            return value is None or value in self.na
         return is_missing(value) or (isinstance(value, str) and value in self.na)
 
 
@@ -154,13 +171,13 @@ class Distinct:
     values: list[Any]
     codes: Codes  # -1 where it is missing
     declared: (
-        bool  # a pandas Categorical, which lists its values in an order of its own
+        bool  # a Categorical or nominal column, which lists its values in its own order
     )
     ordered: bool
 
     @property
     def used(self) -> list[int]:
-        """The places of the values that occur: of a Categorical not always all."""
+        """The places of the values that occur: of a declared column not always all."""
         return list(np.unique(self.codes[self.codes >= 0]))
 
     def typed(self, type_: ValueType) -> list[Any]:
@@ -194,14 +211,20 @@ def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], np.ndarray]:
     return list(index), codes
 
 
-def _read_numbers(texts: list[str]) -> Doubles | None:
-    """What parse_number reads, NaN for an empty text; None if it refuses any."""
-    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
+def _places(values: Sequence[str], column: Sequence[str | None]) -> np.ndarray:
+    """The place of every value of a column among the values, -1 for a missing one."""
+    index: dict[str | None, int] = {value: i for i, value in enumerate(values)}
+    index[None] = -1
+    return np.fromiter(map(index.__getitem__, column), np.int32, len(column))
+
+
+def _plain_numbers(values: list[Any]) -> Doubles | None:
+    """Integers and floats as doubles, NaN for None; None if there is anything else."""
+    if not {int, float, type(None)} >= set(map(type, values)):
         return None
     try:
-        numbers = map(float, [text or "nan" for text in texts])
-        return np.fromiter(numbers, np.float64, len(texts))
-    except ValueError:
+        return np.array([nan if v is None else float(v) for v in values], np.float64)
+    except OverflowError:  # an integer beyond all doubles
         return None
 
 
@@ -223,11 +246,17 @@ def coded(column: Distinct, type_: ValueType, known: Sequence[Label]) -> Codes:
 
 def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
     """The type that all values (of a text file: also those listed) have."""
+    if column.raw.stated is Stated.TEXT:
+        return ValueType.STR
     if column.raw.text:
         texts = [*column.values, *listed]
         if all(map(INTEGER.fullmatch, texts)):
             return ValueType.INT
-        if _read_numbers(texts) is not None:
+        if column.raw.stated is Stated.NOMINAL:  # true and TRUE are two of its values
+            truths = {BOOLEANS.get(text) for text in column.values}
+            is_bool = None not in truths and len(truths) == len(column.values)
+            return ValueType.BOOL if is_bool else ValueType.STR
+        if read_numbers(texts) is not None:
             return ValueType.FLOAT
         return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
     samples = {type(value): value for value in column.values}
@@ -266,7 +295,12 @@ def _family(name: str, value: Any) -> ValueType:
 
 def refuse_dates(column: Distinct) -> None:
     """Dates in a text file: as categories they would never be seen again."""
-    if column.raw.text and all(map(ISO_DATE.fullmatch, column.values)):
+    stated = column.raw.stated
+    if stated is Stated.DATE or (
+        column.raw.text
+        and stated is not Stated.NOMINAL
+        and all(map(ISO_DATE.fullmatch, column.values))
+    ):
         raise DataError(
             f"column {column.raw.name!r} holds dates ({column.values[0]!r}): "
             f"{DATE_ADVICE}, or leave it out with --ignore"

@@ -1,15 +1,21 @@
-"""What the commands print about a verification and an evaluation."""
+"""What the commands print about what they found out, as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
-from treecompile.ir import ClassQuality, Program, ValueQuality
+from treecompile.cross_validation import CrossValidation
+from treecompile.ir import ClassQuality, Label, Program, RuleSet, Tree, ValueQuality
+from treecompile.learners.choose_alpha import Validated
+from treecompile.learners.prune import Step
 from treecompile.quality import Evaluation, accuracy
+from treecompile.rule_statistics import Figures, figures
 from treecompile.verify import Report
 
 MISMATCHES_SHOWN = 5
+STEPS_SHOWN = 20
+UNUSED_SHOWN = 10
 
 
 def verification(name: str, report: Report) -> Iterator[str]:
@@ -34,6 +40,9 @@ def verification(name: str, report: Report) -> Iterator[str]:
             f"{report.entered} of {report.cells} cells"
             f" and {report.told} of {report.edges} edges"
         )
+        if report.divided:
+            # A row may meet an edge where values are divided and not tell an error.
+            extent += f" met, {report.divided} rows with divided values"
         if report.complete:
             extent = "every combination of values at the edges"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
@@ -41,41 +50,141 @@ def verification(name: str, report: Report) -> Iterator[str]:
 
 def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
-    body = program.body
     quality = result.quality
     if isinstance(quality, ClassQuality):
-        yield from _classes(program, quality)
+        yield from _classes(program.body.labels, quality)
     else:
         yield from _numbers(quality)
     if result.unknown:
         target = words.name(program.target)
         yield f"left out: {result.unknown} rows whose {target} is missing or new"
     yield ""
-    heads = ["rule", words.name(program.target), "rows"]
-    heads.append("right" if body.labels else "rmse")
-    lines = [
-        [
-            entry.rule.id,
-            words.value(entry.rule.value),
-            str(entry.rows),
-            str(entry.right) if body.labels else f"{entry.squared_error**0.5:.4g}",
-        ]
-        for entry in result.rules
-    ]
-    yield from columns([heads, *lines], left=2)
+    yield from columns(_rules(program, result), left=2)
 
 
-def _classes(program: Program, quality: ClassQuality) -> Iterator[str]:
+def _rules(program: Program, result: Evaluation) -> list[list[str]]:
+    """What each rule did: a line for each, under a line of heads."""
+    body, quality = program.body, result.quality
+    actual = None
+    if isinstance(quality, ClassQuality):
+        actual = [float(sum(row)) for row in quality.confusion]
+    heads = ["rule", words.name(program.target), "rows", "coverage"]
+    if body.labels:
+        heads += ["support", "confidence", "95 % interval", "lift"]
+    else:
+        heads.append("rmse")
+    if isinstance(body, RuleSet):
+        heads += ["left", "decided"]
+    heads.append("errors" if body.labels else "rmse of these")
+    if isinstance(body, Tree) and not body.labels:
+        heads.pop()  # a rule of a tree decides all rows that it matches
+    lines = [heads]
+    for entry in figures(body, result.tallies, actual):
+        line = [entry.rule.id, words.value(entry.rule.value), str(entry.matched)]
+        line.append(_percent(entry.coverage))
+        line += _confidence(entry) if body.labels else [_number(entry.deviation)]
+        if isinstance(body, RuleSet):
+            line += [str(entry.left), str(entry.decided)]
+        line.append(
+            words.amount(entry.errors) if body.labels else _number(entry.own_deviation)
+        )
+        lines.append(line[: len(heads)])
+    return lines
+
+
+def _confidence(entry: Figures) -> list[str]:
+    interval = "-"
+    if entry.low is not None and entry.high is not None:
+        interval = f"{100 * entry.low:.1f} to {100 * entry.high:.1f}"
+    lift = "-" if entry.lift is None else f"{entry.lift:.2f}"
+    return [_percent(entry.support), _percent(entry.confidence), interval, lift]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def cross_validation(result: CrossValidation) -> Iterator[str]:
+    """The result of `evaluate --cv`."""
+    k, labels = len(result.folds), result.labels
+    kind = f"stratified, seed {result.seed}" if labels else f"seed {result.seed}"
+    yield f"{k}-fold cross-validation of {result.algorithm} ({kind})"
+    if isinstance(result.quality, ClassQuality):
+        yield (
+            f"accuracy of a fold: {100 * result.mean:.2f} %,"
+            f" standard deviation {100 * result.deviation:.2f}"
+        )
+    else:
+        yield (
+            f"root mean squared error of a fold: {result.mean:.6g},"
+            f" standard deviation {result.deviation:.6g}"
+        )
+    yield (
+        f"size of a tree: {result.mean_nodes:.1f} nodes,"
+        f" {result.mean_leaves:.1f} leaves"
+    )
+    yield ""
+    yield "all folds together:"
+    if isinstance(result.quality, ClassQuality):
+        yield from _classes(labels, result.quality)
+    else:
+        yield from _numbers(result.quality)
+
+
+def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
+    """The features by their importance, the greatest first."""
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
+    used = [[words.name(name), f"{share:.4f}"] for name, share in ranked if share]
+    if used:
+        yield from columns(used, left=1)
+    rest = [words.name(name) for name, share in ranked if not share]
+    if rest:
+        more = f" and {len(rest) - UNUSED_SHOWN} more" * (len(rest) > UNUSED_SHOWN)
+        yield f"not used: {', '.join(rest[:UNUSED_SHOWN])}{more}"
+
+
+def sequence(
+    steps: Sequence[Step], validated: Sequence[Validated] = (), chosen: int = -1
+) -> Iterator[str]:
+    """The nested sequence of pruned trees, the smallest last, the chosen one marked.
+
+    Of many, the smallest, or those around the chosen one.
+    """
+    heads = ["", "leaves", "alpha", "error"]
+    if validated:
+        heads += ["validated", "+/-"]
+    first = max(0, len(steps) - STEPS_SHOWN)
+    if chosen >= 0:
+        first = max(0, min(first, chosen - STEPS_SHOWN // 2))
+    last = first + STEPS_SHOWN
+    lines = []
+    for place, step in enumerate(steps[first:last], start=first):
+        line = ["*" if place == chosen else "", str(step.leaves)]
+        line += [f"{step.alpha:.6g}", f"{step.risk:.6g}"]
+        if validated:
+            entry = validated[place]
+            line += [f"{entry.error:.6g}", f"{entry.deviation:.3g}"]
+        lines.append(line)
+    yield from columns([heads, *lines], left=1)
+    if len(steps) > STEPS_SHOWN:
+        yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
+
+
+def _classes(labels: Sequence[Label], quality: ClassQuality) -> Iterator[str]:
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
     share = accuracy(quality)
     shown = "" if share is None else f" = {100 * share:.2f} %"
     yield f"accuracy: {right} of {total}{shown}"
     yield ""
-    labels = [words.value(label) for label in program.body.labels]
+    shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
-    table = [["", *labels]]
-    for label, row in zip(labels, quality.confusion, strict=True):
+    table = [["", *shown_labels]]
+    for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from typing import Any
 
 from treecompile.batch import answers
 from treecompile.data import encode_features
 from treecompile.errors import DataError
 from treecompile.ir import Label, Program
 from treecompile.read import Table, read_table
+from treecompile.values import is_boolean, is_missing
 
 PREDICTION = "prediction"
 
@@ -25,11 +27,19 @@ def scored_csv(program: Program, data: str, na_values: tuple[str, ...] = ()) -> 
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow([*table.names, PREDICTION])
+    columns = [c if table.text else map(_cell, c) for c in table.columns]
     for *fields, answer in zip(
-        *table.columns, predictions(program, table, na_values), strict=True
+        *columns, predictions(program, table, na_values), strict=True
     ):
         writer.writerow([*fields, answer])
     return lines.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A typed value as CSV has it: nothing where it is missing."""
+    if is_missing(value):
+        return ""
+    return str(value).lower() if is_boolean(value) else value
 
 
 def predictions(

@@ -76,7 +76,7 @@ def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
         if isinstance(node, Leaf):
             yield Step(depth, prefix, position)
             continue
-        last = _goes_on(node, rank)
+        last = goes_on(node, rank)
         stack.append((last.then, depth, prefix))
         for branch in reversed(node.branches):
             if branch is last:
@@ -90,7 +90,7 @@ def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
                 stack.append(Step(depth, tests, None))
 
 
-def _goes_on(split: Split, rank: list[int]) -> Branch:
+def goes_on(split: Split, rank: list[int]) -> Branch:
     """The branch behind the guards: the deepest; at a tie the catch-all or the last."""
 
     def key(place: int) -> tuple[int, bool, int]:

@@ -36,10 +36,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    quote: str  # the quoting character, doubled inside a name
+    quote: str  # the quoting character, or the opening and the closing one
     fold_case: bool  # whether names that differ only by case are one column
     empty: bool  # whether a name may be empty
-    longest: int = 0  # bytes that a name may have; 0 for no limit worth naming
+    longest: int = 0  # what a name may have of the next; 0 for no limit worth naming
+    counted_in: str = "bytes"  # or "characters"
+    barred: str = ""  # a regular expression: what cannot be in a name
+    backslash: bool = False  # whether a backslash in a name is doubled
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +51,42 @@ class Literals:
     double: str  # a key of literals.DOUBLES
     false: str
     true: str
+    stop: str = ""  # behind each text that is compared, as in `columns`: see there
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What columns can hold beside the ordinary values."""
+
+    infinity: bool = True
+    nul: bool = True  # a NUL character in a text
+    empty_text: bool = True  # as something else than NULL
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     nesting: int  # CASE within CASE
     tests: int  # conditions joined by AND
+    arms: int = 0  # WHENs of one CASE; 0, here and below, for no limit worth naming
+    members: int = 0  # values of one IN; more are divided among several
+    text: int = 0  # bytes of the whole text
+    beyond: str = ""  # what a user can do about a longer one; "" for nothing
     many_doubles: int = 0  # from this many thresholds on (0: never) ...
     double_of_many: str = "{}"  # ... they are written so
     many_sets: int = 0  # from this many tests of sets on, members are compared singly
     slow_leaves: int = 0  # from this many leaves on (0: never) the engine is slow
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How far a dialect adds up the shares of a tree that divides missing values."""
+
+    depth: int = 0  # sums within one another in an expression; 0: not at all
+    stages: int = 0  # queries within one another
+    columns: int = 0  # of a query
+    terms: int = 0  # sums in all: splits x labels
+    fence: str = ""  # what keeps the optimizer from joining two stages into one
+    traps_underflow: bool = False  # whether a product that rounds to zero is an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +154,19 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
+class Functions:
+    """How a function is made: `{name}`, `{parameters}`, `{type}`, `{expression}`."""
+
+    create: str = ""  # "" where there are none that are written in SQL
+    parameter: str = "{name} {type}"
+    reference: str = "{name}"  # how the expression mentions a parameter ...
+    text_reference: str = ""  # ... that is a text, if otherwise
+    text: str = ""  # the type of a text, if it is another than in a column
+    barred: str = ""  # what an expression cannot have in it
+    drop: str = "DROP FUNCTION {name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     name: str  # as people write it
     engine: str  # what `verify` runs it on; "" if there is none to be had
@@ -136,6 +178,10 @@ class Dialect:
     text_types: TextTypes
     columns: ByType  # the column as a value of exactly that type
     conditions: Conditions
+    values: Values = Values()
+    everything: str = "*"  # all columns of `{table}`, beside others
+    sums: Sums = Sums()
+    functions: Functions = Functions()
     key: str = field(default="")  # the name of its file
 
 
@@ -162,7 +208,7 @@ def _built_in_target(name: str) -> Target:
         beside = (
             f"; a folder is named as ./{name}" if name and Path(name).is_dir() else ""
         )
-        raise TargetError(f"unknown target {name!r}{_nearest(name, known)}{beside}")
+        raise TargetError(f"unknown target {name!r}{nearest(name, known)}{beside}")
     return _read_target(name, folder / name)
 
 
@@ -197,16 +243,17 @@ def read_dialect(name: str) -> Dialect:
     else:
         known = dialect_names()
         if name not in known:
-            raise TargetError(f"unknown SQL dialect {name!r}{_nearest(name, known)}")
+            raise TargetError(f"unknown SQL dialect {name!r}{nearest(name, known)}")
         path = templates_folder() / "sql" / "dialects" / f"{name}.toml"
     table = _read_table(path)
     key = path.name.removesuffix(".toml")
     return build(Dialect, {**table, "key": key}, path.name)
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The rest of a message about an unknown name: the nearest ones, and all."""
+    near = get_close_matches(name.lower(), known, n=2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return f": {hint}There are {', '.join(known)}"
 
 

@@ -41,8 +41,15 @@ def name(text: str) -> str:
     """Text from the data: as it is where that cannot be misread, else in quotes."""
     if PLAIN.fullmatch(text) and text.isprintable():
         return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Text as a JSON string on one line, all of it visible."""
+    marked = json.dumps(text, ensure_ascii=False)
+    if marked.isprintable():
+        return marked
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in marked)
 
 
 def value(item: Value | Label) -> str:
@@ -60,9 +67,15 @@ def amount(weight: float) -> str:
 
 
 def phrase(
-    conditions: Sequence[Condition], feature: Feature, escape: Escape = str
+    conditions: Sequence[Condition],
+    feature: Feature,
+    escape: Escape = str,
+    figure: Callable[[float], str] = number,
 ) -> str:
-    """Merged conditions on one feature (one, or both bounds of an interval)."""
+    """Merged conditions on one feature (one, or both bounds of an interval).
+
+    `figure` writes a threshold, in full unless it is shown elsewhere as well.
+    """
     shown = escape(name(feature.name))
     first = conditions[0]
     if asks_presence(first) and feature.kind is not Kind.ORDINAL:
@@ -73,7 +86,7 @@ def phrase(
     def edge(condition: Condition) -> str:
         if feature.kind is Kind.ORDINAL:
             return escape(value(condition.value))  # type: ignore[arg-type]
-        return escape(number(threshold(condition)))
+        return escape(figure(threshold(condition)))
 
     low = next((c for c in conditions if c.op is Op.GT), None)
     high = next((c for c in conditions if c.op is Op.LE), None)
@@ -120,14 +133,25 @@ def _membership(
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
+def by_feature(conditions: Sequence[Condition]) -> list[tuple[Condition, ...]]:
+    """The conditions of each feature, in the order in which features come up."""
+    found: dict[int, tuple[Condition, ...]] = {}
+    for condition in conditions:
+        before = found.get(condition.feature)
+        found[condition.feature] = (
+            (condition,) if before is None else (*before, condition)
+        )
+    return list(found.values())
+
+
 def conjunction(
     conditions: Sequence[Condition], features: Sequence[Feature], escape: Escape = str
 ) -> list[str]:
     """The merged conditions of a rule, one phrase for each feature."""
-    by_feature: dict[int, list[Condition]] = {}
-    for condition in conditions:
-        by_feature.setdefault(condition.feature, []).append(condition)
-    return [phrase(cs, features[where], escape) for where, cs in by_feature.items()]
+    return [
+        phrase(group, features[group[0].feature], escape)
+        for group in by_feature(conditions)
+    ]
 
 
 def evidence(

@@ -25,11 +25,11 @@ def test_ten_million_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
     end = time.monotonic() + seconds
     compared = models = 0
     while compared < TARGET and time.monotonic() < end:
-        program, rows, rules = sample(seed + models, ROWS)
+        program, rows, answers = sample(seed + models, ROWS)
         try:
-            compared += check_python(program, rows, rules)
+            compared += check_python(program, rows, answers)
             for engine in DATABASES:
-                compared += check_sql(engine, program, rows, rules)
+                compared += check_sql(engine, program, rows, answers)
         except AssertionError as error:
             raise AssertionError(f"model {seed + models}: {error}") from error
         models += 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from treecompile.ir import Program, Tree
 from treecompile.lower import EmitOptions
 from treecompile.model_file import dumps, loads
 from treecompile.semantics import decider
+from treecompile.targets import read_dialect, templates_folder
 from treecompile.verify.engines import run_python, run_sql
 
 ROWS = large_rows(300)
@@ -55,10 +58,15 @@ def test_python_holds_it(leaves: int, chain: bool, style: str) -> None:
     assert [answer.rule for answer in answers] == expected(model)
 
 
+# Those that take minutes to read more leaves than this, which is said when compiling.
+LARGEST = {"clickhouse": 20_000, "spark": 2_000}
+
+
 @pytest.mark.parametrize("engine", DATABASES)
 @pytest.mark.parametrize(("leaves", "chain"), SIZES)
 def test_databases_hold_it(leaves: int, chain: bool, engine: str) -> None:
     database = DATABASES[engine]()
+    leaves = min(leaves, LARGEST.get(engine, leaves))
     model = program(leaves, chain)
     options = EmitOptions(dialect=database.dialect.key, output="rule")
     text = emit(model, "sql", options).text
@@ -80,14 +88,56 @@ def test_nothing_recurses_with_the_depth() -> None:
         sys.setrecursionlimit(limit)
 
 
-def test_what_is_slow_is_said() -> None:
+@pytest.mark.parametrize("engine", ["duckdb", "clickhouse", "spark", "datafusion"])
+def test_what_is_slow_is_said(engine: str) -> None:
     model = program(20_000, False)
-    (warning,) = emit(model, "sql", EmitOptions(dialect="duckdb")).warnings
-    assert "DuckDB is slow" in warning
+    warning, *_ = emit(model, "sql", EmitOptions(dialect=engine)).warnings
+    assert f"{read_dialect(engine).name} is slow" in warning
     assert not emit(model, "sql", EmitOptions(dialect="postgres")).warnings
+
+
+def test_what_a_longer_text_needs_is_said() -> None:
+    model = program(2_000, False)
+    _, warning = emit(model, "sql", EmitOptions(dialect="clickhouse")).warnings
+    assert re.match(
+        r"the SQL has 269,\d{3} bytes, and ClickHouse takes 250,000: SET max_query",
+        warning,
+    )
+    assert not emit(
+        program(1_000, False), "sql", EmitOptions(dialect="clickhouse")
+    ).warnings
 
 
 def test_what_cannot_be_held_is_refused_with_the_limit() -> None:
     rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
     with pytest.raises(TargetError, match="SQLite takes 900"):
         emit(rules, "sql", EmitOptions(dialect="sqlite"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("arms = 20", "a CASE has more WHENs than the 20 that Oracle takes: learn"),
+        ("text = 9000", r"the SQL has \d+,\d{3} bytes, and Oracle takes 9,000: learn"),
+        ("nesting = 1", None),
+    ],
+)
+def test_every_limit_is_kept(limit: str, said: str | None, tmp_path: Path) -> None:
+    """With limits that a small tree exceeds, in a dialect of our own."""
+    folder = templates_folder() / "sql" / "dialects"
+    start, section, rest = (
+        (folder / "oracle.toml").read_text(encoding="utf-8").partition("[limits]\n")
+    )
+    limits, values, rest = rest.partition("[values]")
+    key = limit.split()[0]
+    kept = [line for line in limits.splitlines() if not line.startswith(f"{key} =")]
+    path = tmp_path / "small.toml"
+    parts = (start, section, f"{limit}\n", "\n".join(kept), f"\n{values}", rest)
+    path.write_text("".join(parts), encoding="utf-8")
+    options = EmitOptions(dialect=str(path))
+    if said is None:
+        made = emit(program(100, False), "sql", options).text
+        assert made.count("CASE") == 1
+        return
+    with pytest.raises(TargetError, match=said):
+        emit(program(100, True), "sql", options)

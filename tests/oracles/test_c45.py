@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import pandas as pd
 import pytest
 
 from tests.oracles.c45_reference import (
@@ -18,6 +19,7 @@ from treecompile.api import Model
 from treecompile.data import DataOptions
 from treecompile.ir import Leaf, Tree
 from treecompile.training import LearnOptions, learn
+from treecompile.verify.engines import Database, run_python, run_sql
 
 pytestmark = pytest.mark.skipif(
     not PRINTED.exists(), reason="the reference outputs are not here"
@@ -88,6 +90,31 @@ def test_the_errors_are_the_same(name: str, option: str) -> None:
         for frame, results in frames:
             wrong = int((model.predict(frame) != frame["class"]).sum())
             assert wrong == results[place].errors
+
+
+def wrong_answers(model: Model, frame: pd.DataFrame) -> tuple[int, int]:
+    """How many rows the generated module and its SQL on SQLite answer wrong."""
+    body, actual = model.program.body, frame["class"].tolist()
+    columns = [frame[feature.name].astype(object) for feature in body.features]
+    rows = list(zip(*(c.where(c.notna(), None) for c in columns), strict=True))
+    answers = run_python(model.emit("python"), body.features, rows)
+    found = run_sql(model.emit("sql"), body.features, rows, Database.named("sqlite"))
+    pairs = zip(answers, found, actual, strict=True)
+    wrong = [(said.label != right, sql != right) for said, sql, right in pairs]
+    return sum(python for python, _ in wrong), sum(sql for _, sql in wrong)
+
+
+@every_set
+@pytest.mark.parametrize("option", ["", "-s"])
+def test_the_artefacts_make_the_same_errors(name: str, option: str) -> None:
+    expected = read_reference(name, option)
+    model = learned(name, option, "pessimistic")
+    errors = expected.training[1].errors
+    assert wrong_answers(model, problem(name).train) == (errors, errors)
+    test = problem(name).test
+    if expected.test is not None and test is not None:
+        errors = expected.test[1].errors
+        assert wrong_answers(model, test) == (errors, errors)
 
 
 @every_set

@@ -228,6 +228,16 @@ def test_a_cut_must_gain_more_than_its_correction() -> None:
     assert gain == pytest.approx(1 - np.log2(5) / 8)  # 5 cuts leave 2 cases
 
 
+@pytest.mark.parametrize("ones", range(2, 9))
+def test_a_cut_without_gain_is_none_however_it_is_rounded(ones: int) -> None:
+    """Both sides alike: the only cut gains nothing, and has no correction to pay."""
+    for others in range(1, 20):
+        x = np.repeat([0.0, 1.0], ones + others)
+        target = [*"p" * ones, *"q" * others] * 2
+        ((gain, _, _),) = judged(table({"x": x, "t": target}))
+        assert gain == -np.inf
+
+
 def test_the_correction_is_spread_over_all_cases() -> None:
     """G10: those with a missing value included."""
     x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, np.nan, np.nan]
@@ -340,7 +350,7 @@ def test_nodes_are_grouped_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table({**columns, "t": target})
     grouping = C45Options(is_grouping=True)
     whole = tree_of(data, grouping)
-    monkeypatch.setattr("treecompile.learners.c45_columns.CHUNK", 1)
+    monkeypatch.setattr("treecompile.learners.c45_columns.MOST_CELLS", 1)
     assert tree_of(data, grouping) == whole
     assert len(whole.nodes) > 5
 

@@ -15,7 +15,8 @@ from tests.samples import balanced, every_type
 from treecompile import model_file
 from treecompile.api import Model
 from treecompile.cli import main
-from treecompile.errors import ModelFileError, TargetError
+from treecompile.compiler import flatten
+from treecompile.errors import ModelFileError
 from treecompile.ir import (
     Branch,
     ClassCounts,
@@ -161,22 +162,15 @@ def test_a_file_without_weights_to_divide_by_is_refused() -> None:
         model_file.loads(text)
 
 
-@pytest.mark.parametrize("target", ["python", "sql"])
-def test_code_is_refused(target: str) -> None:
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).emit(target)
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).emit("python", style="numpy")
-    with pytest.raises(TargetError, match="--predict-missing branch"):
-        Model(program()).verify("SELECT 1", "sqlite")
-
-
 def test_the_document_explains_it() -> None:
     text = Model(program()).emit("markdown")
     assert "the case goes down every branch" in text
     assert "another model" in text
     assert "every case whose values are known" in text
     assert "meets the conditions marked" not in text
+    assert "missing values are not divided: that is another model" in " ".join(
+        text.split()
+    )
     assert "goes down every branch" not in Model(every_type()).emit("markdown")
 
 
@@ -184,7 +178,7 @@ def test_a_rule_without_cases_rests_on_those_beside_it() -> None:
     empty = Leaf("yes", counts(0, 1), 0.0)
     nodes = (*tree().nodes[:3], empty, *tree().nodes[4:])
     model = Model(replace(program(), body=replace(tree(), nodes=nodes)))
-    body = model.rules().program.body
+    body = flatten(model.program).body
     assert isinstance(body, RuleSet)
     assert body.rules[-1].stats == counts(4, 8)
     assert body.rules[-1].value == "yes"

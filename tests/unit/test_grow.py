@@ -243,7 +243,8 @@ def test_statistics_do_not_depend_on_the_order(
         units = Units.of(weights[order]) if is_weighted else None
         response = Numbers(numbers[order], units)
         whole = Stretches.of(np.array([5]))
-        (stats,) = response.measure(np.arange(5, dtype=np.int32), whole).stats
+        measured = response.measure(np.arange(5, dtype=np.int32), whole)
+        (stats,) = response.stats(measured.stats)
         assert isinstance(stats, Moments)
         return stats
 

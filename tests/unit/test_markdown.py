@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,7 +17,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.random_models import large_tree, random_row
+from tests.samples import stump
 from treecompile import words
+from treecompile.errors import OptionError
+from treecompile.glossary import Entry, read_glossary
 from treecompile.ir import (
     Branch,
     ClassCounts,
@@ -27,6 +34,7 @@ from treecompile.ir import (
     Moments,
     Op,
     Program,
+    Row,
     Rule,
     RuleSet,
     Split,
@@ -36,7 +44,13 @@ from treecompile.ir import (
     ValueType,
 )
 from treecompile.lower import EmitOptions, Source
-from treecompile.lower.markdown import in_mermaid, lower, shown_name, table
+from treecompile.lower.markdown import lower
+from treecompile.lower.markdown.groups import parts_of_tree
+from treecompile.lower.markdown.source import fenced
+from treecompile.lower.markdown.text import in_mermaid, shown_name, table
+from treecompile.passes.flatten import flatten, merged_tests
+from treecompile.rounding import Rounding
+from treecompile.semantics import holds
 from treecompile.targets import read_target, templates_folder
 
 SHA256 = "0123456789abcdef" * 4
@@ -277,6 +291,7 @@ def test_tree_of_categories() -> None:
         "R3: play = yes",
         "Missing and unseen values",
         "Default",
+        "The rules as source",
     ]
     assert (
         "The model predicts **play**, one of no, yes. It looks at 1 of 2 columns:"
@@ -353,7 +368,9 @@ def test_picture_stays_within_what_mermaid_draws() -> None:
 
 
 def test_deep_tree_does_not_recurse() -> None:
-    assert "### R1500: " in document(numeric(1500))
+    text = document(numeric(1500))
+    assert "| R1500 | petal_length ≤ 2.5 (or missing) | 0 |" in text
+    assert "\nR1500: IF petal_length <= 2.5 (or missing) THEN 0 " in text
 
 
 def test_merged_bounds_and_missing_numbers() -> None:
@@ -445,15 +462,158 @@ def test_long_lists_of_categories_are_cut() -> None:
     body = Tree((feature,), ("a",), (Leaf("a", ClassCounts((1.0,)), 1.0),))
     text = document(Program(target="t", algorithm="id3", body=body))
     assert "c10, c11 and 28 more |" in text
-    assert "c12" not in text
+    assert "c12" not in text.partition("## The rules as source")[0]
+
+
+# ---------------------------------------------------------------- many rules
+
+
+def grown(leaves: int) -> Program:
+    return Program("y", "cart", large_tree(leaves, seed=3))
+
+
+@pytest.mark.parametrize("leaves", [30, 60, 500])
+def test_many_rules_are_grouped(leaves: int) -> None:
+    program = grown(leaves)
+    assert isinstance(program.body, Tree)
+    rules = flatten(program.body)
+    text = document(program)
+    made = tables(text)
+    heads = [rows for rows in made if rows[0][:2] == ["Rule", "If"]]
+    told = [row[0] for rows in heads for row in rows[1:]]
+    assert told == [rule.id for rule in rules.rules]  # each once, in order
+    assert max(len(rows) for rows in heads) <= 26
+    contents = next(rows for rows in made if rows[0][0] == "Rules")[1:]
+    titles = [title for title in headings(text) if re.match(r"R\d+( to |$)", title)]
+    assert [row[0] for row in contents] == titles
+    links = re.findall(r"\]\(#([\w-]+)\)", text)
+    assert links == [title.lower().replace(" ", "-") for title in titles]
+
+
+def test_a_row_and_its_group_say_the_whole_rule() -> None:
+    program = grown(120)
+    assert isinstance(program.body, Tree)
+    rules = flatten(program.body)
+    parts = parts_of_tree(program.body, merged_tests(program.body), rules.rules)
+    assert sum(len(part.rules) for part in parts) == len(rules.rules)
+    assert all(part.common for part in parts)
+    random = Random(0)
+    for part in parts:
+        for rule in part.rules:
+            shared = set(words.by_feature(part.common))
+            groups = words.by_feature(rule.conditions)
+            rest = [c for group in groups if group not in shared for c in group]
+            for _ in range(20):
+                row = random_row(random, program.body)
+                assert meets([*part.common, *rest], rules, row) == meets(
+                    rule.conditions, rules, row
+                )
+
+
+def meets(conditions: Sequence[Condition], rules: RuleSet, row: Row) -> bool:
+    return all(holds(c, rules.features[c.feature], row[c.feature]) for c in conditions)
+
+
+def test_a_chain_is_grouped_too() -> None:
+    text = document(numeric(1500))
+    titles = [title for title in headings(text) if " to " in title]
+    assert 60 <= len(titles) <= 61
+
+
+def test_a_long_list_is_cut_into_parts() -> None:
+    program = rule_list()
+    assert isinstance(program.body, RuleSet)
+    first = program.body.rules[0]
+    rules = tuple(replace(first, id=f"N{i}") for i in range(60))
+    text = document(replace(program, body=replace(program.body, rules=rules)))
+    titles = [title for title in headings(text) if title.startswith("Rules ")]
+    assert titles[1:] == ["Rules 1 to 25", "Rules 26 to 50", "Rules 51 to 60"]
+    assert "| 26 | N25 | 3 < x ≤ 7.25 and color in {red, blue} | good |" in text
+
+
+def test_long_thresholds_are_rounded_and_exact() -> None:
+    body = stump(0.30000000000000004).body
+    text = document(Program("y", "cart", body))
+    assert "- x ≤ 0.3 (exactly 0.30000000000000004)\n" in text
+    assert '-->|"≤ 0.3"|' in text
+    assert "Thresholds are rounded here" in text
+    assert "R1: IF x <= 0.30000000000000004 THEN low" in text
+    assert "(exactly" not in document(stump(0.125))
+
+
+def test_rounding_keeps_thresholds_apart() -> None:
+    def shown(*values: float) -> list[str]:
+        rounding = Rounding(Condition(0, Op.LE, v, False) for v in values)
+        return [rounding.figure(0)(value) for value in values]
+
+    assert shown(1.2345678912, 7.5) == ["1.235", "7.5"]
+    assert shown(1.2345678912, 1.2347) == ["1.2346", "1.2347"]
+    assert shown(1.2345678912, 1.2345678913) == ["1.2345678912", "1.2345678913"]
+    assert shown(12345678.0, 1e300, 123456789.0) == ["12345678", "1e+300", "123500000"]
+
+
+def test_no_text_ends_the_block() -> None:
+    text = "FEATURE `a`\n````\n"
+    (token,) = MARKDOWN.parse(fenced(text))
+    assert (token.type, token.info, token.content) == ("fence", "rules", text)
+    assert fenced("x\n") == "```rules\nx\n```"
+
+
+def test_rules_by_hand() -> None:
+    program = replace(rule_list(), algorithm="rules", training=None)
+    assert isinstance(program.body, RuleSet)
+    rules = (replace(program.body.rules[0], stats=ClassCounts((0.0, 1.0)), weight=0.0),)
+    text = document(replace(program, body=replace(program.body, rules=rules)))
+    assert "It was compiled from 1 rule kept as text" in text
+    assert "it was written or edited by hand" in text
+    assert "not recorded" in text
+
+
+def test_glossary() -> None:
+    glossary = {
+        "outlook": Entry("How the *sky* looks | at noon", ""),
+        "play": Entry("whether the match takes place"),
+        "rain": Entry("not in the model", "mm"),
+    }
+    options = EmitOptions(glossary=glossary)
+    source = Source(weather(), SHA256, "1.2.3", read_target("markdown"))
+    context = lower(source, options)
+    text = ENVIRONMENT.get_template(read_target("markdown").template).render(context)
+    features = tables(text)[3]
+    assert features[0][:3] == ["Name", "Meaning", "Kind"]
+    assert features[1][1] == "How the *sky* looks | at noon"
+    assert features[2][1] == ""
+    assert "**play** (whether the match takes place)" in text
+    assert context["warnings"] == [
+        "the glossary explains what the model does not have: rain"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the first line must be"),
+        ("name,meaning\n", "the first line must be"),
+        ("name,description,unit\na,b\n", "entry 1 has 2 fields"),
+        ("name,description\na,b\na,c\n", "'a' is explained twice"),
+        ('name,description\na,"b\n', "not CSV"),
+    ],
+)
+def test_damaged_glossaries(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "glossary.csv"
+    path.write_text(text)
+    with pytest.raises(OptionError, match=said):
+        read_glossary(path)
+    with pytest.raises(OptionError, match="cannot read"):
+        read_glossary(tmp_path / "absent.csv")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_layout(program: Program) -> None:
     text = document(program)
     assert text == document(program)
-    assert markup(text) <= OURS
-    assert text.endswith((".\n", "|\n"))
+    assert markup(text) <= OURS | {"link_open", "link_close"}
+    assert text.endswith("\n```\n")
     assert "\n\n\n" not in text
     assert not re.search(r"[ \t]$", text, re.MULTILINE)
 

@@ -14,11 +14,16 @@ behind `# output`, the rules that the pass makes of them:
     # output
     R1
         x > 5
+
+A rule may say what it answers and rests on: `R1 -> b 1 3` answers b, with one case of
+a and three of b; `borrowed` behind it means that these are not its own cases. Bare, a
+rule answers a with one case of it.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,12 +38,19 @@ from treecompile.ir import (
     RuleSet,
     ValueType,
 )
-from treecompile.passes import RULE_PASSES
+from treecompile.passes import PRUNED_PASSES, RULE_PASSES, SIMPLIFYING_PASSES
 from treecompile.semantics import members
 from treecompile.words import number
 
+BY_NAME = {
+    rule_pass.__name__: rule_pass
+    for rule_pass in (*RULE_PASSES, *SIMPLIFYING_PASSES, *PRUNED_PASSES)
+}
 CASES = Path(__file__).parent.parent / "cases"
-FEATURE = re.compile(r"(\w+): (numeric|ordinal|categorical)((?: \w+)*)")
+FEATURE = re.compile(r"(\w+): (numeric|ordinal|categorical|boolean)((?: \w+)*)")
+RULE = re.compile(r"(\w+)(?: -> (a|b) (\d+) (\d+)( borrowed)?)?")
+LABELS = ("a", "b")
+BOOLEANS = {"false": False, "true": True}
 CONDITION = re.compile(r"    (\w+) (<=|>|in|not in) (.+?)( or missing)?")
 
 
@@ -47,7 +59,12 @@ def read_features(lines: list[str]) -> tuple[Feature, ...]:
     for line in lines:
         match = FEATURE.fullmatch(line)
         assert match, f"not a feature: {line!r}"
-        name, kind, categories = match[1], Kind(match[2]), tuple(match[3].split())
+        name, categories = match[1], tuple(match[3].split())
+        if match[2] == "boolean":
+            booleans = tuple(BOOLEANS[category] for category in categories)
+            features.append(Feature(name, Kind.CATEGORICAL, ValueType.BOOL, booleans))
+            continue
+        kind = Kind(match[2])
         value_type = ValueType.FLOAT if kind is Kind.NUMERIC else ValueType.STR
         features.append(Feature(name, kind, value_type, categories))
     return tuple(features)
@@ -57,37 +74,66 @@ def read_condition(line: str, features: tuple[Feature, ...]) -> Condition:
     match = CONDITION.fullmatch(line)
     assert match, f"not a condition: {line!r}"
     where = [feature.name for feature in features].index(match[1])
-    value: str | float | tuple[str, ...] = match[3]
+    value: str | float | tuple[str | bool, ...] = match[3]
     if features[where].kind is Kind.NUMERIC:
         value = float(match[3])
     elif features[where].kind is Kind.CATEGORICAL:
         assert match[3][0] + match[3][-1] == "{}", f"not a set: {line!r}"
         value = tuple(match[3].strip("{}").split())
+        if features[where].type is ValueType.BOOL:
+            value = tuple(BOOLEANS[str(item)] for item in value)
     return Condition(where, Op(match[2]), value, missing=match[4] is not None)
 
 
+def read_rule(line: str) -> Rule:
+    match = RULE.fullmatch(line)
+    assert match, f"not a rule: {line!r}"
+    if match[2] is None:
+        return Rule(line, (), "a", ClassCounts((1.0, 0.0)), 1.0)
+    counts = ClassCounts((float(match[3]), float(match[4])))
+    return Rule(match[1], (), match[2], counts, 0.0 if match[5] else counts.weight)
+
+
 def read_rules(lines: list[str], features: tuple[Feature, ...]) -> RuleSet:
-    counts = ClassCounts((1.0,))
     rules: list[Rule] = []
     for line in lines:
         if not line.startswith(" "):
-            rules.append(Rule(line, (), "label", counts, 1.0))
+            rules.append(read_rule(line))
             continue
-        last = rules.pop()
-        tests = (*last.conditions, read_condition(line, features))
-        rules.append(Rule(last.id, tests, "label", counts, 1.0))
-    default = Rule("default", (), "label", counts, 0.0)
-    return RuleSet(features, ("label",), tuple(rules), default)
+        tests = (*rules[-1].conditions, read_condition(line, features))
+        rules[-1] = replace(rules[-1], conditions=tests)
+    default = Rule("default", (), "a", ClassCounts((1.0, 0.0)), 0.0)
+    return RuleSet(features, LABELS, tuple(rules), default)
+
+
+def headline(rule: Rule) -> str:
+    assert isinstance(rule.stats, ClassCounts)
+    if (rule.value, rule.stats.weights, rule.weight) == ("a", (1.0, 0.0), 1.0):
+        return rule.id
+    counts = " ".join(map(number, rule.stats.weights))
+    return f"{rule.id} -> {rule.value} {counts}{'' if rule.weight else ' borrowed'}"
+
+
+def value_text(category: object) -> str:
+    text = str(category)
+    return text.lower() if isinstance(category, bool) else text
 
 
 def written(rules: RuleSet) -> list[str]:
     lines = []
     for rule in rules.rules:
-        lines.append(rule.id)
+        lines.append(headline(rule))
         for test in rule.conditions:
             feature = rules.features[test.feature]
             if feature.kind is Kind.CATEGORICAL:
-                value = "{" + " ".join(map(str, members(test))) + "}"
+                value = (
+                    "{"
+                    + " ".join(
+                        str(c).lower() if isinstance(c, bool) else str(c)
+                        for c in members(test)
+                    )
+                    + "}"
+                )
             elif isinstance(test.value, float):
                 value = number(test.value)
             else:
@@ -110,14 +156,13 @@ def test_case(path: Path) -> None:
     head = lines.index("")
     features = read_features(lines[:head])
     rules = read_rules(lines[head + 1 :], features)
-    by_name = {rule_pass.__name__: rule_pass for rule_pass in RULE_PASSES}
-    result = by_name[path.parent.name](rules)
+    result = BY_NAME[path.parent.name](rules)
     assert written(result) == output.splitlines()
     assert (result.features, result.labels) == (rules.features, rules.labels)
     assert result.default == rules.default
 
 
 def test_every_pass_has_cases_and_every_folder_a_pass() -> None:
-    names = {rule_pass.__name__ for rule_pass in RULE_PASSES}
+    names = set(BY_NAME)
     assert {path.parent.name for path in CASES.glob("*/*.txt")} == names
     assert {path.name for path in CASES.iterdir()} == names

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -27,7 +28,16 @@ from tests.samples import NUMBER, TENNIS, chain, every_type, module_of, stump
 from treecompile import render
 from treecompile.cli import main
 from treecompile.compiler import emit
-from treecompile.ir import Condition, Feature, Kind, Op, Program, ValueType
+from treecompile.ir import (
+    Condition,
+    Feature,
+    Kind,
+    MissingPolicy,
+    Op,
+    Program,
+    Tree,
+    ValueType,
+)
 from treecompile.model_file import dumps
 
 OLDEST = Path.home() / ".pyenv/versions/3.9.18/bin/python"
@@ -294,9 +304,13 @@ def test_the_same_data_give_the_same_bytes_whatever_the_hash_seed(
 
 
 def test_mypy_finds_nothing_in_it(tmp_path: Path) -> None:
-    for place, name in enumerate(("every type", "numbers")):
-        path = tmp_path / f"predict_{place}.py"
-        path.write_text(emitted(ORDINARY[name]()))
+    programs = [ORDINARY[name]() for name in ("every type", "numbers")]
+    for policy in MissingPolicy:
+        for place, program in enumerate(programs):
+            assert isinstance(program.body, Tree)
+            body = replace(program.body, missing=policy)
+            path = tmp_path / f"predict_{policy}_{place}.py"
+            path.write_text(emitted(replace(program, body=body)))
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "."),

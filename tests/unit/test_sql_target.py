@@ -15,7 +15,9 @@ from treecompile.compiler import emit, flatten
 from treecompile.errors import OptionError, TargetError
 from treecompile.ir import Condition, Feature, Kind, Label, Op, Program, ValueType
 from treecompile.lower import EmitOptions
+from treecompile.lower.sql import Conditions
 from treecompile.semantics import negate
+from treecompile.targets import read_dialect
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -305,3 +307,109 @@ def test_options_are_checked() -> None:
             sql(stump(1.0), **options)
     with pytest.raises(OptionError, match="regression"):
         sql(balanced(2), output="probability")
+
+
+# ---------------------------------------------------------------- other dialects
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "said"),
+    [
+        ("mariadb", "x" * 65, "MariaDB has names of 64 characters at most"),
+        ("mysql", "🐧", r"MySQL cannot hold the name '🐧', because of '🐧'"),
+        ("mariadb", "blank ", "because of ' '"),
+        ("mariadb", "line\n", r"because of '\\n'"),
+        ("bigquery", "a.b", r"BigQuery cannot hold the name 'a.b', because of '\.'"),
+        ("bigquery", "_partition_date", "because of '_partition'"),
+        ("bigquery", "x" * 301, "300 characters"),
+        ("oracle", 'say "hi"', "because of '\"'"),
+        ("oracle", "ü" * 65, "names of 128 bytes"),
+        ("redshift", "tab\there", r"because of '\\t'"),
+        ("tsql", "x" * 129, "SQL Server has names of 128 characters"),
+        ("snowflake", "", "Snowflake has no empty column names"),
+    ],
+)
+def test_a_name_that_a_database_has_not(dialect: str, name: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said) as caught:
+        sql(on_both(name, "y"), dialect)
+    assert "--column" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert sql(on_both(name, "y"), dialect, columns={name: "sound"})
+
+
+@pytest.mark.parametrize("dialect", ["mariadb", "mysql", "oracle", "tsql", "bigquery"])
+def test_the_longest_names_are_taken(dialect: str) -> None:
+    longest = read_dialect(dialect).names.longest
+    assert "x" * longest in sql(on_both("x" * longest, "y"), dialect)
+
+
+FOLDING = ("mariadb", "mysql", "spark", "bigquery", "redshift", "tsql", "trino")
+KEEPING = ("postgres", "clickhouse", "datafusion", "snowflake", "oracle")
+
+
+@pytest.mark.parametrize("dialect", [*FOLDING, *KEEPING])
+def test_names_that_differ_by_case_where_they_are_one(dialect: str) -> None:
+    if dialect in KEEPING:
+        assert "AGE" in sql(on_both("Age", "AGE"), dialect)
+        return
+    with pytest.raises(TargetError, match=r"'Age' and 'AGE'.*--column"):
+        sql(on_both("Age", "AGE"), dialect)
+
+
+def on_text(*categories: str, labels: tuple[Label, ...] = ("a", "b")) -> Program:
+    feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, categories)
+    test = Condition(0, Op.IN, categories[:1], missing=False)
+    return chain((feature,), (test,), labels)
+
+
+def test_oracle_has_no_empty_text() -> None:
+    with pytest.raises(TargetError, match="Oracle takes the category '' of 'text' for"):
+        sql(on_text("x", ""), "oracle")
+    with pytest.raises(TargetError, match="Oracle takes the label '' for NULL"):
+        sql(on_text("x", labels=("", "b")), "oracle")
+    assert "''" in sql(on_text(""), "postgres")
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "oracle", "tsql", "redshift", "trino"])
+def test_a_nul_is_refused_where_there_is_none(dialect: str) -> None:
+    with pytest.raises(TargetError, match=r"NUL character.*'a\\x00b'"):
+        sql(on_text("a\0b"), dialect)
+
+
+def test_what_sql_server_is_given() -> None:
+    assert "([text] + N'.') COLLATE Latin1_General_100_BIN2 = N'it''s.'" in sql(
+        on_text("it's"), "tsql"
+    )
+    assert "= (N'a\\' + N'\nb.')" in sql(on_text("a\\\nb"), "tsql")
+    flag = Feature("fl]ag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+    test = Condition(0, Op.IN, (True,), missing=False)
+    text = sql(chain((flag,), (test,), (True, False)), "tsql")
+    assert "WHEN [fl]]ag] = CAST(1 AS BIT) THEN CAST(1 AS BIT)" in text
+    with pytest.raises(TargetError, match="SQL Server has no number as near to zero"):
+        sql(stump(5e-324), "tsql")
+
+
+def test_long_lists_are_divided_for_oracle() -> None:
+    categories = tuple(f"c{n}" for n in range(2500))
+    feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, categories)
+    dialect = read_dialect("oracle")
+    for op, word, joined in ((Op.IN, "IN", "OR"), (Op.NOT_IN, "NOT IN", "AND")):
+        test = Condition(0, op, categories[:2001], missing=True)
+        body = chain((feature,), (test,), ("a", "b")).body
+        text = Conditions(dialect, body, {0: '"text"'}).text(test)
+        lists = re.findall(rf" {word} \(([^)]*)\)", text)
+        assert [entry.count(",") + 1 for entry in lists] == [1000, 1000, 1]
+        assert text.count(f') {joined} "text" COLLATE BINARY {word} (') == 2
+        assert text.endswith(') OR "text" IS NULL)')
+
+
+def test_an_unknown_dialect_is_told_the_nearest() -> None:
+    for wrong, near in (
+        ("mysq", "'mysql'"),
+        ("MariaDB", "'mariadb'"),
+        ("snowflak", "'snowflake'"),
+        ("postgresql", "'postgres'"),
+        ("sqlserver", "There are bigquery, clickhouse"),
+    ):
+        with pytest.raises(TargetError, match=near):
+            sql(stump(0.5), wrong)

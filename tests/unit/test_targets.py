@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from treecompile.targets import (
     read_target,
     templates_folder,
 )
+from treecompile.verify.drivers import DRIVERS
 
 TARGETS = sorted(path.name for path in templates_folder().iterdir() if path.is_dir())
 
@@ -63,7 +65,12 @@ def test_built_in_dialects(name: str) -> None:
     assert dialect.key == name
     assert dialect.literals.string in STRINGS
     assert dialect.literals.double in DOUBLES
-    assert len(dialect.names.quote) == 1
+    assert len(dialect.names.quote) in (1, 2)
+    assert dialect.names.counted_in in ("bytes", "characters")
+    assert dialect.engine in ("", *DRIVERS)
+    re.compile(dialect.names.barred)
+    if dialect.literals.stop:  # both sides of a comparison have it
+        assert f"'{dialect.literals.stop}'" in dialect.columns.text
     assert dialect.limits.nesting >= 1
     assert dialect.limits.tests > dialect.limits.nesting
     assert placeholders(dialect.limits.double_of_many) == {""}

@@ -16,6 +16,9 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     build,
+    check,
+    diff,
+    draw,
     emit,
     evaluate,
     learn,
@@ -26,7 +29,10 @@ from treecompile.cli import (
 )
 from treecompile.errors import TreecompileError
 
-COMMANDS = (learn, rules, emit, build, verify, predict, evaluate, show)
+COMMANDS = (
+    *(learn, rules, emit, build, verify),
+    *(predict, evaluate, show, draw, check, diff),
+)
 
 
 class Group(click.Group):

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
+    from treecompile.reports import sequence
 
+    if options["target"] is None:  # not needed where rules are compiled
+        raise click.MissingParameter(param_hint="'--target'", param_type="option")
     validation = options.pop("validation")
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
         learned = training.learn(data, columns, how, validation, start)
     tell(quiet, *learned.notes)
+    if learned.choice is not None:
+        table = learned.choice.table
+        steps = [entry.step for entry in table]
+        tell(quiet, *sequence(steps, table, learned.choice.place))
     return learned
 
 
@@ -36,7 +43,7 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     help="The model file; - for standard output.",
 )
 def command(data: str, out: str, quiet: bool, **options: Any) -> None:
-    """Learn a tree from DATA (CSV, TSV, Parquet, or - for CSV on standard input)."""
+    """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV."""
     from treecompile.model_file import dumps
 
     learned = learn_with(data, quiet, options)

@@ -28,6 +28,11 @@ def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print nothing but errors."
 )
+glossary_option = click.option(
+    "--glossary",
+    metavar="FILE",
+    help="Markdown: what columns mean, in CSV lines name,description,unit.",
+)
 templates_option = click.option(
     "--templates",
     default="",
@@ -42,8 +47,23 @@ na_option = click.option(
     help="A text that means missing, beside the empty one. Repeatable.",
 )
 
-learn_options = apply(
-    click.option("--target", required=True, metavar="COL", help="Column to predict."),
+budget_option = click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Most steps of searching.",
+)
+list_option = click.option(
+    "--list",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List at most N of each kind. [default: 10]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+how_options = apply(  # all about learning but the target
     click.option(
         "--algorithm",
         default="",
@@ -97,6 +117,19 @@ learn_options = apply(
         help="cart and id3: most leaves; the best splits come first.",
     ),
     click.option(
+        "--chi2",
+        type=float,
+        metavar="P",
+        help="Labels: make no split that chance alone explains more often than this, by"
+        " the chi-square test.",
+    ),
+    click.option(
+        "--min-sse",
+        type=float,
+        metavar="S",
+        help="Numbers: the sum of squared errors that a node needs to be split.",
+    ),
+    click.option(
         "--criterion",
         default="",
         metavar="NAME",
@@ -107,15 +140,22 @@ learn_options = apply(
         "--prune",
         default="",
         metavar="NAME",
-        help="none, pessimistic (c45) or cost-complexity."
+        help="none, pessimistic (c45), cost-complexity or reduced-error."
         " [default: pessimistic for c45, else none]",
     ),
     click.option(
         "--alpha",
-        type=float,
         metavar="A",
         help="Cost-complexity: the share of the root's errors that each leaf of a split"
-        " must save. [default: 0.01]",
+        " must save; or cv or 1se to choose it by cross-validation. [default: 0.01]",
+    ),
+    click.option(
+        "--alpha-folds",
+        type=int,
+        default=10,
+        show_default=True,
+        metavar="K",
+        help="Folds of the cross-validation that chooses alpha.",
     ),
     click.option(
         "--cf",
@@ -162,21 +202,53 @@ learn_options = apply(
         help="Of the cost, for eg2; 0 ignores it.",
     ),
     click.option(
+        "--one-hot",
+        multiple=True,
+        metavar="COL",
+        help="Split these categories one against the rest. Repeatable.",
+    ),
+    click.option(
+        "--one-hot-all", is_flag=True, help="The same for all columns of categories."
+    ),
+    click.option(
+        "--weights",
+        default="",
+        metavar="COL",
+        help="Column that says how much each row counts; it is no feature.",
+    ),
+    click.option(
+        "--class-weight",
+        multiple=True,
+        metavar="LABEL=W",
+        help="How much the rows of a label count, else 1; or `balanced`, all labels the"
+        " same. Repeatable.",
+    ),
+    click.option(
+        "--prior",
+        multiple=True,
+        metavar="LABEL=P",
+        help="The share that a label shall have, for every label. Repeatable.",
+    ),
+    click.option(
         "--validation",
         metavar="FILE",
-        help="Rows to measure the quality on, with the target.",
+        help="Rows with the target, to measure the quality on or to prune by.",
     ),
     click.option(
         "--validation-fraction",
         type=float,
         default=0.0,
         metavar="F",
-        help="Hold out this share of the rows to measure the quality on.",
+        help="Hold out this share of the rows for that instead.",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="For holding out."
+        "--seed", type=int, default=0, show_default=True, help="Of rows and folds."
     ),
     quiet_option,
+)
+learn_options = apply(
+    click.option("--target", metavar="COL", help="Column to predict."),
+    how_options,
 )
 
 
@@ -191,16 +263,50 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     return result
 
 
+def _numbers(option: str, texts: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """LABEL=NUMBER, each label once."""
+    found: dict[str, float] = {}
+    for text in texts:
+        ((name, number),) = pairs(option, (text,)).items()
+        if name in found:
+            raise OptionError(f"{option} names the label {name!r} twice")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise OptionError(
+                f"{option} {text!r}: {number!r} is not a number"
+            ) from None
+    return tuple(found.items())
+
+
+def _alpha(text: str | None) -> float | str | None:
+    """A number, or the word that stands for a way to choose it."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
 def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     """Sort the options of the command line into what they are about."""
     from treecompile.data import DataOptions
     from treecompile.learners.costs import read_costs
+    from treecompile.learners.weighting import BALANCED
     from treecompile.training import LearnOptions
 
     costs = options.pop("costs")
     options["costs"] = read_costs(costs) if costs else ()
+    given = options.pop("class_weight")
+    options["balanced"] = BALANCED in given
+    if options["balanced"] and len(given) > 1:
+        raise OptionError("--class-weight: give weights or balanced, not both")
+    options["class_weight"] = (
+        () if options["balanced"] else _numbers("--class-weight", given)
+    )
+    options["prior"] = _numbers("--prior", options.pop("prior"))
     for key in ("criterion", "prune", "missing"):
         options[key] = options[key] or ""  # which leaves it to the algorithm
+    options["alpha"] = _alpha(options["alpha"])
     ordinal = pairs("--ordinal", options.pop("ordinal")).items()
     labels = options.pop("labels")
     columns = DataOptions(
@@ -215,6 +321,7 @@ def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
                 "categorical",
                 "numeric",
                 "ignore",
+                "weights",
             )
         },
     )

@@ -53,10 +53,13 @@ def output(path: str | None, text: str) -> None:
         write_text(Path(path), text)
 
 
-def read_model(path: str) -> Program:
-    from treecompile.model_file import read_program
+def read_model(path: str, quiet: bool = False) -> Program:
+    """The model in a file: JSON, or rules in the rule language."""
+    from treecompile.sources import read_source
 
-    return read_program(path)
+    program, notes = read_source(path)
+    tell(quiet, *(f"note: {note}" for note in notes))
+    return program
 
 
 def summary(program: Program) -> str:

@@ -17,9 +17,11 @@ from treecompile.errors import OptionError
 @click.option(
     "--engine",
     default="",
-    help="python, sqlite, duckdb or postgres. [by the artefact]",
+    help="python or a database, such as mariadb. [by the artefact]",
 )
-@click.option("--url", default="", help="Where the server is: postgresql://...")
+@click.option(
+    "--url", default="", help="Where the server is: postgresql://..., mysql://..."
+)
 @click.option(
     "--column",
     "columns",
@@ -27,6 +29,7 @@ from treecompile.errors import OptionError
     metavar="FEATURE=COLUMN",
     help="A feature that has another name in the SQL. Repeatable.",
 )
+@click.option("--alias", default="", help="What a bare expression calls its table.")
 @click.option(
     "--budget", type=int, default=100_000, show_default=True, help="Most rows."
 )
@@ -40,6 +43,7 @@ def command(
     engine: str,
     url: str,
     columns: tuple[str, ...],
+    alias: str,
     budget: int,
     seed: int,
     quiet: bool,
@@ -51,7 +55,7 @@ def command(
     from treecompile.reports import verification
     from treecompile.verify import verify
 
-    program = read_model(model)
+    program = read_model(model, quiet)
     try:
         text = Path(artefact).read_bytes().decode()
     except OSError as error:
@@ -62,7 +66,14 @@ def command(
         raise OptionError(f"--budget {budget}: expected 1 or more")
     renamed = pairs("--column", columns)
     report = verify(
-        program, text, engine, url=url, columns=renamed, budget=budget, seed=seed
+        program,
+        text,
+        engine,
+        url=url,
+        columns=renamed,
+        alias=alias,
+        budget=budget,
+        seed=seed,
     )
     tell(quiet and report.passed, *verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)

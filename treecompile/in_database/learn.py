@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from treecompile.data import Dataset
+import numpy as np
+
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.source import EngineSource
@@ -12,6 +13,7 @@ from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
 from treecompile.learners.growth import grow
 from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.responses import Labels
 from treecompile.stores.base import Store
 
 
@@ -21,4 +23,6 @@ def learn_cart(
     work = WorkTable(store, schema)
     work.create()
     source = EngineSource(work, MEASURES[criterion], BOUNDS[criterion], limits)
-    return finish(schema, grow(source, limits, progress))
+    drafts = grow(source, limits, progress)
+    labels = Labels(np.zeros(0), schema.labels)
+    return finish(schema.features, schema.labels, drafts, labels)

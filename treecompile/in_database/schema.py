@@ -28,10 +28,11 @@ from treecompile.data import (
 )
 from treecompile.errors import DataError
 from treecompile.ir import ColumnSummary, Feature, Kind, Label, ValueType
-from treecompile.lower.sql import Quoting, literal
+from treecompile.lower.sql import literal
+from treecompile.lower.sql_names import Quoting
 from treecompile.raw import DATE_ADVICE, Raw
 from treecompile.read import Table
-from treecompile.stores.base import Family, Store, StoredColumn
+from treecompile.stores.base import Family, Store
 
 FEW = 256  # distinct numbers of a column that is counted value by value
 AT_ONCE = 40  # columns that one query summarises
@@ -249,7 +250,8 @@ class Reader:
         if digest.known < FEWEST_IDENTIFIERS or feature.kind is Kind.ORDINAL:
             return []
         if feature.kind is Kind.NUMERIC:
-            assert digest.low is not None and digest.high is not None
+            assert digest.low is not None
+            assert digest.high is not None
             if digest.high - digest.low != digest.known - 1 or digest.low % 1:
                 return []
             distinct = self.distinct_count(

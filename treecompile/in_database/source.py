@@ -16,7 +16,7 @@ import numpy as np
 from treecompile.in_database.bounds import Bound
 from treecompile.in_database.refine import Cells, refine
 from treecompile.in_database.work import CLOSED, Route, WorkTable
-from treecompile.ir import ClassCounts, Kind, Stats
+from treecompile.ir import Kind
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.counted_column import divide_categories, search_blocks
 from treecompile.learners.criteria import Measure
@@ -33,7 +33,7 @@ from treecompile.learners.level import (
 from treecompile.learners.limits import TIE, Limits
 from treecompile.learners.multiway_column import divide_branches, search_branches
 from treecompile.learners.responses import Opened
-from treecompile.learners.stretches import Array, Mask, Positions, Stretches
+from treecompile.learners.stretches import Array, Floats, Mask, Positions
 
 
 @dataclass(slots=True)
@@ -61,6 +61,12 @@ class EngineSource:
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
         self.counts = work.totals()  # nodes by classes
+        self.branches = np.array(
+            [
+                size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
+                for feature, size in zip(self.features, work.sizes, strict=True)
+            ]
+        )
         self.terms: Terms | None = None
         self.found: list[Found] = []
         self.cells: list[Cells] = []
@@ -72,9 +78,9 @@ class EngineSource:
 
     def measure(self) -> Newest:
         rows = self.counts.sum(axis=1)
-        stats = [ClassCounts(tuple(e)) for e in self.counts.astype(float).tolist()]
         varies = self.counts.max(axis=1) < rows
-        return Newest(stats, rows.astype(np.float64), rows, varies)
+        stats, weights = self.counts.astype(np.float64), rows.astype(np.float64)
+        return Newest(stats, weights, rows, varies)
 
     def keep(self, is_open: Mask) -> None:
         numbers = np.full(len(is_open), CLOSED)
@@ -111,7 +117,7 @@ class EngineSource:
 
     # ------------------------------------------------------------ searching
 
-    def search(self, stats: Sequence[Stats]) -> tuple[Opened, Sequence[Found]]:
+    def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
         size = len(self.counts)
         totals = [self.counts[:, label] for label in range(1, self.counts.shape[1])]
         tie = np.full(size, TIE * self.criterion.slack)
@@ -153,10 +159,6 @@ class EngineSource:
         if self.is_multiway and not is_ordered:
             return search_branches(self.terms, cells.blocks())
         return search_blocks(self.terms, cells.blocks(), is_ordered)
-
-    def branches(self, feature: int) -> int:
-        is_many = self.is_multiway and self.features[feature].kind is Kind.CATEGORICAL
-        return self.work.sizes[feature] if is_many else 2
 
     # ------------------------------------------------------------ dividing
 

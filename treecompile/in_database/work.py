@@ -290,7 +290,8 @@ class WorkTable:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
             return
         kept = ", ".join(self.columns)
-        self.store.make(NAME, f"SELECT {node} AS node, {kept} FROM {NAME} WHERE node >= 0")
+        moved = f"SELECT {node} AS node, {kept} FROM {NAME} WHERE node >= 0"
+        self.store.make(NAME, moved)
 
     def _list(self, values: Iterable[str]) -> str:
         return self.store.phrases.list.format(", ".join(values))

@@ -14,6 +14,7 @@ from treecompile.learners.limits import Limits, Progress
 
 ID3, C45, CART = "id3", "c45", "cart"
 NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
+REDUCED_ERROR = "reduced-error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,14 @@ ALGORITHMS = {
     ID3: Offer(
         lambda data, limits, progress, name, _: id3.learn(data, limits, progress, name),
         ("entropy", "gain-ratio", "gini", "distance", "chi-square"),
-        (NONE, COST_COMPLEXITY),
+        (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
     ),
     C45: Offer(
         lambda data, limits, progress, _, own: c45.learn(data, limits, progress, own),
         ("gain-ratio", "gain"),
-        (PESSIMISTIC, NONE, COST_COMPLEXITY),
+        (PESSIMISTIC, NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("fractional", "majority"),
         min_leaf=2,  # in two of the branches
     ),
@@ -47,7 +48,7 @@ ALGORITHMS = {
             data, limits, progress, name
         ),
         ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
-        (NONE, COST_COMPLEXITY),
+        (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
         min_leaf=1,
     ),

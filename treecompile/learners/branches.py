@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.data import Dataset
-from treecompile.ir import Branch, Category, Condition, Kind, Op
+from treecompile.ir import Branch, Category, Condition, Feature, Kind, Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +17,16 @@ class Candidate:
     weights: tuple[float, ...]
 
 
-def make_branches(data: Dataset, candidate: Candidate) -> list[Branch]:
+def make_branches(feature: Feature, candidate: Candidate) -> list[Branch]:
     """The branches of a split; the heaviest takes missing and unseen values as well."""
     heaviest = candidate.weights.index(max(candidate.weights))
-    categorical = data.features[candidate.feature].kind is Kind.CATEGORICAL
+    categorical = feature.kind is Kind.CATEGORICAL
     branches = []
     for place, (op, value) in enumerate(candidate.tests):
         if categorical and place == heaviest:
             named = [t[1] for i, t in enumerate(candidate.tests) if i != heaviest]
             chosen = {c for part in named for c in part}  # type: ignore[union-attr]
-            categories = data.features[candidate.feature].categories
-            op, value = Op.NOT_IN, tuple(c for c in categories if c in chosen)
+            op, value = Op.NOT_IN, tuple(c for c in feature.categories if c in chosen)
         when = Condition(candidate.feature, op, value, missing=place == heaviest)
         branches.append(Branch(when, 0, candidate.weights[place]))
     return branches

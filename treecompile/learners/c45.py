@@ -20,6 +20,7 @@ from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
+from treecompile.learners.levels import uncollected
 from treecompile.learners.limits import Limits, Progress
 
 MOST_GROUPED = 200  # categories: the search for groups takes the third power of them
@@ -50,7 +51,8 @@ def learn(
             f"c45 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    return build(draft(data, limits, progress, options), data, options.policy)
+    with uncollected():
+        return build(draft(data, limits, progress, options), data, options.policy)
 
 
 def draft(

@@ -52,7 +52,8 @@ class Builder:
         for place, node in enumerate(self.order):
             if not self.size[node]:
                 continue  # its parent makes it a leaf
-            children = self.child[self.first[node] :][: self.size[node]]
+            first = self.first[node]
+            children = self.child[first : first + self.size[node]]
             nodes[place] = self.split(node, children)
             for child in children:
                 if not self.size[child]:
@@ -99,8 +100,9 @@ class Builder:
 
     def categories(self, node: int, known: list[float]) -> list[Condition]:
         feature = self.feature[node]
-        names = self.data.features[feature].categories
+        mine = self.data.features[feature]
+        names = mine.categories
         groups = self.groups.get(node) or tuple((code,) for code in range(len(names)))
         tests = tuple((Op.IN, tuple(names[code] for code in group)) for group in groups)
         made = Candidate(feature, self.gain[node], tests, tuple(known))
-        return [branch.when for branch in make_branches(self.data, made)]
+        return [branch.when for branch in make_branches(mine, made)]

@@ -28,9 +28,10 @@ class Choice:
     measure: Measure | None
     is_ratio: bool
 
-    def best(self, gains: Floats, splits: Floats) -> Positions:
+    def best(self, gains: Floats, splits: Floats, barred: Mask) -> Positions:
         """The feature to be tested at each node, the first at a tie; -1 for none."""
         worth = self.worth(gains, splits)
+        worth[barred] = -np.inf
         worth[gains < self.min_gain - TIE] = -np.inf
         chosen = np.full(len(worth), -1)
         bar = np.full(len(worth), -EPSILON)

@@ -15,7 +15,7 @@ from treecompile.learners.blocks import Blocks, count_blocks
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import SLACK, Groups
 from treecompile.learners.c45_group import group_values
-from treecompile.learners.c45_level import Level, bits, information
+from treecompile.learners.c45_level import Level, bits, counting, information
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.columns import make_column
 from treecompile.learners.counted_column import Counted
@@ -24,7 +24,7 @@ from treecompile.learners.responses import Tallied
 from treecompile.learners.sorted_column import Sorted
 from treecompile.learners.stretches import Array, Floats, Positions, Stretches
 
-CHUNK = 4_000_000  # cells of a table that are counted at once
+MOST_CELLS = 4_000_000  # of a table that are counted at once
 HALF = 26  # bits of a weight that are summed up at once
 
 
@@ -68,9 +68,17 @@ class Many:
             return Judged.nothing(len(level.totals))
 
         def neighbours(places: Positions) -> tuple[Floats, Floats]:
-            rows = level.cases.rows.take(order)
-            values = self.values.take(rows)
-            return values.take(places), values.take(places + 1)
+            if not len(places):
+                return self.values[:0], self.values[:0]
+            start, end = int(places[0]), int(places[-1]) + 2
+            rows = level.cases.rows
+            if end - start > 4 * len(places):  # a few, such as the chosen ones
+                near = order.take(places), order.take(places + 1)
+                low, high = (self.values.take(rows.take(each)) for each in near)
+                return low, high
+            values = self.values.take(rows.take(order[start:end]))
+            places = places - start
+            return values.take(places), values[1:].take(places)
 
         if self.is_complete and level.units is None:
             counts = level.counts.astype(np.intp).T
@@ -108,7 +116,7 @@ class Many:
             sizes = parts.lengths
             below = level.below
             if not self.is_complete:
-                below = np.arange(1, parts.size + 1) - parts.spread(parts.starts)
+                below = counting(parts)
         running = (
             parts.run(along(label), total)
             for label, total in zip(labels, totals, strict=True)
@@ -237,7 +245,7 @@ class Grouped:
         judged = Judged.nothing(len(level.totals))
         self.groups = {}
         width, classes = self.column.size + 1, level.classes
-        most = max(1, CHUNK // (width * classes))
+        most = max(1, MOST_CELLS // (width * classes))
         for start in range(0, len(usable), most):
             some = usable[start : start + most]
             here = level.some(some)

@@ -6,16 +6,17 @@ column with few values the values that occur at a node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learners.c45_level import Level, Room
+from treecompile.learners.c45_level import Level, Room, bits
 from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 from treecompile.learners.thresholds import LARGEST, midpoints
 
+CHUNK = 32_768  # cuts that are judged at once
 GAP = 1e-5  # two numbers that are no further apart are not told apart
 
 
@@ -50,8 +51,8 @@ class Runs:
     totals: Sequence[Array]  # of every class but the first
 
 
-# From positions of elements: the greatest value before a cut behind each, and the least
-# value after it.
+# From positions of elements, in order: the greatest value before a cut behind each, and
+# the least value after it.
 Neighbours = Callable[[Positions], tuple[Floats, Floats]]
 
 
@@ -66,11 +67,11 @@ def best_cuts(
     if inside is None:
         room = Room.of(runs.sizes, level.classes, level.min_leaf, level.scale.unit)
         inside = np.flatnonzero(room.holds(runs.parts, runs.below))
-    low, high = neighbours(inside)
-    apart = are_apart(low, high)
+    apart = np.empty(len(inside), np.bool_)
+    for chunk in chunks(len(inside)):
+        apart[chunk] = are_apart(*neighbours(inside[chunk]))
     if not apart.all():
-        where = np.flatnonzero(apart)
-        inside, low, high = inside.take(where), low.take(where), high.take(where)
+        inside = inside.take(np.flatnonzero(apart))
     ends = runs.parts.starts + runs.parts.lengths
     tries = np.diff(np.searchsorted(inside, ends), prepend=0)
     some = np.flatnonzero(tries)
@@ -82,17 +83,18 @@ def best_cuts(
     node, tries = runs.nodes[some], tries[some]
     total = level.totals[node]
     gain = gain - np.log2(tries) / total
-    worthy = np.flatnonzero(gain > 0)
+    worthy = np.flatnonzero(gain > TIE)  # no gain is none, however it was rounded
     node, at, some = node[worthy], at[worthy], some[worthy]
     total = total[worthy]
     unit = level.scale.unit
-    below = runs.below.take(inside.take(at))
+    at = inside.take(at)
+    below = runs.below.take(at)
     above = runs.sizes[some] - below
-    bits = level.scale.bits
-    parted = bits(below) + bits(above) + _bits(total - runs.sizes[some] * unit)
+    sides = level.scale.bits(below) + level.scale.bits(above)
+    parted = sides + bits(total - runs.sizes[some] * unit)
     judged.gains[node] = gain[worthy]
-    judged.splits[node] = (_bits(total) - parted) / total
-    judged.cuts[node] = midpoints(low.take(at), high.take(at))
+    judged.splits[node] = (bits(total) - parted) / total
+    judged.cuts[node] = midpoints(*neighbours(at))
     judged.tries[node] = tries[worthy]
     return judged
 
@@ -101,28 +103,42 @@ def _gains(
     level: Level, runs: Runs, inside: Positions, parts: Stretches, some: Positions
 ) -> Floats:
     """The information gain of every possible cut, before the correction."""
-    bits = level.scale.bits
+    own = level.scale.bits
     size = runs.sizes[some]
     first = size - sum(total[some] for total in runs.totals)
-    whole = bits(size) - bits(first)
-    below = runs.below.take(inside)
-    above = parts.spread(size) - below
-    gains = -bits(below)
-    gains -= bits(above)
+    whole = own(size) - own(first)
+    part = parts.spread(np.arange(len(some), dtype=np.int32))
+    below = runs.below.take(inside)  # later: what is left of it for the first class
+    above = size.astype(below.dtype).take(part)
+    above -= below
+    gains = np.empty(len(inside))
+    for chunk in chunks(len(inside)):
+        gains[chunk] = -own(below[chunk])
+        gains[chunk] -= own(above[chunk])
     for total, running in zip(runs.totals, runs.classes, strict=True):
-        mine = total[some]
-        whole -= bits(mine)
-        low = running.take(inside)
-        high = parts.spread(mine) - low
-        gains += bits(low)
-        gains += bits(high)
-        below -= low
-        above -= high
-    gains += bits(below)  # what remains is the first class
-    gains += bits(above)
-    gains += parts.spread(whole)
-    gains /= parts.spread(level.totals[runs.nodes[some]])
+        mine = total[some].astype(below.dtype)
+        whole -= own(mine)
+        for chunk in chunks(len(inside)):
+            low = running.take(inside[chunk])
+            high = mine.take(part[chunk])
+            high -= low
+            gains[chunk] += own(low)
+            gains[chunk] += own(high)
+            below[chunk] -= low
+            above[chunk] -= high
+    total = level.totals[runs.nodes[some]]
+    for chunk in chunks(len(inside)):
+        gain = gains[chunk]
+        gain += own(below[chunk])
+        gain += own(above[chunk])
+        gain += whole.take(part[chunk])
+        gain /= total.take(part[chunk])
     return gains
+
+
+def chunks(size: int) -> Iterator[slice]:
+    """Parts of an array that stay in the processor's cache."""
+    return (slice(start, start + CHUNK) for start in range(0, size, CHUNK))
 
 
 def are_apart(low: Floats, high: Floats) -> Mask:
@@ -132,9 +148,3 @@ def are_apart(low: Floats, high: Floats) -> Mask:
     # No finite threshold is between these.
     apart &= (high != -LARGEST) | (low != -np.inf)
     return apart
-
-
-def _bits(weights: Floats) -> Floats:
-    positive = np.maximum(weights, 0.0)
-    result: Floats = positive * np.log2(np.maximum(positive, 1e-300))
-    return result

@@ -20,10 +20,17 @@ from treecompile.learners.c45_cuts import Judged
 from treecompile.learners.c45_draft import EPSILON, SLACK, Draft, SplitTests
 from treecompile.learners.c45_level import Level, bits, information
 from treecompile.learners.c45_sample import Cases, Divided, Sample
+from treecompile.learners.criteria import Table, by_chance
 from treecompile.learners.levels import THREADS, WORTH_THREADS
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.passage import Passage
-from treecompile.learners.stretches import Array, Floats, Mask, Positions
+from treecompile.learners.stretches import (
+    Array,
+    Floats,
+    Mask,
+    Positions,
+    Stretches,
+)
 
 
 def grow(
@@ -82,7 +89,7 @@ class Growth:
         self, sample: Sample, choice: Choice, limits: Limits, progress: Progress
     ) -> None:
         self.sample, self.choice, self.limits = sample, choice, limits
-        self.settled = _Settled(progress)
+        self.settled = _Settled(progress, sample)
         self.done: list[Grown] = []
         size = len(sample.y)
         self.table = bits(np.arange(size + 1.0))  # n log2 n of whole cases
@@ -138,9 +145,7 @@ class Growth:
         self, level: Level, columns: Sequence[Column], judged: Sequence[Judged]
     ) -> None:
         """Split the nodes for which there is a split; their branches are the newest."""
-        gains = np.stack([each.gains for each in judged], axis=1)
-        splits = np.stack([each.splits for each in judged], axis=1)
-        feature = self.choice.best(gains, splits)
+        feature = self._choose(columns, judged)
         some = np.flatnonzero(feature >= 0)
         self.settled.add(float(level.totals[feature < 0].sum()))
         tests, tries = self._tests(columns, judged, feature, some)
@@ -161,6 +166,26 @@ class Growth:
         inherited[used, tests.feature[used]] = False
         self.usable = np.repeat(inherited, tests.size, axis=0)[self.nodes]
 
+    def _choose(self, columns: Sequence[Column], judged: Sequence[Judged]) -> Positions:
+        """The feature of each node; one whose split may be chance is passed over."""
+        gains = np.stack([each.gains for each in judged], axis=1)
+        splits = np.stack([each.splits for each in judged], axis=1)
+        barred = np.zeros(gains.shape, np.bool_)
+        feature = self.choice.best(gains, splits, barred)
+        if self.limits.chi2 is None:
+            return feature
+        some = np.flatnonzero(feature >= 0)
+        while len(some):
+            tests, _ = self._tests(columns, judged, feature, some)
+            cases, branches = self.cases.some(some), Stretches.of(tests.size)
+            places = self.sample.places(tests, cases)
+            table = self._table(tests, cases, places, branches.starts)
+            some = some[by_chance(Table(table, branches), self.limits.chi2)]
+            barred[some, feature[some]] = True
+            feature = self.choice.best(gains, splits, barred)
+            some = some[feature[some] >= 0]
+        return feature
+
     def _tests(
         self,
         columns: Sequence[Column],
@@ -172,7 +197,7 @@ class Growth:
         tests = SplitTests.none(len(some))
         tests.feature[:] = feature[some]
         tries = np.ones(len(some), np.intp)
-        for position in np.unique(tests.feature).tolist():
+        for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
             nodes, offer, column = some[mine], judged[position], columns[position]
             tests.gain[mine] = offer.gains[nodes]
@@ -201,7 +226,7 @@ class Growth:
         """
         starts = np.cumsum(tests.size) - tests.size
         table = self._table(tests, cases, divided.places, starts)
-        for position in np.unique(tests.feature).tolist():
+        for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
             if tests.groups.keys() & set(mine.tolist()):
                 continue
@@ -298,13 +323,15 @@ def collapse(draft: Draft, sizes: Sequence[int]) -> None:
 
 
 class _Settled:
-    """Counts whole cases out of fractions of them."""
+    """Counts whole rows out of fractions of them, and whatever they weigh."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, sample: Sample) -> None:
         self.progress, self.weight, self.told = progress, 0.0, 0
+        weights = sample.data.weights
+        self.each = 1.0 if weights is None else len(weights) / float(weights.sum())
 
     def add(self, weight: float) -> None:
-        self.weight += weight
+        self.weight += weight * self.each
         whole = int(self.weight + SLACK)
         self.progress(whole - self.told)
         self.told = whole

@@ -9,6 +9,7 @@ exact, whatever the order of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp
 
 import numpy as np
 
@@ -17,20 +18,28 @@ from treecompile.learners.c45_sample import Cases, Sample
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 
 MOST_PER_SIDE = 25.0  # cases that each side of a cut may be asked for
+LEAST = 1e-300  # a weight whose logarithm is finite, below all weights of cases
 SPARE_BITS = 61  # of a sum of weights, in a signed 64-bit integer
 
 
 def bits(weights: Floats) -> Floats:
     """n log2 n, and 0 for nothing."""
-    positive = weights > 0
-    logs: Floats = np.log2(weights, out=np.zeros_like(weights), where=positive)
-    return np.where(positive, weights * logs, 0.0)
+    weights = np.maximum(weights, 0.0)
+    result: Floats = weights * np.log2(np.maximum(weights, LEAST))
+    return result
 
 
 def information(counts: Floats) -> Floats:
     """The information of class counts (on the last axis), times their weight."""
     result: Floats = bits(counts.sum(axis=-1)) - bits(counts).sum(axis=-1)
     return result
+
+
+def counting(parts: Stretches) -> Array:
+    """One, two, three and so on in each part."""
+    below = np.arange(1, parts.size + 1, dtype=np.int32)
+    below -= parts.spread(parts.starts.astype(np.int32))
+    return below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +50,11 @@ class Scale:
     table: Floats  # n log2 n of whole cases; empty where some are not
 
     @classmethod
-    def of(cls, weights: Floats | None, table: Floats) -> Scale:
+    def of(cls, weights: Floats | None, table: Floats, most: float) -> Scale:
         if weights is None:
             return cls(1.0, table)
-        return cls(2.0 ** (len(table).bit_length() - SPARE_BITS), table[:0])
+        _, exponent = frexp(most)
+        return cls(2.0 ** (exponent - SPARE_BITS), table[:0])
 
     def bits(self, sums: Array) -> Floats:
         return self.table.take(sums) if len(self.table) else bits(sums * self.unit)
@@ -67,8 +77,8 @@ class Room:
         return cls(least.astype(np.int64), most.astype(np.int64))
 
     def holds(self, parts: Stretches, below: Array) -> Mask:
-        enough: Mask = below >= parts.spread(self.least)
-        enough &= below <= parts.spread(self.most)
+        enough: Mask = below >= parts.spread(self.least.astype(below.dtype))
+        enough &= below <= parts.spread(self.most.astype(below.dtype))
         return enough
 
 
@@ -98,12 +108,12 @@ class Level:
         table: Floats,
     ) -> Level:
         nodes = cases.nodes
-        scale = Scale.of(cases.weights, table)
+        scale = Scale.of(cases.weights, table, sample.most)
         units, below, inside = None, nodes.starts[:0], nodes.starts[:0]
         if cases.weights is not None:
             units = np.rint(cases.weights / scale.unit).astype(np.int64)
         else:
-            below = np.arange(1, nodes.size + 1) - nodes.spread(nodes.starts)
+            below = counting(nodes)
             room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
             inside = np.flatnonzero(room.holds(nodes, below))
         return cls(

@@ -65,8 +65,10 @@ class Pruning:
             divided = self.sample.divide(draft.tests.some(nodes), cases)
             draft.known[branches] = divided.known
             children = draft.child[branches]
-            empty = np.setdiff1d(np.arange(len(children)), divided.branches)
-            self._forget(children[empty])
+            is_empty = np.full(len(children), True)
+            is_empty[divided.branches] = False
+            if is_empty.any():
+                self._forget(children[is_empty])
             nodes, cases = children[divided.branches], divided.cases
 
     def _count(self, nodes: Positions, counts: Floats) -> None:

@@ -77,6 +77,10 @@ class Sample:
         self.classes = len(data.labels)
         self.y: Array = data.y.astype(np.int8 if self.classes < 128 else np.int16)
         self.is_fractional = is_fractional
+        # More than all cases weigh together.
+        self.most = len(data.y) + 1.0
+        if data.weights is not None:
+            self.most = 2.0 * float(data.weights.sum())
         self.columns: list[NDArray[Any]] = [
             _as_numbers(column) if feature.kind is Kind.ORDINAL else column
             for feature, column in zip(data.features, data.columns, strict=True)
@@ -88,7 +92,7 @@ class Sample:
     def everything(self) -> Cases:
         size = len(self.y)
         rows = np.arange(size, dtype=np.int32)
-        return Cases(rows, None, Stretches.of(np.array([size])))
+        return Cases(rows, self.data.weights, Stretches.of(np.array([size])))
 
     def counts(self, cases: Cases) -> Floats:
         """The weight of each class at each node."""
@@ -177,7 +181,7 @@ class Sample:
         """The branch of each case; -1 where its value is missing."""
         result = np.empty(len(cases.rows), np.int16)
         lengths = cases.nodes.lengths
-        for feature in np.unique(tests.feature).tolist():
+        for feature in sorted(set(tests.feature.tolist())):
             some = np.flatnonzero(tests.feature == feature)
             where = cases.nodes.within(some)
             column = self.columns[feature].take(cases.rows.take(where))
@@ -200,7 +204,7 @@ class Sample:
     def _shares(self, known: Floats, sizes: Positions, starts: Positions) -> Floats:
         """The part of a missing case that each branch gets."""
         shares = np.zeros(len(known))
-        for size in np.unique(sizes).tolist():
+        for size in sorted(set(sizes.tolist())):
             some = starts[sizes == size, None] + np.arange(size)
             mine = known[some]
             if self.is_fractional:

@@ -19,9 +19,9 @@ TINY = 1e-300  # stands for 0 where something is divided by it
 
 def upper_tail(statistic: float, freedom: int) -> float:
     """The probability of a statistic at least as large, by degrees of freedom."""
-    if statistic <= 0:
-        return 1.0
     a, x = freedom / 2, statistic / 2
+    if x <= 0:
+        return 1.0
     scale = exp(a * log(x) - x - lgamma(a))
     if x < a + 1:
         return max(0.0, 1.0 - scale * _series(a, x))

@@ -110,8 +110,10 @@ def search_blocks(level: Terms, blocks: Blocks, is_ordered: bool) -> Found:
         ordered = blocks if is_ordered else blocks.ordered(by)[0]
         doubtful |= _cut(level, ordered, by, found)
     if not is_ordered:
-        if labels > 2 or not level.measure.is_concave:
-            doubtful[:] = True
+        doubtful |= not level.measure.is_concave
+        if labels > 2:
+            totals = [blocks.parts.sums(each) > 0 for each in blocks.sums]
+            doubtful |= np.sum(totals, axis=0) > 2
         lengths = blocks.parts.lengths
         doubtful &= (lengths > 2) & (lengths <= MOST_SEARCHED)
         search_subsets(level, blocks, np.flatnonzero(doubtful), found)
@@ -128,9 +130,13 @@ def _cut(level: Terms, ordered: Blocks, by: int, found: Found) -> Mask:
         return map(ordered.parts.run, summands, sides.totals)
 
     every = level.measure.cuts(lefts(), sides)
-    free = np.maximum.reduceat(every, ordered.parts.starts)
+    doubtful: Mask = np.zeros(len(ordered.known), np.bool_)
+    free = None
+    if level.min_leaf > 1:
+        free = np.maximum.reduceat(every, ordered.parts.starts)
     scores, cut = sides.best(every, tie)
-    doubtful: Mask = free > scores + tie
+    if free is not None:
+        doubtful = free > scores + tie
     if level.chi2 is not None:
         scores[chance_of_cuts(level, lefts(), sides, cut)] = -np.inf
     scores *= sides.counts / level.opened.sizes[ordered.known]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treecompile.learners.chi_square import critical_values
 from treecompile.learners.cuts import (
     CutMeasure,
     chi_square_cuts,
@@ -21,7 +22,7 @@ from treecompile.learners.cuts import (
     ratio_cuts,
     squares,
 )
-from treecompile.learners.stretches import Floats, Stretches
+from treecompile.learners.stretches import Floats, Mask, Stretches
 
 Impurity = Callable[[Floats], Floats]
 
@@ -130,6 +131,20 @@ def chi_square(table: Table) -> Floats:
     ).sum(axis=-1)
     result: Floats = table.splits.sums(table.weights() * squared)
     return result
+
+
+def by_chance(table: Table, probability: float, sizes: Floats | None = None) -> Mask:
+    """Which splits chance alone explains more often than with this probability.
+
+    `sizes` are the cases of each split, where the counts are in another unit.
+    """
+    counts = table.undivided()
+    branches = table.splits.sums((table.sizes() > 0).astype(np.intp))
+    freedom = (branches - 1) * (np.count_nonzero(counts, axis=1) - 1)
+    if sizes is None:
+        sizes = counts.sum(axis=1)
+    chance: Mask = chi_square(table) * sizes < critical_values(probability, freedom)
+    return chance
 
 
 def _quotient(part: Floats, whole: Floats) -> Floats:

@@ -82,6 +82,10 @@ CutMeasure = Callable[[Iterable[Array], Sides], Floats]
 
 def too_few(stretches: Stretches, left: Array, min_leaf: int) -> Mask:
     """Which cuts leave too few rows on a side, from the rows on the left of each."""
+    if min_leaf <= 1:
+        at_end = np.zeros(stretches.size, np.bool_)
+        at_end[stretches.ends] = True
+        return at_end
     right = stretches.spread(left[stretches.ends]) - left
     barred: Mask = (left < min_leaf) | (right < min_leaf)
     return barred

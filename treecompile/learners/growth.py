@@ -14,10 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from treecompile.ir import Moments, Stats
 from treecompile.learners.best_first import reached
-from treecompile.learners.drafts import Draft
-from treecompile.learners.level import NOWHERE, Divided, Found
+from treecompile.learners.drafts import Drafts
+from treecompile.learners.level import Divided, Found
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.responses import Opened
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
@@ -27,7 +26,7 @@ from treecompile.learners.stretches import Array, Floats, Mask, Positions
 class Newest:
     """What the newest nodes hold."""
 
-    stats: Sequence[Stats]
+    stats: Floats  # a line for each node, as the response measures it
     weights: Floats  # of their cases
     rows: Array
     varies: Mask  # which have cases that differ
@@ -36,17 +35,16 @@ class Newest:
 class Source(Protocol):
     """The cases of the newest nodes, then of those of them that are open."""
 
+    branches: Positions  # of a split by each feature
+
     def measure(self) -> Newest:
         """What the newest nodes hold."""
 
     def keep(self, is_open: Mask) -> None:
         """Go on with the open ones of the newest nodes."""
 
-    def search(self, stats: Sequence[Stats]) -> tuple[Opened, Sequence[Found]]:
-        """The best split of every open node by each feature."""
-
-    def branches(self, feature: int) -> int:
-        """How many branches a split by a feature has."""
+    def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
+        """The best split by each feature of every open node, whose stats are given."""
 
     def divide(self, feature: int, some: Positions) -> Divided:
         """Split some of the open nodes by the feature, as was found best."""
@@ -59,7 +57,7 @@ class Source(Protocol):
         """
 
 
-def grow(source: Source, limits: Limits, progress: Progress) -> list[Draft]:
+def grow(source: Source, limits: Limits, progress: Progress) -> Drafts:
     """Grow a tree; the nodes come in the order of their making."""
     growth = Growth(source, limits)
     while True:
@@ -74,109 +72,106 @@ class Growth:
 
     def __init__(self, source: Source, limits: Limits) -> None:
         self.source, self.limits = source, limits
-        self.drafts: list[Draft] = []
+        self.branches = source.branches
+        self.drafts = Drafts()
         self.depth = 0
-        self.numbers = np.zeros(0, np.intp)  # places of the open nodes in the drafts
-        self.rows = np.zeros(0, np.intp)  # of each of them
+        self.numbers = np.zeros(0, np.intp)  # of the open ones, in the drafts
+        self.rows: Array = np.zeros(0, np.intp)  # of each of them
+        self.measured = np.zeros((0, 0))
+        # Of the newest nodes: their parents, and which of the branches they are.
+        self.parents: Positions = np.full(1, -1)
+        self.places: Array = np.zeros(1, np.intp)
 
     def settle(self) -> int:
         """Draft the newest nodes and keep those to be split; how many rows are done."""
-        first = len(self.drafts)
-        measured = self.source.measure()
-        self.drafts += map(Draft, measured.stats, measured.weights.tolist())
-        is_open = measured.varies & (measured.rows >= self.limits.min_split)
+        newest = self.source.measure()
+        first = self._draft(newest.stats, newest.weights)
+        is_open = newest.varies & (newest.rows >= self.limits.min_split)
         if self.depth == self.limits.max_depth:
             is_open[:] = False
         if self.limits.min_sse is not None:
-            errors = [s.sse for s in measured.stats if isinstance(s, Moments)]
-            is_open &= np.array(errors) >= self.limits.min_sse
+            is_open &= newest.stats[:, 2] >= self.limits.min_sse
         self.numbers = first + np.flatnonzero(is_open)
-        self.rows = measured.rows[is_open]
+        self.measured = newest.stats[is_open]
+        self.rows = newest.rows[is_open]
         self.source.keep(is_open)
-        return int(measured.rows[~is_open].sum())
+        return int(newest.rows[~is_open].sum())
 
     def split(self) -> int:
         """Split the nodes for which there is a split; how many rows have none.
 
         The children are the newest nodes then.
         """
-        stats = [self.drafts[number].stats for number in self.numbers]
-        opened, found = self.source.search(stats)
+        opened, found = self.source.search(self.measured)
         feature, gain = choose(found, opened, self.limits)
         self._keep_best(feature, gain)
-        heaviest = np.zeros(len(feature), np.int16)
+        heaviest = np.zeros(len(feature), np.intp)
         for position in np.unique(feature[feature >= 0]).tolist():
             some = np.flatnonzero(feature == position)
             divided = self.source.divide(position, some)
             heaviest[some] = divided.heaviest
-            for number, test, gained, known in zip(
-                self.numbers[some].tolist(),
-                divided.tests,
-                gain[some].tolist(),
-                divided.known,
-                strict=True,
-            ):
-                draft = self.drafts[number]
-                draft.feature, draft.test = position, test
-                draft.gain, draft.known = gained, known
-                draft.children = [NOWHERE] * len(known)
-        of, branch = self.source.descend(heaviest)
+            self.drafts.split(
+                self.numbers[some], position, gain[some], divided.tests, divided.known
+            )
+        of, self.places = self.source.descend(heaviest)
+        self.parents = self.numbers[of]
         self.depth += 1
-        self._adopt(self.numbers[of], branch)
         return int(self.rows[feature < 0].sum())
 
     def _keep_best(self, feature: Positions, gain: Floats) -> None:
         """With a limit of leaves, give up the splits that it leaves no room for."""
         if self.limits.max_leaves is None:
             return
-        new = dict(zip(self.numbers.tolist(), feature.tolist(), strict=True))
-        for number, gained in zip(self.numbers.tolist(), gain.tolist(), strict=True):
-            self.drafts[number].gain = gained
-
-        def decrease(number: int) -> float | None:
-            draft = self.drafts[number]
-            if draft.children is None and new.get(number, -1) < 0:
-                return None
-            return draft.gain * draft.weight
-
-        def branches(number: int) -> int:
-            children = self.drafts[number].children
-            if children is not None:
-                return len(children)
-            return self.source.branches(new[number])
-
+        drafts = self.drafts
+        features, gains = drafts.joined("feature"), drafts.joined("gain")
+        features[self.numbers], gains[self.numbers] = feature, gain
+        decreases = (gains * drafts.joined("weight")).tolist()
+        children = drafts.children()
         chosen = reached(
             self.limits.max_leaves,
-            decrease,
-            branches,
-            lambda number: self.drafts[number].children,
+            lambda number: decreases[number] if features[number] >= 0 else None,
+            lambda number: self.branches[features[number]],
+            children.get,
         )
-        for number, draft in enumerate(self.drafts):
-            if number not in chosen:
-                draft.children = None
-        feature[[number not in chosen for number in self.numbers.tolist()]] = -1
+        is_kept = np.zeros(drafts.count, np.bool_)
+        is_kept[list(chosen)] = True
+        drafts.give_up(is_kept)
+        feature[~is_kept[self.numbers]] = -1
 
-    def _adopt(self, parents: Positions, places: Array) -> None:
-        """Number the children; for branches without cases the parent stands in."""
-        drafts = self.drafts
-        splits = dict.fromkeys(parents.tolist())
-        whole = sum(len(drafts[parent].known) for parent in splits)
-        first = len(drafts) + whole - len(parents)  # behind the stand-ins
-        for number, (parent, place) in enumerate(
-            zip(parents.tolist(), places.tolist(), strict=True), first
-        ):
-            children = drafts[parent].children
-            assert children is not None
-            children[place] = number
-        if whole == len(parents):
-            return
-        for parent in splits:
-            stats, children = drafts[parent].stats, drafts[parent].children
-            assert children is not None
-            for place, child in enumerate(children):
-                if child == NOWHERE:
-                    children[place] = len(drafts)
-                    drafts.append(Draft(stats, 0.0))
+    def _draft(self, stats: Floats, weights: Floats) -> int:
+        """Draft the newest nodes, behind what stands in for branches without cases.
+
+        The number of the first that has cases.
+        """
+        drafts, parents, places = self.drafts, self.parents, self.places
+        empty, which = self._empty_branches()
+        if len(empty):
+            above = drafts.layers[-1]
+            stand_ins = above.stats[empty - above.start]
+            parents, places = np.append(empty, parents), np.append(which, places)
+            stats = np.concatenate([stand_ins, stats])
+            weights = np.append(np.zeros(len(empty)), weights)
+        first = drafts.count + len(empty)
+        drafts.add(parents, places, stats, weights)
+        return first
+
+    def _empty_branches(self) -> tuple[Positions, Positions]:
+        """The parents and places of branches to which no case went."""
+        none = np.zeros(0, np.intp)
+        if not self.drafts.count:
+            return none, none
+        above = self.drafts.layers[-1]
+        splits = np.flatnonzero(above.feature >= 0)
+        sizes = self.branches[above.feature[splits]]
+        if sizes.sum() == len(self.parents):
+            return none, none
+        ends = np.cumsum(sizes)
+        is_empty = np.full(ends[-1], True)
+        split = np.searchsorted(splits, self.parents - above.start)
+        is_empty[(ends - sizes)[split] + self.places] = False
+        parents = np.repeat(splits, sizes)
+        places = np.arange(len(parents)) - np.repeat(ends - sizes, sizes)
+        return above.start + parents[is_empty], places[is_empty]
 
 
 def choose(

@@ -45,14 +45,6 @@ class Terms:
         """Sums of weights as they were given."""
         return self.units.real(sums) if self.units else sums.astype(np.float64)
 
-    def by_chance(self, phi: Floats, sizes: Floats, freedom: Positions) -> Mask:
-        """Which splits are not significant: from chi-square by cases, and cases."""
-        if self.chi2 is None:
-            return np.zeros(len(phi), np.bool_)
-        statistic = phi * self.real(sizes)
-        chance: Mask = statistic < critical_values(self.chi2, freedom)
-        return chance
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level(Terms):
@@ -133,17 +125,17 @@ def chance_of_cuts(
     level: Terms, lefts: Iterable[Array], sides: Sides, cuts: Positions
 ) -> Mask:
     """Which of the best cuts, one for each node, are not significant."""
-    phi = chi_square_cuts(lefts, sides).take(cuts)
+    assert level.chi2 is not None
+    statistic = chi_square_cuts(lefts, sides).take(cuts) * level.real(sides.counts)
     classes = np.stack([sides.first(), *sides.totals]) > 0
-    return level.by_chance(phi, sides.counts, classes.sum(axis=0) - 1)
+    freedom = classes.sum(axis=0) - 1
+    chance: Mask = statistic < critical_values(level.chi2, freedom)
+    return chance
 
 
 def thresholds(feature: Feature, low: Array, high: Array) -> list[Test]:
     """The values of tests that divide each pair of neighbouring values."""
     if feature.kind is Kind.ORDINAL:
         return [feature.categories[int(code)] for code in low]
-    middle = midpoints(low, high)
-    return [
-        readable(*each)
-        for each in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True)
-    ]
+    found: list[Test] = readable(midpoints(low, high), low, high).tolist()
+    return found

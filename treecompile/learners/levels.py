@@ -16,7 +16,7 @@ from operator import methodcaller
 import numpy as np
 
 from treecompile.data import Dataset
-from treecompile.ir import Stats, Tree
+from treecompile.ir import Tree
 from treecompile.learners.columns import make_column
 from treecompile.learners.criteria import Measure
 from treecompile.learners.drafts import finish
@@ -34,7 +34,13 @@ from treecompile.learners.level import (
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.responses import Opened, Response, Rows
 from treecompile.learners.sorted_column import single_sides
-from treecompile.learners.stretches import Array, Mask, Positions, Stretches
+from treecompile.learners.stretches import (
+    Array,
+    Floats,
+    Mask,
+    Positions,
+    Stretches,
+)
 
 THREADS = 2  # more gain little: the loops are bound by memory
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
@@ -54,7 +60,8 @@ def grow_levels(
         make = partial(make_column, is_multiway=is_multiway)
         columns = list(pool.map(make, data.features, data.columns))
         source = RowSource(columns, len(data.y), response, measure, limits, pool)
-        return finish(data, grow(source, limits, progress))
+        drafts = grow(source, limits, progress)
+        return finish(data.features, data.labels, drafts, response)
 
 
 @contextmanager
@@ -69,11 +76,15 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                # What is new will live on: let it be old at once, without a walk.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
 class RowSource:
-    """The rows of the newest nodes, then of those that are open."""
+    """The rows of the nodes, which stand together."""
 
     def __init__(
         self,
@@ -90,10 +101,11 @@ class RowSource:
         self.nodes = Stretches.of(np.array([size]))  # parts of the rows
         # Of all rows of the dataset: the node, and where the last split sent them.
         self.of_row = np.zeros(size, np.int32)
-        most = max(column.branches for column in columns)
-        self.side: Array = np.full(size, LEFT, np.int8 if most <= RIGHT else np.int16)
+        self.branches = np.array([column.branches for column in columns])
+        is_binary = self.branches.max() <= RIGHT
+        self.side: Array = np.full(size, LEFT, np.int8 if is_binary else np.int16)
         self.level: Level | None = None
-        self.found: Sequence[Found] = ()
+        self.found: list[Found] = []
 
     def measure(self) -> Newest:
         held = self.response.measure(self.rows, self.nodes)
@@ -109,7 +121,7 @@ class RowSource:
         self.rows = self.rows[stays]
         self.nodes = Stretches.of(self.nodes.lengths[is_open])
 
-    def search(self, stats: Sequence[Stats]) -> tuple[Opened, Sequence[Found]]:
+    def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
         level = self.level = self._level(stats)
         many = len(self.rows) * len(self.columns) >= WORTH_THREADS
         run = self.pool.map if many else map
@@ -117,7 +129,7 @@ class RowSource:
         self.side[self.rows] = NOWHERE
         return level.opened, self.found
 
-    def _level(self, stats: Sequence[Stats]) -> Level:
+    def _level(self, stats: Floats) -> Level:
         """What the columns need to know of the open nodes."""
         opened = self.response.open(self.rows, self.nodes, stats)
         opened.tie[:] *= self.criterion.slack
@@ -139,9 +151,6 @@ class RowSource:
             self.side,
         )
 
-    def branches(self, feature: int) -> int:
-        return self.columns[feature].branches
-
     def divide(self, feature: int, some: Positions) -> Divided:
         assert self.level is not None
         return self.columns[feature].divide(self.level, self.found[feature], some)
@@ -150,7 +159,7 @@ class RowSource:
         """Put the rows in the order of the children: by branch, then by parent."""
         side = self.side.take(self.rows)
         lost = np.flatnonzero(side == NOWHERE)  # their value is missing, or no split
-        side[lost] = self.nodes.spread(heaviest)[lost]
+        side[lost] = self.nodes.spread(heaviest.astype(side.dtype))[lost]
         self.side[self.rows] = side
         nodes = self.nodes.spread(np.arange(len(self.nodes.lengths), dtype=np.int32))
         node, self.rows = by_side(side, nodes), by_side(side, self.rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from treecompile.ir import Category, Feature
 from treecompile.learners.blocks import Blocks, count_blocks
-from treecompile.learners.criteria import Table, chi_square
+from treecompile.learners.criteria import Table, by_chance
 from treecompile.learners.level import LEFT, Divided, Found, Level, Terms
 from treecompile.learners.stretches import Array, Positions
 
@@ -48,10 +48,8 @@ def search_branches(level: Terms, blocks: Blocks) -> Found:
     least = np.minimum.reduceat(blocks.sizes, blocks.parts.starts)
     barred = (blocks.parts.lengths < 2) | (least < level.min_leaf)
     if level.chi2 is not None:
-        classes = np.count_nonzero(table.undivided(), axis=1)
-        freedom = (blocks.parts.lengths - 1) * (classes - 1)
-        sizes = level.opened.sizes[blocks.known]
-        barred |= level.by_chance(chi_square(table), sizes, freedom)
+        sizes = level.real(level.opened.sizes[blocks.known])
+        barred |= by_chance(table, level.chi2, sizes)
     found.gain[blocks.known] = np.where(barred, -np.inf, scores)
     return found
 

@@ -1,17 +1,36 @@
-"""Cost-complexity pruning: the smallest tree for which risk + alpha x leaves is least.
+"""Pruning by risk: the smallest tree for which risk + alpha x leaves is least.
 
-The risk of a leaf is the weight of the cases it predicts wrongly, or for numbers the
-sum of their squared errors. Alpha counts in risks of the root, as rpart's `cp` does: at
-0.01, a split stays if each leaf that it adds saves 1 % of what the root gets wrong.
+With the risk on the training cases that is cost-complexity pruning; with that on other
+rows, and alpha 0, it is reduced-error pruning.
+
+In training, the risk of a leaf is the weight of the cases it predicts wrongly, or for
+numbers the sum of their squared errors. Alpha counts in risks of the root, as rpart's
+`cp` does: at 0.01, a split stays if each leaf that it adds saves 1 % of what the root
+gets wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from typing import Any
 
-from treecompile.ir import Branch, ClassCounts, Leaf, Node, Split, Tree
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.batch import Columns
+from treecompile.errors import OptionError
+from treecompile.ir import (
+    Branch,
+    ClassCounts,
+    Leaf,
+    Moments,
+    Node,
+    Split,
+    Tree,
+)
+from treecompile.learners.held_out import node_losses
 from treecompile.semantics import answer
 
 TIE = 1e-12  # risks that differ by less, relative to the root's, are equal
@@ -29,8 +48,26 @@ class Step:
 def cost_complexity(tree: Tree, alpha: float) -> Tree:
     """Prune a tree; of trees that are equally good, the smallest."""
     risks = [risk(node) for node in tree.nodes]
-    below, leaves = risks[:], [1] * len(risks)  # of the best subtree of each node
-    price, tie = alpha * risks[0], TIE * risks[0]
+    return smallest(tree, risks, alpha * risks[0])
+
+
+def reduced_error(
+    tree: Tree,
+    columns: Columns,
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None = None,
+) -> Tree:
+    """Put a leaf in place of each split that does not lessen the errors on these rows.
+
+    From the leaves upwards; a split that no row reaches goes as well.
+    """
+    return smallest(tree, node_losses(tree, columns, y, weights), 0.0)
+
+
+def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:
+    """The smallest tree with the least sum of its leaves' risks and their price."""
+    below, leaves = [*risks], [1] * len(risks)  # of the best subtree of each node
+    tie = TIE * risks[0]
     cut = set()
     for position in reversed(range(len(risks))):  # children before their parents
         node = tree.nodes[position]
@@ -83,7 +120,18 @@ def _moved(branches: Sequence[Branch], places: dict[int, int]) -> tuple[Branch, 
 
 
 def weakest_links(tree: Tree) -> list[Step]:
-    """The nested sequence of all pruned trees, from the largest to the root alone.
+    """The nested sequence of all pruned trees, from the largest to the root alone."""
+    for node in tree.nodes:
+        if isinstance(node.stats, Moments) and node.stats.sse is None:
+            raise OptionError(
+                "the squared errors of its nodes are not known: a tree that was grown"
+                " by another criterion has no such sequence"
+            )
+    return links(tree)[0]
+
+
+def links(tree: Tree) -> tuple[list[Step], list[float]]:
+    """The nested sequence, and the alpha from which on each node is a leaf or gone.
 
     Again and again the node goes whose leaves save least, each: the weakest link.
     """
@@ -107,27 +155,33 @@ def weakest_links(tree: Tree) -> list[Step]:
     queue = [link(position) for position, split in enumerate(is_split) if split]
     heapify(queue)
     alpha, steps = 0.0, [Step(0.0, leaves[0], below[0] / whole)]
+    closing = [0.0] * len(risks)
     while queue:
-        strength, position = heappop(queue)
-        if not is_split[position] or link(position)[0] != strength:
-            continue  # it is gone, or what is below it has changed since
-        _close(tree, position, is_split)
-        saved, fewer = risks[position] - below[position], leaves[position] - 1
-        while position >= 0:
-            below[position] += saved
-            leaves[position] -= fewer
-            if is_split[position]:
-                heappush(queue, link(position))
-            position = parents[position]
+        entry = heappop(queue)
+        position = entry[1]
+        if not is_split[position]:
+            continue  # it is gone
+        if link(position) > entry:
+            # What is below it has changed since, which only makes a link stronger.
+            heappush(queue, link(position))
+            continue
+        strength = entry[0]
         if strength > alpha + TIE * whole:
             alpha = strength
         else:
             steps.pop()  # one step with the link before
+        for closed in _close(tree, position, is_split):
+            closing[closed] = alpha / whole
+        saved, fewer = risks[position] - below[position], leaves[position] - 1
+        while position >= 0:
+            below[position] += saved
+            leaves[position] -= fewer
+            position = parents[position]
         steps.append(Step(alpha / whole, leaves[0], below[0] / whole))
-    return steps
+    return steps, closing
 
 
-def _close(tree: Tree, position: int, is_split: list[bool]) -> None:
+def _close(tree: Tree, position: int, is_split: list[bool]) -> Iterator[int]:
     """Mark a node and all splits below it as no splits."""
     stack = [position]
     while stack:
@@ -136,3 +190,4 @@ def _close(tree: Tree, position: int, is_split: list[bool]) -> None:
         if is_split[here] and isinstance(node, Split):
             is_split[here] = False
             stack += [branch.then for branch in node.branches]
+            yield here

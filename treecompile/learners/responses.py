@@ -9,16 +9,16 @@ are counted in units of their own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.ir import ClassCounts, Label, Moments, Stats
+from treecompile.learners import exact_sums
+from treecompile.learners.bulk import make
 from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import (
     Array,
@@ -46,7 +46,7 @@ class Opened:
 class Measured:
     """What nodes hold."""
 
-    stats: Sequence[Stats]
+    stats: Floats  # a line for each node, of which `stats` makes its statistics
     sizes: Floats  # cases, by weight
     varies: Mask  # which have cases that differ
 
@@ -69,7 +69,13 @@ class Response(Protocol):
     def measure(self, rows: Rows, nodes: Stretches) -> Measured:
         """What the nodes hold."""
 
-    def open(self, rows: Rows, nodes: Stretches, stats: Sequence[Stats]) -> Opened:
+    def stats(self, measured: Floats) -> list[Stats]:
+        """The statistics of nodes that were measured."""
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        """What these nodes predict, as `semantics.answer` does."""
+
+    def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         """Prepare the summands for the nodes that are to be split."""
 
     def along(self, rows: Rows) -> Iterator[Array]:
@@ -96,10 +102,17 @@ class Labels:
         varies = counts.max(axis=1) < sizes
         if self.units:
             counts = self.units.real(counts)
-        stats = [ClassCounts(tuple(each)) for each in counts.astype(float).tolist()]
-        return Measured(stats, sizes.astype(np.float64), varies)
+        weights: Floats = sizes.astype(np.float64)
+        return Measured(counts.astype(np.float64), weights, varies)
 
-    def open(self, rows: Rows, nodes: Stretches, stats: Sequence[Stats]) -> Opened:
+    def stats(self, measured: Floats) -> list[Stats]:
+        made = make(ClassCounts, len(measured), map(tuple, measured.tolist()))
+        return list[Stats](made)
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list(map(labels.__getitem__, measured.argmax(axis=1).tolist()))
+
+    def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         counts = self._counts(rows, nodes)
         totals = [counts[:, label] for label in range(1, self.classes)]
         size = len(nodes.lengths)
@@ -152,35 +165,38 @@ class Numbers:
         y = self.y.take(rows)
         low = np.minimum.reduceat(y, nodes.starts)
         varies = low != np.maximum.reduceat(y, nodes.starts)
-        means = low + 0.0
-        some = np.flatnonzero(varies).tolist()  # half of a large tree is single cases
-        parts = [slice(*each) for each in pairwise([*nodes.starts.tolist(), len(y)])]
-        numbers = y.tolist()
+        means, errors = low + 0.0, np.zeros(len(low))
+        some = np.flatnonzero(varies)  # half of a large tree is single cases
         weights = self.units.of_rows.take(rows) if self.units else None
-        if weights is None:
-            means[varies] = [mean(numbers[parts[node]]) for node in some]
-        else:
-            means[varies] = [
-                weighted_mean(y[parts[node]], weights[parts[node]]) for node in some
-            ]
-        y -= nodes.spread(means)
-        y *= y
         sizes = nodes.lengths.astype(np.float64)
         real = sizes
+        if len(some):
+            places = nodes.within(some)
+            y = y.take(places)
+            parts = Stretches.of(nodes.lengths[some])
+            if weights is None:
+                mean = exact_sums.means(y, parts)
+            else:
+                mean = _weighted_means(y, weights.take(places), parts)
+            y -= parts.spread(mean)
+            y *= y
+            if self.units and weights is not None:
+                y *= np.ldexp(weights.take(places), self.units.exponent)
+            means[some], errors[some] = mean, exact_sums.sums(y, parts)
         if self.units and weights is not None:
-            y *= np.ldexp(weights, self.units.exponent)
             sizes = nodes.sums(weights)
             real = self.units.real(sizes)
-        squares, errors = y.tolist(), [0.0] * len(parts)
-        for node in some:
-            errors[node] = math.fsum(squares[parts[node]])
-        stats = list(map(Moments, real.tolist(), means.tolist(), errors))
-        return Measured(stats, sizes, varies)
+        return Measured(np.stack([real, means, errors], axis=1), sizes, varies)
 
-    def open(self, rows: Rows, nodes: Stretches, stats: Sequence[Stats]) -> Opened:
-        means = np.array([s.mean for s in stats if isinstance(s, Moments)])
+    def stats(self, measured: Floats) -> list[Stats]:
+        return list[Stats](make(Moments, len(measured), *measured.T.tolist()))
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list[Label](measured[:, 1].tolist())
+
+    def open(self, rows: Rows, nodes: Stretches, measured: Floats) -> Opened:
         y = self.y.take(rows)
-        y -= nodes.spread(means)
+        y -= nodes.spread(measured[:, 1])
         sizes = nodes.lengths.astype(np.float64)
         if self.units:
             return self._open_weighted(rows, nodes, y)
@@ -221,21 +237,10 @@ class Numbers:
         return Tallied(sizes, weights, [sums])
 
 
-def weighted_mean(numbers: Floats, weights: Floats) -> float:
-    """The mean, the same to the last digits whatever the order of the numbers."""
-    total = math.fsum(weights)
-    rough = math.fsum(numbers * weights) / total
-    return rough + math.fsum((numbers - rough) * weights) / total + 0.0
-
-
-def mean(numbers: list[float]) -> float:
-    """The mean, to the last digit: whatever the order of the numbers."""
-    size = len(numbers)
-    rough = math.fsum(numbers) / size
-    # What rounding left out. `size` times the mean is taken off in two parts of few
-    # digits, whose products are exact.
-    fraction, exponent = math.frexp(rough)
-    head = math.ldexp(round(fraction * 2**26), exponent - 26)
-    tail = rough - head
-    rest = math.fsum([*numbers, -size * head, -size * tail])
-    return rough + rest / size + 0.0
+def _weighted_means(y: Floats, weights: Floats, parts: Stretches) -> Floats:
+    """The means, the same to the last digits whatever the order of the numbers."""
+    total = exact_sums.sums(weights, parts)
+    rough = exact_sums.sums(y * weights, parts) / total
+    rest = exact_sums.sums((y - parts.spread(rough)) * weights, parts)
+    means: Floats = rough + rest / total + 0.0
+    return means

@@ -43,9 +43,12 @@ def _search(
     places = blocks.parts.starts[parts][:, None] + np.arange(size)
     stretches = Stretches.of(np.full(len(parts), count))
 
+    # Counts are exact as doubles, and faster; sums of numbers are so as integers only.
+    is_counts = len(blocks.sums) > 1
+
     def lefts_of(values: Array) -> Array:
-        # In their own type: sums of numbers are exact as integers only.
-        sums: Array = values[places] @ members.astype(values.dtype)
+        values = values[places].astype(np.float64 if is_counts else values.dtype)
+        sums: Array = values @ members.astype(values.dtype)
         return sums.ravel()
 
     rows = lefts_of(blocks.sizes)

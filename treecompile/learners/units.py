@@ -8,7 +8,7 @@ row of weight 2 is two rows to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, fsum, log10
+from math import ceil, floor, fsum, log10
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from treecompile.data import Dataset
 from treecompile.learners.stretches import Array, Floats
 
 BITS = 53  # of a sum of weights
-DIGITS = 12  # of a sum of weights, that do not come from rounding to units
+DIGITS = 15  # of a weight; a sum of n weights has lost half as many as n has
 MOST_DECIMALS = 300  # to which numpy can round
 
 
@@ -41,7 +41,8 @@ class Units:
         _, exponent = np.frexp(total)
         exponent = int(exponent) - BITS + 1
         units = np.maximum(np.rint(np.ldexp(weights, -exponent)), 1.0)
-        decimals = DIGITS - 1 - floor(log10(total))
+        digits = DIGITS - ceil(log10(len(weights)) / 2)
+        decimals = digits - 1 - floor(log10(total))
         return cls(units, exponent, decimals if decimals < MOST_DECIMALS else None)
 
     def real(self, sums: Array) -> Floats:

@@ -6,11 +6,12 @@ spelt is in the sections of the target.toml (see `languages`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import inf
 
 from treecompile import words
+from treecompile.divide import divisible
+from treecompile.errors import TargetError
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
@@ -22,28 +23,33 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
 )
 from treecompile.languages import Language, read_language
 from treecompile.literals import DOUBLES, INTEGERS, STRINGS
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.identifiers import identifiers
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     probabilities,
-    required_features,
     threshold,
 )
-from treecompile.shape import rule_steps, tree_steps
 
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that a user's template can place."""
     program = source.program
     body = program.body
+    if divisible(body):
+        raise TargetError(
+            "a target of one's own cannot divide missing values among the branches of a"
+            " tree: learn it with --predict-missing branch, or compile its rules"
+            " (treecompile rules)"
+        )
     language = read_language(source.target)
-    identifiers = unique_identifiers(body, language.names.reserved)
-    spelling = Spelling(language, body, identifiers)
+    names = identifiers(body, language.names.reserved)
+    spelling = Spelling(language, body, names)
     return {
         "version": source.version,
         "sha256": source.sha256,
@@ -52,7 +58,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "features": [
             {
                 "name": spelling.literal(body.features[position].name),
-                "identifier": identifiers[position],
+                "identifier": names[position],
                 "reference": spelling.references[position],
                 "kind": body.features[position].kind.value,
                 "type": language.types.of(body.features[position].type),
@@ -65,34 +71,15 @@ def lower(source: Source, options: EmitOptions) -> Context:
             for position in spelling.references
         ],
         "lines": list(lines(body, spelling)),
+        "notes": list(filter(None, [note(body)])),
     }
-
-
-def unique_identifiers(body: Body, reserved: Sequence[str]) -> dict[int, str]:
-    """Letters, digits and underscores for each feature, all different by any case."""
-    taken = {word.casefold() for word in reserved}
-    names = {}
-    for position in sorted(required_features(body)):
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", body.features[position].name).strip("_")
-        stem = stem[:40] or "feature"
-        if stem[0].isdigit():
-            stem = f"x_{stem}"
-        name, number = stem, 1
-        while name.casefold() in taken:
-            number += 1
-            name = f"{stem}_{number}"
-        taken.add(name.casefold())
-        names[position] = name
-    return names
 
 
 def lines(body: Body, spelling: Spelling) -> Iterator[str]:
     """The decision, an arm on each line."""
     layout = spelling.language.layout
     decided = outcomes(body)
-    steps = (
-        tree_steps(body, layout.nesting) if isinstance(body, Tree) else rule_steps(body)
-    )
+    steps = decision_steps(body, layout.nesting)
     arms = [0]  # of each block that is open
     for step in steps:
         indent = layout.indent * step.depth

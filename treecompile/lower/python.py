@@ -5,17 +5,22 @@ The text comes out as black would print it, without running black.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 
 from treecompile import words
+from treecompile.divide import divisible, settled
 from treecompile.extract import extract, outcomes
-from treecompile.ir import ClassCounts, Program, Rule, Split, Tree, ValueType
+from treecompile.ir import Body, ClassCounts, Program, Rule, Split, Tree, ValueType
 from treecompile.literals import python_literal, python_string
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.python_code import CONVERTERS, DecisionCode
+from treecompile.lower.python_fractional import division, unmerged_sentence
 from treecompile.lower.python_helpers import Helpers
 from treecompile.lower.python_layout import WIDTH, collection, in_docstring, mapping
 from treecompile.passes import apply_rule_passes
+from treecompile.retree import note
 from treecompile.semantics import predict, probabilities, required_features
 from treecompile.witness import example
 
@@ -24,6 +29,10 @@ from treecompile.witness import example
 SENTENCES = 1000
 TYPING = {"Any", "Literal", "TextIO", "overload"}
 
+DIVIDES = (
+    "A value that is missing or was never seen goes down every branch of its test, in",
+    "proportion to the training cases that went there.",
+)
 PARSERS = {
     ValueType.FLOAT: "parse_number",
     ValueType.STR: "parse_text",
@@ -40,7 +49,7 @@ PLAIN_NAMES = {
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the module places."""
-    program = source.program
+    program = replace(source.program, body=settled(source.program.body))
     body = program.body
     used = [body.features[position] for position in required_features(body)]
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
@@ -68,12 +77,14 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "constants": code.constants(),
         "probabilities": _probabilities(decided),
         **_explanations(program, decided),
+        **division(program, decided),
         "parsers": mapping("PARSERS", {f.name: PARSERS[f.type] for f in used}),
         "helpers": helpers.sources(),
         "blanks": collection(
             "BLANKS = (", map(python_string, ("", *program.na_values)), ")"
         ),
         "shown": "str(answer).lower()" if answer_type == "bool" else "answer",
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -115,10 +126,18 @@ def _docstring(source: Source, rules: int) -> list[str]:
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
+        *(DIVIDES if divisible(body) else ()),
+        *_how(body),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py input.csv",
     ]
     return [in_docstring(line).rstrip() for line in lines]
+
+
+def _how(body: Body) -> list[str]:
+    """How a list of rules is run."""
+    how = note(body)
+    return textwrap.wrap(f"{how[0].upper()}{how[1:]}.", WIDTH) if how else []
 
 
 def _probabilities(decided: Mapping[int, Rule]) -> list[str]:
@@ -135,13 +154,21 @@ def _explanations(program: Program, decided: Mapping[int, Rule]) -> Context:
     body = program.body
     if isinstance(body, Tree) and len(decided) > SENTENCES:
         return {"sentences": [], **_steps(body, decided, program.target)}
-    rules = apply_rule_passes(extract(body) if isinstance(body, Tree) else body)
-    said = {rule.id for rule in decided.values()}
-    lines = []
-    for rule in (*rules.rules, rules.default):
-        if rule.id in said:
-            sentence = python_string(words.sentence(rule, rules, program.target))
-            lines.append(f'    "{rule.id}": {sentence},')
+    extracted = extract(body) if isinstance(body, Tree) else body
+    rules = apply_rule_passes(extracted)
+    said = {
+        rule.id: words.sentence(rule, rules, program.target)
+        for rule in (*rules.rules, rules.default)
+    }
+    if divisible(body):  # a part of a row may come where no whole row can
+        for rule in extracted.rules:
+            if rule.id not in said:
+                said[rule.id] = unmerged_sentence(rule, extracted, program.target)
+    lines = [
+        f'    "{rule.id}": {python_string(said[rule.id])},'
+        for rule in decided.values()
+        if rule.id in said
+    ]
     return {"sentences": lines, "steps": [], "ends": []}
 
 
@@ -153,9 +180,10 @@ def _steps(tree: Tree, decided: Mapping[int, Rule], target: str) -> Context:
             feature = tree.features[node.branches[0].when.feature]
             for branch in node.branches:
                 test = python_string(words.phrase([branch.when], feature))
-                steps[branch.then] = f"    ({position}, {test}),"
+                lines = collection("    (", (str(position), test), "),", 4)
+                steps[branch.then] = "\n".join(lines)
     ends = []
     for position, rule in decided.items():
         said = python_string(words.conclusion(rule, tree.labels, target))
-        ends.append(f'    "{rule.id}": ({position}, {said}),')
+        ends += collection(f'    "{rule.id}": (', (str(position), said), "),", 4)
     return {"steps": steps, "ends": ends}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from treecompile import words
+from treecompile.divide import DIVIDED, divisible
 from treecompile.ir import (
     Body,
     Category,
@@ -24,7 +25,6 @@ from treecompile.ir import (
     Label,
     Op,
     Rule,
-    Tree,
     ValueType,
 )
 from treecompile.literals import python_literal, python_string
@@ -39,13 +39,8 @@ from treecompile.lower.python_layout import (
     with_comment,
 )
 from treecompile.membership import membership
-from treecompile.semantics import (
-    asks_presence,
-    conditions,
-    required_features,
-    threshold,
-)
-from treecompile.shape import rule_steps, tree_steps
+from treecompile.retree import decision_steps
+from treecompile.semantics import asks_presence, required_features, threshold
 
 NAME_WIDTH = 24  # of a local variable
 INLINE_WIDTH = 24  # of a label or a set of categories within a line
@@ -79,7 +74,9 @@ class DecisionCode:
             body.features, {*taken, *RESERVED}, required_features(body)
         )
         self.sets: dict[tuple[Category | None, ...], str] = {}
-        self.texts = {test: self.test(test) for test in dict.fromkeys(conditions(body))}
+        self.steps = list(decision_steps(body))
+        asked = dict.fromkeys(test for step in self.steps for test in step.tests)
+        self.texts = {test: self.test(test) for test in asked}
         self.large = {
             test.feature
             for test in self.texts
@@ -90,11 +87,10 @@ class DecisionCode:
 
     def functions(self, decided: Mapping[int, Rule]) -> list[Context]:
         body = self.body
-        steps = tree_steps(body) if isinstance(body, Tree) else rule_steps(body)
         root = Function("predict", 0)
         finished = [root]
         current = root
-        for step in steps:
+        for step in self.steps:
             while step.depth < current.base:
                 assert current.caller is not None
                 current.caller.uses |= current.uses
@@ -125,7 +121,7 @@ class DecisionCode:
 
     def finish(self, function: Function) -> Context:
         if function.caller is None:
-            return {"lines": self.reading() + function.lines}
+            return {"lines": self.reading() + self.division() + function.lines}
         names = [*(self.variables[p] for p in sorted(function.uses)), "rule"]
         margin = function.caller.lines[function.call_at]
         line = call(f"{margin}return {function.name}(", names, ")", len(margin))
@@ -148,6 +144,20 @@ class DecisionCode:
             lines += call(f"        {variable} = {convert}(", arguments, ")", 8)
         return lines
 
+    def division(self) -> list[str]:
+        """What a tree that divides unknown values does before its first test."""
+        if not divisible(self.body):
+            return []
+        tests = []
+        for position, variable in self.variables.items():
+            feature = self.body.features[position]
+            if feature.kind is Kind.NUMERIC:
+                tests.append(f"{variable} != {variable}")
+            else:
+                tests.append(self.member_test(False, feature.categories, position))
+        returned = f"        return {DIVIDED}(row, rule)"
+        return [*condition(tests, "    ", "or"), returned]
+
     def plain_types(self, position: int) -> tuple[str, ...]:
         """The types that compare by the law as they are.
 
@@ -167,28 +177,34 @@ class DecisionCode:
         inside, categories, missing = membership(test, feature)
         # Missing is None, a member of the set like any other.
         chosen = (*((None,) if missing == inside else ()), *categories)
+        return self.member_test(inside, chosen, test.feature)
+
+    def member_test(
+        self, inside: bool, chosen: tuple[Category | None, ...], where: int
+    ) -> str:
+        variable = self.variables[where]
         if not chosen:
             return "False" if inside else "True"
         if len(chosen) == 1:
             only = chosen[0]
             if only is None:
                 return f"{variable} is None" if inside else f"{variable} is not None"
-            return f"{variable} {'==' if inside else '!='} {self.category(only, test)}"
-        return f"{variable} {'in' if inside else 'not in'} {self.set(chosen, test)}"
+            return f"{variable} {'==' if inside else '!='} {self.category(only, where)}"
+        return f"{variable} {'in' if inside else 'not in'} {self.set(chosen, where)}"
 
-    def category(self, category: Category, test: Condition) -> str:
+    def category(self, category: Category, where: int) -> str:
         text = python_literal(category)
-        return (
-            text if len(text) <= INLINE_WIDTH else f"{self.named((category,), test)}[0]"
-        )
+        if len(text) <= INLINE_WIDTH:
+            return text
+        return f"{self.named((category,), where)}[0]"
 
-    def set(self, chosen: tuple[Category | None, ...], test: Condition) -> str:
+    def set(self, chosen: tuple[Category | None, ...], where: int) -> str:
         text = f"({', '.join(map(python_literal, chosen))})"
-        return text if len(text) <= INLINE_WIDTH else self.named(chosen, test)
+        return text if len(text) <= INLINE_WIDTH else self.named(chosen, where)
 
-    def named(self, chosen: tuple[Category | None, ...], test: Condition) -> str:
+    def named(self, chosen: tuple[Category | None, ...], where: int) -> str:
         if chosen not in self.sets:
-            stem = self.variables[test.feature].upper().strip("_")[: NAME_WIDTH - 4]
+            stem = self.variables[where].upper().strip("_")[: NAME_WIDTH - 4]
             self.sets[chosen] = f"{stem}_{len(self.sets) + 1}"
         return self.sets[chosen]
 
@@ -214,7 +230,7 @@ def number_test(variable: str, test: Condition) -> str:
         return f"{variable} {'!=' if test.missing else '=='} {variable}"
     if test.value == inf:  # satisfied by every number or by none, whatever is missing
         return "True" if test.op is Op.LE else "False"
-    text = repr(threshold(test))
+    text = python_literal(threshold(test))
     if test.missing:
         return f"not {variable} {'>' if test.op is Op.LE else '<='} {text}"
     return f"{variable} {test.op} {text}"
@@ -225,7 +241,7 @@ def number_test(variable: str, test: Condition) -> str:
 RESERVED = {
     *keyword.kwlist,
     *dir(builtins),
-    *("csv", "explain", "main", "overload", "predict", "predict_columns"),
+    *("csv", "divided", "explain", "main", "overload", "predict", "predict_columns"),
     *("predict_many", "predict_proba", "row", "rule", "score", "sys"),
 }
 

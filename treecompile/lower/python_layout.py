@@ -46,14 +46,14 @@ def subscript(start: str, key: str, indent: int) -> list[str]:
     return [f"{start}[", " " * (indent + 4) + key, " " * indent + "]"]
 
 
-def condition(tests: Sequence[str], margin: str) -> list[str]:
+def condition(tests: Sequence[str], margin: str, joint: str = "and") -> list[str]:
     """An `if` as black lays it out."""
-    line = f"{margin}if {' and '.join(tests)}:"
+    line = f"{margin}if {f' {joint} '.join(tests)}:"
     if len(line) <= WIDTH:
         return [line]
     first, *others = tests
     inner = margin + "    "
-    more = [f"{inner}and {test}" for test in others]
+    more = [f"{inner}{joint} {test}" for test in others]
     return [f"{margin}if (", f"{inner}{first}", *more, f"{margin}):"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile import words
+from treecompile.divide import divisible, settled
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
@@ -19,6 +20,7 @@ from treecompile.ir import (
     Kind,
     Op,
     Rule,
+    RuleSet,
     Split,
     Tree,
 )
@@ -28,18 +30,22 @@ from treecompile.lower.python_code import CONVERTERS
 from treecompile.lower.python_helpers import Helpers
 from treecompile.lower.python_layout import collection, in_docstring
 from treecompile.membership import truth_table
+from treecompile.retree import nest, note
 from treecompile.semantics import probabilities, required_features, threshold
 
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the numpy module places."""
-    body = source.program.body
+    body = settled(source.program.body)
     decided = outcomes(body)
     required = required_features(body)
     used = [body.features[position] for position in required]
     helpers = Helpers()
     helpers.need(*(CONVERTERS[f.type] for f in used))
+    tree, answers = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
+    if divisible(body):
+        names["collections.abc"].add("Iterator")
     return {
         "target": in_docstring(words.name(source.program.target)),
         "version": source.version,
@@ -50,8 +56,16 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "classes": collection("CLASSES = (", map(python_literal, body.labels), ")"),
         "is_classifier": bool(body.labels),
         "converters": [f"    {python_string(f.name)}: {_converter(f)}," for f in used],
-        "is_tree": isinstance(body, Tree),
-        "table": list(_table(body, list(required), decided)),
+        "is_divided": divisible(body),
+        "branches": list(_branches(body, answers)),
+        "sizes": str([len(feature.categories) for feature in used]),
+        "labels": [f"    {python_literal(label)}," for label in body.labels],
+        "is_tree": tree is not None,
+        "table": (
+            list(_rules(body, list(required)))
+            if tree is None
+            else list(_splits(tree, list(required), answers))
+        ),
         "answers": [f"    {python_literal(rule.value)}," for rule in decided.values()],
         "answer_type": _answer_type(body),
         "shares": [
@@ -59,10 +73,14 @@ def lower(source: Source, options: EmitOptions) -> Context:
             for rule in decided.values()
             if isinstance(rule.stats, ClassCounts)
         ],
+        "estimates": [
+            f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
+        ],
         "ids": [f'        "{rule.id}",' for rule in decided.values()],
         "has_numbers": any(f.kind is Kind.NUMERIC for f in used),
         "has_categories": any(f.kind is not Kind.NUMERIC for f in used),
         "helpers": helpers.sources(),
+        "notes": list(filter(None, [note(body)])),
     }
 
 
@@ -91,25 +109,53 @@ def _answer_type(body: Body) -> str:
     return "object"
 
 
-def _table(
-    body: Body, required: list[int], decided: Mapping[int, Rule]
+def _tree(
+    body: Body, decided: Mapping[int, Rule]
+) -> tuple[Tree | None, Mapping[int, int]]:
+    """The tree to walk, if there is one, and the number of each leaf's answer."""
+    if isinstance(body, Tree):
+        return body, {position: number for number, position in enumerate(decided)}
+    nested = nest(body)
+    if nested is None or not nested.tests:  # without a test, a tree has one answer
+        return None, {}
+    return nested.tree, nested.outcomes
+
+
+def _rules(body: Body, required: list[int]) -> Iterator[str]:
+    assert isinstance(body, RuleSet)
+    for rule in body.rules:
+        tests = (_rule_test(test, body, required) for test in rule.conditions)
+        yield f"    [{', '.join(tests)}],"
+
+
+def _splits(
+    tree: Tree, required: list[int], answers: Mapping[int, int]
 ) -> Iterator[str]:
-    """The splits, whose children are splits or, as ~n, leaves; or the rules."""
-    if not isinstance(body, Tree):
-        for rule in body.rules:
-            tests = (_rule_test(test, body, required) for test in rule.conditions)
-            yield f"    [{', '.join(tests)}],"
-        return
-    place: dict[int, int] = {}
-    splits = 0
-    for position, node in enumerate(body.nodes):
+    """The splits, whose children are splits or, as ~n, answers."""
+    place = _places(tree, answers)
+    for node in tree.nodes:
         if isinstance(node, Split):
-            place[position] = splits
-            splits += 1
-    place.update((position, ~leaf) for leaf, position in enumerate(decided))
+            yield f"    {_split(node, tree, required, place)},"
+
+
+def _places(tree: Tree, answers: Mapping[int, int]) -> dict[int, int]:
+    """Each split by its number, each leaf by ~n for the answer n."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            place[position] = len(place)
+    return place | {position: ~number for position, number in answers.items()}
+
+
+def _branches(body: Body, answers: Mapping[int, int]) -> Iterator[str]:
+    """For a tree that divides: the children of each split, in order, with weights."""
+    if not isinstance(body, Tree) or not divisible(body):
+        return
+    place = _places(body, answers)
     for node in body.nodes:
         if isinstance(node, Split):
-            yield f"    {_split(node, body, required, place)},"
+            pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)
+            yield f"    ({', '.join(pairs)}),"
 
 
 def _split(

@@ -6,15 +6,17 @@ the data appears as quoted names and literals and nowhere else.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from treecompile import words
+from treecompile.divide import DIVIDED, divisible, exposed, settled
 from treecompile.errors import OptionError, TargetError
 from treecompile.extract import outcomes
 from treecompile.ir import (
     Body,
+    Category,
     ClassCounts,
     Condition,
     Feature,
@@ -24,9 +26,20 @@ from treecompile.ir import (
     Rule,
     Tree,
 )
-from treecompile.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
+from treecompile.lower.sql_forms import (
+    DBT,
+    OUTPUTS,
+    check_form,
+    outputs,
+    properties,
+    references,
+    statement,
+)
+from treecompile.lower.sql_fractional import Asked, Spelling, divided_arm
 from treecompile.membership import membership
+from treecompile.retree import decision_steps, note
 from treecompile.semantics import (
     asks_presence,
     conditions,
@@ -34,54 +47,112 @@ from treecompile.semantics import (
     required_features,
     threshold,
 )
-from treecompile.shape import Step, rule_steps, tree_steps
+from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
-
-FORMS = ("expression", "select", "view")
-OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
 
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the query places."""
-    body = source.program.body
+    body = settled(source.program.body)
     dialect = read_dialect(options.dialect)
-    check_choice("--as", options.form, FORMS)
-    check_choice("--output", options.output, OUTPUTS)
-    if options.form != "expression" and not options.table:
-        raise OptionError(f"--as {options.form} needs --table, the table to read")
-    label = label_position(body, options)
-    names = Quoting(dialect)
-    writer = Conditions(dialect, body, column_names(body, dialect, options.columns))
-    result = result_text(body, dialect, options, label)
-    decided = outcomes(body)
-    if isinstance(body, Tree):
-        steps = tree_steps(body, dialect.limits.nesting)
-    else:
-        steps = rule_steps(body)
-    asked = options.output if label is None else f"{options.output} {label}"
-    header = (
-        f"treecompile {source.version}; dialect {dialect.key}; output {asked};"
-        f" model {source.sha256}"
-    )
-    lines = list(case_lines(steps, decided, writer.text, result, body, dialect))
-    if options.form != "expression":
-        lines = [f"  {line}" for line in lines]
-        lines[-1] += f" AS {names.name(OUTPUTS[options.output])}"
-    slow = 0 < dialect.limits.slow_leaves <= len(decided)
-    warning = f"{dialect.name} is slow to read an expression of {len(decided)} leaves"
+    check_form(options, dialect)
+    check_values(body, dialect)
+    asked = outputs(options)
+    label = label_position(body, options, asked)
+    writer = Conditions(dialect, body, references(body, dialect, options))
+    made = {
+        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
+        for output in asked
+    }
+    lines = statement(made, body, dialect, options)
+    leaves = len(outcomes(body))
+    labels = [literal(value, dialect) for value in body.labels]
     return {
-        "header": header,
-        "form": options.form,
+        "header": header(source, dialect, asked, label) if options.comments else "",
         "lines": lines,
-        "table": names.path("--table", options.table) if options.table else "",
-        "view": names.path("--name", options.name or "predictions"),
-        "warnings": [warning] if slow else [],
+        "beside": properties(made, labels, options) if options.form == DBT else [],
+        "warnings": [*size_warnings(lines, leaves, dialect)],
+        "notes": [*filter(None, [note(body)])],
     }
 
 
-def check_choice(option: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+def header(
+    source: Source, dialect: Dialect, asked: Iterable[str], label: int | None
+) -> str:
+    """What made the text, and of what; `verify` reads it."""
+    named = [
+        f"{output} {label}" if output == "probability" and label is not None else output
+        for output in asked
+    ]
+    how = note(source.program.body)
+    return (
+        f"treecompile {source.version}; dialect {dialect.key}; output"
+        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
+    )
+
+
+def expression(
+    body: Body,
+    dialect: Dialect,
+    writer: Conditions,
+    output: str,
+    label: int | None,
+    options: EmitOptions,
+) -> list[str]:
+    """The lines of the CASE that gives one output."""
+    result = result_text(body, dialect, output, label)
+    steps, decided = steps_of(body, dialect, output)
+
+    def answer(rule: Rule) -> str:
+        if not options.comments:
+            return result(rule)
+        said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+        if rule.id == DIVIDED:
+            said = "several rules share it"
+        return f"{result(rule)} /* {rule.id}: {said} */"
+
+    lines = list(case_lines(steps, decided, writer.text, answer, dialect))
+    if isinstance(body, Tree) and divisible(body) and output != "rule":
+        lines[1:1] = divided_arm(body, writer.spelling(), Asked(output, label))
+    return lines
+
+
+def steps_of(
+    body: Body, dialect: Dialect, output: str
+) -> tuple[Iterator[Step], Mapping[int, Rule]]:
+    """The arms of the CASE, and the rules that they come to."""
+    if isinstance(body, Tree) and divisible(body) and output == "rule":
+        whole = exposed(body)
+        return decision_steps(whole.tree, dialect.limits.nesting), whole.rules
+    return decision_steps(body, dialect.limits.nesting), outcomes(body)
+
+
+def check_values(body: Body, dialect: Dialect) -> None:
+    """What the database would take for something else cannot be compared there."""
+    if dialect.values.empty_text:
+        return
+    told = "give it a text of its own in the data"
+    for feature in (body.features[position] for position in required_features(body)):
+        if "" in feature.categories:
+            raise TargetError(
+                f"{dialect.name} takes the category '' of {feature.name!r} for NULL:"
+                f" {told}"
+            )
+    if "" in body.labels:
+        raise TargetError(f"{dialect.name} takes the label '' for NULL: {told}")
+
+
+def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
+    """What a user must know of a text as large as this; too large is an error."""
+    limits = dialect.limits
+    if 0 < limits.slow_leaves <= leaves:
+        yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
+    size = sum(len(line.encode()) + 1 for line in lines)
+    if 0 < limits.text < size:
+        said = f"the SQL has {size:,} bytes, and {dialect.name} takes {limits.text:,}"
+        if not limits.beyond:
+            raise TargetError(f"{said}: learn a smaller tree, or prune it more")
+        yield f"{said}: {limits.beyond}"
 
 
 # ---------------------------------------------------------------- layout
@@ -92,18 +163,15 @@ def case_lines(
     decided: Mapping[int, Rule],
     text: Callable[[Condition], str],
     result: Callable[[Rule], str],
-    body: Body,
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
     opened = -1  # depth of the innermost CASE
+    limits = dialect.limits
+    arms = Counter[int]()  # of the CASE that is open at each depth
     for step in steps:
         indent = "    " * step.depth
-        answer = ""
-        if step.outcome is not None:
-            rule = decided[step.outcome]
-            said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
-            answer = f"{result(rule)} /* {rule.id}: {said} */"
+        answer = "" if step.outcome is None else result(decided[step.outcome])
         if not step.tests:
             if opened < step.depth:  # nothing to decide
                 yield f"{indent}{answer}"
@@ -115,20 +183,29 @@ def case_lines(
         if opened < step.depth:
             yield f"{indent}CASE"
             opened = step.depth
-        if len(step.tests) > dialect.limits.tests:
+            arms[opened] = 0
+        arms[opened] += 1
+        if 0 < limits.arms < arms[opened]:
+            raise TargetError(
+                f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
+                " takes: learn a smaller tree, or prune it more"
+            )
+        if len(step.tests) > limits.tests:
             raise TargetError(
                 f"a rule joins {len(step.tests)} conditions by AND, and {dialect.name}"
-                f" takes {dialect.limits.tests}: use the tree instead of its rules"
+                f" takes {limits.tests}: use the tree instead of its rules"
             )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
 
 
-def label_position(body: Body, options: EmitOptions) -> int | None:
+def label_position(
+    body: Body, options: EmitOptions, asked: Iterable[str]
+) -> int | None:
     """Whose probability is asked for; None for the predicted label's."""
     if not options.label:
         return None
-    if options.output != "probability":
+    if "probability" not in asked:
         raise OptionError("--label goes with --output probability")
     texts = [v if isinstance(v, str) else words.value(v) for v in body.labels]
     if options.label not in texts:
@@ -140,12 +217,12 @@ def label_position(body: Body, options: EmitOptions) -> int | None:
 
 
 def result_text(
-    body: Body, dialect: Dialect, options: EmitOptions, label: int | None
+    body: Body, dialect: Dialect, output: str, label: int | None
 ) -> Callable[[Rule], str]:
     """How the answer of a rule is written, by what the user asks for."""
-    if options.output == "rule":
+    if output == "rule":
         return lambda rule: literal(rule.id, dialect)
-    if options.output == "label":
+    if output == "label":
         return lambda rule: literal(rule.value, dialect)
     if not body.labels:
         raise OptionError("--output probability: a regression has no probabilities")
@@ -167,7 +244,17 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     if isinstance(value, float):
         return DOUBLES[dialect.literals.double](value + 0.0)  # never -0.0
     assert isinstance(value, str)
+    if "\0" in value and not dialect.values.nul:
+        raise TargetError(f"{dialect.name} has no NUL character in a text: {value!r}")
     return STRINGS[dialect.literals.string](value)
+
+
+def compared(value: Category, dialect: Dialect) -> str:
+    """A category as the column is compared with it."""
+    text = literal(value, dialect)
+    if isinstance(value, str) and dialect.literals.stop:
+        return STRINGS[dialect.literals.string](value + dialect.literals.stop)
+    return text
 
 
 # ---------------------------------------------------------------- conditions
@@ -196,6 +283,18 @@ class Conditions:
             self.double = lambda value: limits.double_of_many.format(plain(value))
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
+
+    def spelling(self) -> Spelling:
+        """The same for the subquery that divides unknown values."""
+        return Spelling(
+            dialect=self.dialect,
+            columns=self.columns,
+            typed=self.typed,
+            test=self.text,
+            double=self.double,
+            label=partial(literal, dialect=self.dialect),
+            category=partial(compared, dialect=self.dialect),
+        )
 
     def text(self, test: Condition) -> str:
         if test not in self.known:
@@ -229,92 +328,33 @@ class Conditions:
             if missing == inside:
                 return (forms.missing if missing else forms.known), ""
             return (forms.always if missing else forms.never), ""
-        text = partial(literal, dialect=self.dialect)
+        text = partial(compared, dialect=self.dialect)
+        most = self.dialect.limits.members
         value = ", ".join(map(text, chosen))
         if len(chosen) == 1:
             if inside:
                 return (forms.equal_or_missing if missing else forms.equal), value
             return (forms.unequal_or_missing if missing else forms.unequal), value
-        if self.singly:
-            return self.members_form(test, inside, missing, map(text, chosen))
+        if self.singly or 0 < most < len(chosen):
+            size = 1 if self.singly else most
+            parts = [chosen[n : n + size] for n in range(0, len(chosen), size)]
+            values = [", ".join(map(text, part)) for part in parts]
+            return self.parts_form(test, inside, missing, values)
         if inside:
             return (forms.within_or_missing if missing else forms.within), value
         return (forms.without_or_missing if missing else forms.without), value
 
-    def members_form(
+    def parts_form(
         self, test: Condition, inside: bool, missing: bool, values: Iterable[str]
     ) -> tuple[str, str]:
-        """Each member compared by itself, all of it as the value of the condition."""
+        """A set in several parts, all of it as the value of the condition."""
         forms = self.dialect.conditions
-        each = forms.equal if inside else forms.unequal
         x, column = self.typed[test.feature], self.columns[test.feature]
+        one, several = forms.unequal, forms.without
+        if inside:
+            one, several = forms.equal, forms.within
+        each = one if self.singly else several
         parts = [each.format(x=x, column=column, value=value) for value in values]
         joined = (" OR " if inside else " AND ").join(parts)
         form = "({value} OR {column} IS NULL)" if missing else "{value}"
         return form, f"({joined})"
-
-
-# ---------------------------------------------------------------- names
-
-
-class Quoting:
-    """Quotes names, whatever is in them."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-
-    def name(self, text: str) -> str:
-        if not text and not self.dialect.names.empty:
-            raise TargetError(
-                f"{self.dialect.name} has no empty column names:"
-                " give the column another with --column =NEW_NAME"
-            )
-        if "\0" in text or not is_unicode(text):
-            raise TargetError(
-                f"{self.dialect.name} cannot hold the name {text!r}:"
-                " give the column another with --column NAME=NEW_NAME"
-            )
-        longest = self.dialect.names.longest
-        if longest and len(text.encode()) > longest:
-            raise TargetError(
-                f"{self.dialect.name} cuts names off after {longest} bytes and cannot"
-                f" hold {text!r}: give it another with --column NAME=NEW_NAME"
-            )
-        quote = self.dialect.names.quote
-        return f"{quote}{text.replace(quote, quote * 2)}{quote}"
-
-    def path(self, option: str, text: str) -> str:
-        """A table, perhaps with its schema: dots separate, unless within quotes."""
-        part = r'"(?:[^"]|"")+"|[^."]+'
-        if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
-            raise OptionError(
-                f"{option} {text!r}: expected NAME or SCHEMA.NAME, names with dots or"
-                ' quotes as "NAME"'
-            )
-        names = re.findall(part, text)
-        return ".".join(
-            self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
-            for name in names
-        )
-
-
-def column_names(
-    body: Body, dialect: Dialect, renamed: Mapping[str, str]
-) -> dict[int, str]:
-    """The quoted column of each required feature."""
-    known = {feature.name for feature in body.features}
-    for name in renamed:
-        if name not in known:
-            raise OptionError(f"--column {name!r}: the model has no such feature")
-    actual = [renamed.get(feature.name, feature.name) for feature in body.features]
-    required = required_features(body)
-    if dialect.names.fold_case:
-        for position in required:
-            twins = [n for n in actual if n.casefold() == actual[position].casefold()]
-            if len(twins) > 1:
-                raise TargetError(
-                    f"{dialect.name} takes {twins[0]!r} and {twins[1]!r} for one name,"
-                    " so a table has only one: rename one with --column NAME=NEW_NAME"
-                )
-    quoting = Quoting(dialect)
-    return {position: quoting.name(actual[position]) for position in required}

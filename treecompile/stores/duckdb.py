@@ -1,4 +1,4 @@
-"""DuckDB: a database file, or Parquet files where they lie; spills beyond its memory."""
+"""DuckDB: a database file, or Parquet files as they are; spills beyond its memory."""
 
 from __future__ import annotations
 

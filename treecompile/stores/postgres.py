@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treecompile.errors import EngineError
+from treecompile.errors import EngineError, OptionError
 from treecompile.stores.base import Phrases, Store, StoredColumn, as_array, module
 from treecompile.targets import read_dialect
 
@@ -56,7 +56,7 @@ class PostgreSQL:
 def open_postgres(address: str, memory_limit: str = "") -> Iterator[Store]:
     """`address` is a URL as libpq takes it."""
     if memory_limit:
-        raise EngineError("--memory-limit is for DuckDB: a server has limits of its own")
+        raise OptionError("--memory-limit is for DuckDB: a server has its own")
     psycopg = module("psycopg", "PostgreSQL", "postgres")
     try:
         connection = psycopg.connect(address, autocommit=True)

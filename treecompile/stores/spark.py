@@ -72,8 +72,8 @@ def open_spark(address: str, memory_limit: str = "") -> Iterator[Store]:
     if memory_limit:
         raise EngineError("--memory-limit is for DuckDB: Spark has settings of its own")
     pyspark = module("pyspark", "Spark", "spark")
-    from pyspark.errors import PySparkException
     from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     builder = module("pyspark.sql", "Spark", "spark").SparkSession.builder
     if address:

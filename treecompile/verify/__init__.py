@@ -7,20 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecompile.compiler import require_branches
+from treecompile import words
 from treecompile.errors import EngineError
-from treecompile.extract import outcomes
-from treecompile.ir import ClassCounts, Program, Rule
+from treecompile.ir import Program
 from treecompile.lower import EmitOptions
-from treecompile.semantics import decider, probabilities
+from treecompile.targets import dialect_names, nearest, read_dialect
 from treecompile.verify.cells import BUDGET
-from treecompile.verify.engines import DRIVERS, PythonAnswer, RefusedError, same
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.engines import PythonAnswer, RefusedError, same
+from treecompile.verify.reference import Expected, Reference
 from treecompile.verify.runs import PYTHON, Task, added
 
 ENGINES = (PYTHON, *DRIVERS)
+OUTPUT = re.compile(r"(label|rule|probability)(?: (\d+))?")
 HEADER = re.compile(
-    r"/\* treecompile \S+; dialect (\w+); output (label|rule|probability)(?: (\d+))?;"
+    rf"/\* treecompile \S+; dialect (\w+);"
+    rf" output ({OUTPUT.pattern}(?:, {OUTPUT.pattern})*);"
 )
+Wanted = Sequence[tuple[str, str | None]]  # outputs, a probability with its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Report:
     entered: int  # those of them that some row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
     told: int = 0  # those of them at which an error would have shown
+    divided: int = 0  # rows whose unknown values were divided among branches
     mismatches: tuple[Mismatch, ...] = ()
     refused: str = ""  # what the engine said instead of answering
 
@@ -56,6 +61,7 @@ def verify(
     *,
     url: str = "",
     columns: Mapping[str, str] | None = None,
+    alias: str = "",
     budget: int = BUDGET,
     seed: int = 0,
 ) -> Report:
@@ -63,36 +69,47 @@ def verify(
 
     `engine` is found in the text where it is not given: a SQL artefact names its
     dialect in its first line. `url` says where a database server is. `columns` renames
-    features, as for emitting.
+    features and `alias` the table, as for emitting.
     """
-    require_branches(program)
     header = HEADER.match(text)
     engine = engine or (header.group(1) if header else PYTHON)
-    if engine not in ENGINES:
-        raise EngineError(f"unknown engine {engine!r}: there are {', '.join(ENGINES)}")
-    wanted = (header.group(2), header.group(3)) if header else ("label", None)
-    _check_output(program, *wanted)
-    options = EmitOptions(dialect=engine, columns=columns or {})
-    decided = outcomes(program.body)
+    _check_engine(engine)
+    wanted = _wanted(header.group(2)) if header else [("label", None)]
+    for output, label in wanted:
+        _check_output(program, output, label)
+    options = EmitOptions(
+        dialect=engine,
+        form="select" if len(wanted) > 1 else "expression",
+        table="rows",
+        columns=columns or {},
+        output=",".join(output for output, _ in wanted),
+        label=_label_text(program, next(filter(None, (p for _, p in wanted)), None)),
+        alias=alias,
+    )
+    reference = Reference(program)
 
-    def answer(position: int) -> object:
-        if engine == PYTHON:
-            return position  # a module names the rule as well
-        return _compared(decided[position], program, None, wanted)[0]
+    def answer(cell: int) -> object:
+        if engine == PYTHON or reference.is_divided(cell):
+            return cell  # a module names the rule as well; shares are told by the rows
+        return _parts(reference.known[cell], program, wanted)
 
     found = added(program, text, engine, options)
-    task = Task(program, text, engine, url, options, budget, seed, answer, found)
+    task = Task(
+        program, reference.body, text, engine, url, options, budget, seed, answer, found
+    )
     tries = task.trial()
     names = [feature.name for feature in program.body.features]
-    refused, rows, mismatches = "", 0, []
+    refused, rows, divided, mismatches = "", 0, 0, []
     seen: set[int] = set()
     try:
         for some, answers in task.runs(tries):
             rows += len(some)
             for row, said in zip(some, answers, strict=True):
-                position = decider(program.body, row)
-                seen.add(position)
-                expected, actual = _compared(decided[position], program, said, wanted)
+                cell = reference.cell(row)
+                seen.add(cell)
+                divided += reference.is_divided(cell)
+                known = reference.expected(row, cell)
+                expected, actual = _compared(known, program, said, wanted)
                 if not all(map(same, expected, actual)):
                     shown = dict(zip(names, row, strict=True))
                     mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
@@ -106,9 +123,26 @@ def verify(
         entered=len(seen),
         edges=tries.edges,
         told=tries.told,
+        divided=divided,
         mismatches=tuple(mismatches),
         refused=refused,
     )
+
+
+def _check_engine(engine: str) -> None:
+    if engine in ENGINES:
+        return
+    if engine in dialect_names():
+        raise EngineError(
+            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
+            f" verified: the engines are {', '.join(ENGINES)}"
+        )
+    raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
+
+
+def _wanted(text: str) -> Wanted:
+    """What the first line of an artefact says that it gives."""
+    return [(output, label or None) for output, label in OUTPUT.findall(text)]
 
 
 def _check_output(program: Program, output: str, label: str | None) -> None:
@@ -123,28 +157,32 @@ def _check_output(program: Program, output: str, label: str | None) -> None:
         )
 
 
+def _label_text(program: Program, label: str | None) -> str:
+    """A label as `--label` takes it, by its position."""
+    if label is None:
+        return ""
+    value = program.body.labels[int(label)]
+    return value if isinstance(value, str) else words.value(value)
+
+
 def _compared(
-    rule: Rule, program: Program, answer: Any, wanted: tuple[str, str | None]
+    known: Expected, program: Program, answer: Any, wanted: Wanted
 ) -> tuple[Sequence[object], Sequence[object]]:
     """The expected and the actual answer, part by part."""
     if isinstance(answer, PythonAnswer):
-        shares: tuple[float, ...] = ()
-        if isinstance(rule.stats, ClassCounts):
-            shares = probabilities(rule.stats)
+        shares = known.shares
         padded = (*answer.probabilities, *[None] * len(shares))[: max(len(shares), 1)]
         return (
-            (rule.value, rule.id, *shares),
+            (known.value, known.rule, *shares),
             (answer.label, answer.rule, *(padded if shares else ())),
         )
-    output, label = wanted
-    if output == "rule":
-        return (rule.id,), (answer,)
-    if output == "label":
-        return (rule.value,), (answer,)
-    assert isinstance(rule.stats, ClassCounts)
+    actual = answer if len(wanted) > 1 else (answer,)
+    return _parts(known, program, wanted), actual
+
+
+def _parts(known: Expected, program: Program, wanted: Wanted) -> tuple[object, ...]:
     labels = program.body.labels
-    position = labels.index(rule.value) if label is None else int(label)
-    return (probabilities(rule.stats)[position],), (answer,)
+    return tuple(known.part(output, labels, label) for output, label in wanted)
 
 
 def _plain(parts: Sequence[object]) -> object:

@@ -10,13 +10,20 @@ of its own (see `search`), and the coverage says how many were.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite, prod
 from random import Random
 
-from treecompile.ir import Body, Condition, Feature, Kind, Row, RuleSet, Value
-from treecompile.semantics import holds, members, required_features, threshold
+from treecompile.ir import Body, Condition, Feature, Kind, Row, RuleSet, Tree, Value
+from treecompile.retree import nest
+from treecompile.semantics import (
+    holds,
+    is_unknown,
+    members,
+    required_features,
+    threshold,
+)
 from treecompile.verify.axes import (
     DOUBLES,
     Box,
@@ -54,11 +61,13 @@ def trial(
     *,
     answer: Callable[[int], object] = lambda decider: decider,
     numbers: Numbers = DOUBLES,
+    scattered: bool = False,
 ) -> Trial:
     """The rows to try on a model and its artefact.
 
     `answer` is what the artefact gives for each position that decides: where two have
-    the same answer, the edge between them cannot be told.
+    the same answer, the edge between them cannot be told. With `scattered`, a part of
+    the rows has several unknown values at once.
     """
     around = space(body, constants, numbers)
     required = set(required_features(body))
@@ -72,7 +81,22 @@ def trial(
         rows = [_vary(row, required, around, dice) for row in product(*ranges)]
         number = len(body.rules) if isinstance(body, RuleSet) else _leaves(body)
         return Trial(tuple(rows), True, number)
-    return Walk(body, around, constants, budget, dice, answer, numbers).trial()
+    # A list that is run as one decision errs at the questions of that decision.
+    nested = None if isinstance(body, Tree) else nest(body)
+    if nested is None:
+        walk = Walk(body, around, constants, budget, dice, answer, numbers)
+        return walk.trial(budget // 4 if scattered else 0)
+    outcomes = nested.outcomes
+    walk = Walk(
+        nested.tree,
+        around,
+        constants,
+        budget,
+        dice,
+        lambda leaf: answer(outcomes[leaf]),
+        numbers,
+    )
+    return replace(walk.trial(0), cells=len(set(outcomes.values())))
 
 
 def _leaves(body: Body) -> int:
@@ -108,10 +132,11 @@ class Walk:
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that are known to be, or at least not known to be empty
 
-    def trial(self) -> Trial:
+    def trial(self, scattered: int) -> Trial:
         # A budget that is too small for all goes to the cells and the edges alike.
-        self.enter(self.budget // 2)
-        edges, told = self.tell(self.budget - len(self.rows))
+        self.enter((self.budget - scattered) // 2)
+        edges, told = self.tell(self.budget - scattered - len(self.rows))
+        self.scatter(scattered)
         self.wander(self.budget // 2)
         return Trial(
             rows=tuple(self.rows)[: self.budget],
@@ -237,6 +262,23 @@ class Walk:
             yield value, None
 
     # ------------------------------------------------------------ the rest
+
+    def scatter(self, number: int) -> None:
+        """Rows as there are, with all or some of their values unknown."""
+        unknown = [
+            [value for value in axis.values if is_unknown(feature, value)]
+            for axis, feature in zip(self.space.axes, self.body.features, strict=True)
+        ]
+        known = list(self.rows)
+        for turn in range(number if known else 0):
+            chance = self.dice.random() if turn else 1.0
+            row = self.dice.choice(known)
+            pairs = zip(row, unknown, strict=True)
+            changed = (
+                self.dice.choice(some) if some and self.dice.random() < chance else v
+                for v, some in pairs
+            )
+            self.rows[tuple(changed)] = None
 
     def wander(self, budget: int) -> None:
         """What is left goes to rows that differ in one value from those there are."""

@@ -19,22 +19,26 @@ MOST_DIGITS = 1000
 
 # One token of SQL: a comment, a quoted name, a string, or a number, perhaps times or
 # divided by powers of two.
-TOKEN = re.compile(
+TOKEN = (
     r"/\*.*?\*/|--[^\n]*"
     r'|`(?:[^`]|``)*`|"(?:[^"]|"")*"'
-    r"|'(?P<string>(?:[^']|'')*)'"
+    r"|'(?P<string>(?:{inside})*)'"
     r"|(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"(?P<powers>(?:[*/]\(1<<\d+\))*)",
-    re.DOTALL,
+    r"(?P<powers>(?:[*/]\(1<<\d+\))*)"
 )
+PLAIN = re.compile(TOKEN.replace("{inside}", "[^']|''"), re.DOTALL)
+ESCAPED = re.compile(TOKEN.replace("{inside}", r"[^'\\]|''|\\."), re.DOTALL)
 
 
-def in_sql(text: str) -> Found:
-    """The literals of a SQL text."""
+def in_sql(text: str, backslash: bool = False) -> Found:
+    """The literals of a SQL text, in which a backslash escapes or stands for itself."""
     found: Found = Counter()
-    for token in TOKEN.finditer(text):
-        if token["string"] is not None:
-            found[token["string"].replace("''", "'")] += 1
+    for token in (ESCAPED if backslash else PLAIN).finditer(text):
+        string = token["string"]
+        if string is not None:
+            if backslash:
+                string = re.sub(r"\\(['\\])", r"\1", string)
+            found[string.replace("''", "'")] += 1
         elif token["number"] is not None:
             found[_number(token["number"], token["powers"])] += 1
     return found

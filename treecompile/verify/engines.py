@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from treecompile.errors import EngineError
+from treecompile.errors import EngineError, TreecompileError
 from treecompile.ir import Feature, Row
-from treecompile.lower.sql import Quoting
+from treecompile.lower.sql_names import Quoting
 from treecompile.targets import ByType, Dialect, read_dialect
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.drivers.base import Connection, Driver
+from treecompile.verify.sql_form import schema_of, sql_form
 
 Answers = list[Any]
 
@@ -117,99 +117,6 @@ def run_python(text: str, features: Sequence[Feature], rows: Sequence[Row]) -> A
 # ---------------------------------------------------------------- SQL
 
 
-class Connection(Protocol):
-    """What the drivers below, and most others, have in common."""
-
-    def execute(self, query: str, parameters: Any = ..., /) -> Any: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """How to reach a database, which is left as it was found."""
-
-    connect: Callable[[str], AbstractContextManager[Connection]]  # takes a URL or ""
-    insert: Callable[[Connection, str, Sequence[str], Sequence[Row]], None]
-    errors: Callable[[], tuple[type[Exception], ...]]
-    create: str = "CREATE TABLE"  # a temporary one where the database is not ours
-
-
-def insert_by_row(
-    connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
-) -> None:
-    marks = ", ".join("?" * len(types))
-    for row in rows:
-        connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
-
-
-def insert_by_column(mark: str) -> Callable[..., None]:
-    """Whole columns as lists, where row by row takes a millisecond each."""
-
-    def insert(
-        connection: Connection, table: str, types: Sequence[str], rows: Sequence[Row]
-    ) -> None:
-        lists = ", ".join(f"unnest({mark}::{kind}[])" for kind in types)
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
-
-    return insert
-
-
-def _sqlite(url: str) -> AbstractContextManager[Connection]:
-    return closing(sqlite3.connect(":memory:"))
-
-
-def _duckdb(url: str) -> AbstractContextManager[Connection]:
-    try:
-        import duckdb
-    except ImportError:
-        raise EngineError(
-            "DuckDB is not installed: pip install 'treecompile[duckdb]'"
-        ) from None
-    # Several threads take longer to start than they can save here.
-    return closing(duckdb.connect(":memory:", config={"threads": 1}))
-
-
-def _duckdb_errors() -> tuple[type[Exception], ...]:
-    import duckdb
-
-    return (duckdb.Error,)
-
-
-def _postgres(url: str) -> AbstractContextManager[Connection]:
-    try:
-        import psycopg
-    except ImportError:
-        raise EngineError(
-            "the driver for PostgreSQL is not installed:"
-            " pip install 'treecompile[postgres]'"
-        ) from None
-    if not url:
-        raise EngineError(
-            "postgres needs --url, such as postgresql://user@host/database"
-        )
-    try:
-        # Never committed: closing it takes back the table and whatever else was made.
-        return closing(psycopg.connect(url))
-    except psycopg.Error as error:
-        message = " ".join(str(error).split())
-        raise EngineError(f"cannot connect to {url}: {message}") from None
-
-
-def _postgres_errors() -> tuple[type[Exception], ...]:
-    import psycopg
-
-    return (psycopg.Error,)
-
-
-DRIVERS: dict[str, Driver] = {
-    "sqlite": Driver(_sqlite, insert_by_row, lambda: (sqlite3.Error,)),
-    "duckdb": Driver(_duckdb, insert_by_column("?"), _duckdb_errors),
-    "postgres": Driver(
-        _postgres, insert_by_column("%s"), _postgres_errors, "CREATE TEMPORARY TABLE"
-    ),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Database:
     """Where a SQL artefact is run."""
@@ -231,10 +138,14 @@ def run_sql(
     columns: Mapping[str, str] | None = None,
     number_type: str = "",
     text_type: str = "",
+    outputs: int = 1,
+    alias: str = "",
 ) -> Answers:
-    """Run an expression, a select or a view over a table of the rows.
+    """Run an expression, a query, a view or a function over a table of the rows.
 
     Columns of numbers and of text have the usual type of the dialect, or the given one.
+    With several outputs each answer is a tuple. `alias` is what an expression calls
+    the table.
     """
     if not rows:
         return []
@@ -245,8 +156,18 @@ def run_sql(
     with database.driver.connect(database.url) as connection:
         try:
             return _run_sql(
-                connection, database, text, features, rows, columns or {}, types
+                connection,
+                database,
+                text,
+                features,
+                rows,
+                columns or {},
+                types,
+                outputs,
+                alias and Quoting(database.dialect).path("--alias", alias),
             )
+        except TreecompileError:
+            raise
         except database.driver.errors() as error:
             raise RefusedError(" ".join(str(error).split())) from None
 
@@ -259,10 +180,12 @@ def _run_sql(
     rows: Sequence[Row],
     columns: Mapping[str, str],
     column_types: ByType,
+    outputs: int,
+    alias: str,
 ) -> Answers:
     dialect = database.dialect
     quoting = Quoting(dialect)
-    form = sql_form(text)
+    form = sql_form(text, alias)
     table = form.table or quoting.name("treecompile_rows")
     names = [columns.get(feature.name, feature.name) for feature in features]
     number = "row_number"
@@ -273,56 +196,39 @@ def _run_sql(
     declared = ", ".join(
         f"{quoting.name(name)} {kind}" for name, kind in zip(names, types, strict=True)
     )
-    create = database.driver.create if "." not in table else "CREATE TABLE"
-    for statement in _make_schema(table, dialect):
-        connection.execute(statement)
-    connection.execute(f"{create} {table} ({declared})")
+    create = database.driver.create
+    if schema := schema_of(table):
+        create = create.replace(" TEMPORARY", "")  # which would be in no schema
+        if database.driver.schema is None:
+            raise EngineError(
+                f"{table}: verify works in a schema of its own on {dialect.name}:"
+                " compile the artefact with a --table that names none"
+            )
+        if database.driver.schema:
+            connection.execute(database.driver.schema.format(schema))
+    connection.execute(create.format(table, declared))
     numbered: list[Any] = [(n, *row) for n, row in enumerate(rows)]
     plain = [kind.partition(" COLLATE ")[0] for kind in types]
     database.driver.insert(connection, table, plain, numbered)
-    query = text.strip().rstrip(";")
+    query = form.text
     if form.view:
         connection.execute(query)
         query = f"SELECT * FROM {form.view}"
+    elif form.function:
+        connection.execute(query)
+        given = ", ".join(map(quoting.name, names[1:]))
+        query = f"SELECT {quoting.name(number)}, {form.function}({given}) FROM {table}"
     elif not form.table:
-        query = f"SELECT {quoting.name(number)}, {query} FROM {table}"
-    found = connection.execute(query).fetchall()
+        query = f"SELECT {quoting.name(number)}, {query} FROM {table} {form.alias}"
+    found = list(connection.execute(query).fetchall())
+    if form.function:
+        connection.execute(dialect.functions.drop.format(name=form.function))
     if len(found) != len(rows):
         raise RefusedError(f"{len(found)} rows came out of {len(rows)}")
     found.sort(key=lambda record: int(record[0]))
-    return [record[-1] for record in found]
-
-
-def _make_schema(table: str, dialect: Dialect) -> list[str]:
-    schema, dot, _ = table.rpartition(f"{dialect.names.quote}.")
-    if not dot or dialect.engine == "sqlite":
-        return []
-    return [f"CREATE SCHEMA IF NOT EXISTS {schema}{dialect.names.quote}"]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlForm:
-    table: str = ""  # as quoted in the text; "" for a bare expression
-    view: str = ""
-
-
-COMMENT = re.compile(r"\s*(?:/\*.*?\*/|--[^\n]*\n)", re.DOTALL)
-QUOTED = r"""(?:`[^`]*`|"[^"]*"|\w+)+"""
-PATH = rf"{QUOTED}(?:\.{QUOTED})*"
-
-
-def sql_form(text: str) -> SqlForm:
-    """Whether a text is an expression, a select or a view, and what it reads."""
-    rest = text
-    while match := COMMENT.match(rest):
-        rest = rest[match.end() :]
-    created = re.match(rf"\s*CREATE\s+VIEW\s+({PATH})\s+AS\b", rest, re.IGNORECASE)
-    if not created and not re.match(r"\s*SELECT\b", rest, re.IGNORECASE):
-        return SqlForm()
-    source = re.search(rf"\bFROM\s+({PATH})\s*;?\s*\Z", rest, re.IGNORECASE)
-    if not source:
-        raise EngineError("a query must end in FROM and the name of one table")
-    return SqlForm(source.group(1), created.group(1) if created else "")
+    if outputs == 1:
+        return [record[-1] for record in found]
+    return [tuple(record[-outputs:]) for record in found]
 
 
 def same(expected: object, actual: object) -> bool:
@@ -330,5 +236,5 @@ def same(expected: object, actual: object) -> bool:
     if isinstance(expected, bool) and isinstance(actual, int):
         return expected == actual  # SQLite has no type of its own for booleans
     if isinstance(expected, float) and math.isnan(expected):
-        return False
+        return isinstance(actual, float) and math.isnan(actual)
     return type(actual) is type(expected) and actual == expected

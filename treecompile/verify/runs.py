@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 from treecompile.compiler import emit
-from treecompile.ir import Program, Row, ValueType
+from treecompile.divide import divisible
+from treecompile.ir import Body, Program, Row, ValueType
+from treecompile.literals import BACKSLASHED
 from treecompile.lower import EmitOptions
 from treecompile.semantics import required_features
+from treecompile.targets import Dialect, read_dialect
 from treecompile.verify import constants, number_types
 from treecompile.verify.axes import DOUBLES, Constants, Numbers
 from treecompile.verify.cells import Trial, trial
@@ -29,6 +33,7 @@ Run = tuple[Sequence[Row], list[Any]]  # rows, and what the engine answers to ea
 @dataclass(frozen=True, slots=True)
 class Task:
     program: Program
+    body: Body  # whose cells are entered
     text: str
     engine: str
     url: str
@@ -40,9 +45,14 @@ class Task:
 
     def trial(self, numbers: Numbers = DOUBLES, most: int | None = None) -> Trial:
         budget = self.budget if most is None else min(self.budget, most)
-        body, answer = self.program.body, self.answer
         return trial(
-            body, self.added, budget, self.seed, answer=answer, numbers=numbers
+            self.body,
+            self.added,
+            budget,
+            self.seed,
+            answer=self.answer,
+            numbers=numbers,
+            scattered=divisible(self.program.body),
         )
 
     def runs(self, tries: Trial) -> Iterator[Run]:
@@ -68,10 +78,20 @@ class Task:
         needed = [self.program.body.features[position] for position in required]
 
         def run(rows: Sequence[Row], number_type: str = "", text_type: str = "") -> Run:
+            rows = [row for row in rows if can_hold(database.dialect, row)]
             cut = [tuple(row[position] for position in required) for row in rows]
             columns = self.options.columns
+            outputs = self.options.output.count(",") + 1
             return rows, run_sql(
-                self.text, needed, cut, database, columns, number_type, text_type
+                self.text,
+                needed,
+                cut,
+                database,
+                columns,
+                number_type,
+                text_type,
+                outputs,
+                self.options.alias,
             )
 
         yield run(tries.rows)
@@ -84,11 +104,24 @@ class Task:
                 yield run(tries.rows, text_type=name)
 
 
+def can_hold(dialect: Dialect, row: Row) -> bool:
+    """Whether a table there can have such a row."""
+    for value in row:
+        if isinstance(value, float) and isinf(value) and not dialect.values.infinity:
+            return False
+        if isinstance(value, str) and "\0" in value and not dialect.values.nul:
+            return False
+        if value == "" and not dialect.values.empty_text:
+            return False
+    return True
+
+
 def added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:
     """The constants that somebody put into an artefact beside ours."""
     if engine != PYTHON:
-        original = constants.in_sql(emit(program, "sql", options).text)
-        return constants.added(constants.in_sql(text), original)
+        escapes = read_dialect(engine).literals.string in BACKSLASHED
+        original = constants.in_sql(emit(program, "sql", options).text, escapes)
+        return constants.added(constants.in_sql(text, escapes), original)
     try:
         found = constants.in_python(text)
     except SyntaxError:  # the engine will say so, with the place

@@ -11,7 +11,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6.
+680dd48d7854ca3c4ef616229c8f4573d080c75fe3d47cf6116b17f24b794788.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -31,7 +31,7 @@ MODEL = {
     "name": "species",
     "algorithm": "c45",
     "version": "0.1.0",
-    "sha256": "03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6",
+    "sha256": "680dd48d7854ca3c4ef616229c8f4573d080c75fe3d47cf6116b17f24b794788",
     "rules": 6,
     "rows": 241,
 }

@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model 03fe90c397b3cee88675fc7e2be4005698c868f1ebc49affadb2e10105e50bf6 */
+/* treecompile 0.1.0; dialect sqlite; output label; model 680dd48d7854ca3c4ef616229c8f4573d080c75fe3d47cf6116b17f24b794788 */
 CASE
   WHEN (CAST(`flipper_length_mm` AS REAL) <= 207.0 OR `flipper_length_mm` IS NULL) THEN
     CASE

@@ -4,7 +4,7 @@
     'yes'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7.
+5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py input.csv
 """
@@ -22,7 +22,7 @@ MODEL = {
     "name": "play",
     "algorithm": "id3",
     "version": "0.1.0",
-    "sha256": "fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7",
+    "sha256": "5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275",
     "rules": 5,
     "rows": 14,
 }

@@ -1,4 +1,4 @@
-/* treecompile 0.1.0; dialect sqlite; output label; model fcad8db74d6004322f079c1c82285ee57b016d92b9447c5c55d4ef5da1250ad7 */
+/* treecompile 0.1.0; dialect sqlite; output label; model 5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275 */
 CASE
   WHEN `outlook` COLLATE BINARY = 'cloudy' THEN 'yes' /* R1: 4 of 4 cases */
   WHEN `outlook` COLLATE BINARY = 'sunny' THEN

@@ -1,0 +1,139 @@
+"""A dbt model and its tests, built by dbt on DuckDB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from tests.engines.databases import unavailable
+from tests.random_models import random_program
+from treecompile.api import Model
+from treecompile.cli import main
+from treecompile.ir import Program, ValueType
+from treecompile.semantics import is_fractional
+
+PROJECT = """\
+name: shop
+version: "1.0"
+profile: shop
+model-paths: [models]
+models:
+  shop:
+    +materialized: table
+flags:
+  send_anonymous_usage_stats: false
+"""
+PROFILE = """\
+shop:
+  target: dev
+  outputs:
+    dev:
+      type: duckdb
+      path: {path}
+"""
+SOURCES = """\
+version: 2
+sources:
+  - name: raw
+    schema: main
+    tables:
+      - name: rows
+"""
+TYPES = {
+    ValueType.FLOAT: "DOUBLE",
+    ValueType.STR: "VARCHAR",
+    ValueType.INT: "BIGINT",
+    ValueType.BOOL: "BOOLEAN",
+}
+
+
+def dbt() -> str:
+    found = os.environ.get("TREECOMPILE_DBT") or shutil.which("dbt")
+    if not found:
+        unavailable("dbt", FileNotFoundError("dbt is not installed"))
+        pytest.skip("dbt is not installed")
+    return found
+
+
+def project(folder: Path, program: Program) -> list[object]:
+    """A project with the rows of a model; the answers that they must get."""
+    (folder / "models").mkdir(parents=True)
+    (folder / "dbt_project.yml").write_text(PROJECT)
+    (folder / "profiles.yml").write_text(PROFILE.format(path=folder / "shop.db"))
+    (folder / "models" / "sources.yml").write_text(SOURCES)
+    Model(program).save(folder / "model.json")
+    features = program.body.features
+    declared = ", ".join(
+        f""""{f.name.replace('"', '""')}" {TYPES[f.type]}""" for f in features
+    )
+    rows = Model(program).edge_rows(budget=500)
+    with duckdb.connect(str(folder / "shop.db")) as connection:
+        connection.execute(f"CREATE TABLE rows (number INTEGER, {declared})")
+        marks = ", ".join("?" * (len(features) + 1))
+        for number, (row, _) in enumerate(rows):
+            values = [number, *row.values()]
+            connection.execute(f"INSERT INTO rows VALUES ({marks})", values)
+    return [answer for _, answer in rows]
+
+
+def hostile() -> Program:
+    """Labels are text, and braces that dbt would read are in the names and values."""
+    for seed in range(1000):
+        program = random_program(Random(seed))
+        body = program.body
+        names = {feature.name.casefold() for feature in body.features}
+        text = repr(body)
+        if (
+            body.labels
+            and isinstance(body.labels[0], str)
+            and not is_fractional(body)
+            and {"{{", "{%"} & {text[i : i + 2] for i in range(len(text))}
+            and len(names) == len(body.features)
+            and not {"", "number", "prediction", "rule"} & names
+            and "\\x00" not in text
+            and "\\ud" not in text
+            and not any(
+                isinstance(c, int) and abs(c) >= 2**62
+                for f in body.features
+                for c in f.categories
+            )
+        ):
+            return program
+    raise AssertionError("no such model")
+
+
+def test_dbt_builds_the_model_and_its_tests(tmp_path: Path) -> None:
+    command, program = dbt(), hostile()
+    expected = project(tmp_path / "shop", program)
+    folder = tmp_path / "shop"
+    emitted = CliRunner().invoke(
+        main,
+        [
+            *("emit", str(folder / "model.json"), "--to", "sql", "--as", "dbt"),
+            *("--dialect", "duckdb", "--table", "raw.rows", "--output", "label,rule"),
+            *("-o", str(folder / "models" / "answers.sql")),
+        ],
+    )
+    assert emitted.exit_code == 0, emitted.output
+    built = subprocess.run(
+        [command, "build", "--project-dir", str(folder), "--profiles-dir", str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout
+    assert "PASS=4" in built.stdout  # the model, two columns not null, the labels
+    assert "Warning" not in built.stdout
+    with duckdb.connect(str(folder / "shop.db")) as connection:
+        found = connection.execute(
+            'SELECT "prediction" FROM answers ORDER BY number'
+        ).fetchall()
+    assert [answer for (answer,) in found] == expected

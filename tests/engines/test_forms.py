@@ -1,0 +1,224 @@
+"""Selects, views and outputs, and what a database is like behind a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.engines.databases import DATABASES, mariadb_url
+from tests.random_models import random_fractional_tree, random_program
+from tests.samples import chain, every_type, stump
+from treecompile.compiler import emit
+from treecompile.errors import EngineError, TargetError
+from treecompile.ir import Condition, Feature, Kind, Op, Program, ValueType
+from treecompile.lower import EmitOptions
+from treecompile.targets import read_dialect
+from treecompile.verify import verify
+from treecompile.verify.drivers import DRIVERS, mariadb
+from treecompile.verify.engines import RefusedError, run_sql
+
+
+def random_fractional_program(random: Random) -> Program:
+    return Program("y", "none", random_fractional_tree(random))
+
+
+ENGINES = [name for name in DATABASES if name in DRIVERS]
+
+
+@pytest.mark.parametrize("form", ["select", "view"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_selects_and_views_run_everywhere(engine: str, form: str) -> None:
+    url = DATABASES[engine]().url
+    program = every_type()
+    # Spark has no other table names than plain ones, without a catalogue that has.
+    tables = ("t", "t2" if engine == "spark" else '"odd.name; --"')
+    for table, output in zip(tables, ("label", "probability"), strict=True):
+        options = EmitOptions(dialect=engine, form=form, table=table, output=output)
+        text = emit(program, "sql", options).text
+        report = verify(program, text, url=url, budget=300)
+        assert report.passed, report
+        assert report.rows > 100
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_several_outputs_an_alias_and_dbt(engine: str) -> None:
+    url = DATABASES[engine]().url
+    program = every_type()
+    for options in (
+        EmitOptions(form="select", table="t", output="label,probability,rule"),
+        EmitOptions(form="select", table="t", output="rule, label", alias="a b"),
+        EmitOptions(form="dbt", table="t", output="label,rule"),
+        EmitOptions(alias="a b"),
+    ):
+        text = emit(program, "sql", replace(options, dialect=engine)).text
+        alias = "" if options.form == "dbt" else options.alias
+        report = verify(program, text, url=url, alias=alias, budget=300)
+        assert report.passed, report
+        assert report.rows > 100
+
+
+def test_a_wrong_output_among_several_is_found() -> None:
+    program = every_type()
+    options = EmitOptions(form="select", table="t", output="label,rule")
+    text = emit(program, "sql", options).text
+    assert text.count("THEN 'R1'") == 1
+    report = verify(program, text.replace("THEN 'R1'", "THEN 'R2'"), budget=300)
+    assert report.mismatches
+
+
+@pytest.mark.parametrize("output", ["label", "probability", "rule"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_functions_run_where_there_are_any(engine: str, output: str) -> None:
+    url = DATABASES[engine]().url
+    program = every_type()
+    options = EmitOptions(dialect=engine, form="function", output=output, name="f")
+    if not read_dialect(engine).functions.create:
+        with pytest.raises(TargetError, match="has no functions that are written in"):
+            emit(program, "sql", options)
+        return
+    text = emit(program, "sql", options).text
+    for _ in range(2):  # what the first run made is gone
+        report = verify(program, text, url=url, budget=300)
+        assert report.passed, report
+        assert report.rows > 100
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_functions_of_hostile_and_divided_trees(engine: str) -> None:
+    url = DATABASES[engine]().url
+    compared = 0
+    for seed in range(12):
+        make = random_fractional_program if seed % 3 == 0 else random_program
+        program = make(Random(seed))
+        try:
+            options = EmitOptions(dialect=engine, form="function")
+            text = emit(program, "sql", options).text
+        except TargetError:
+            continue
+        report = verify(program, text, url=url, budget=200)
+        assert report.passed, report
+        compared += report.rows
+    assert compared > 500
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_database_refuses_is_reported(engine: str) -> None:
+    url = DATABASES[engine]().url
+    text = emit(stump(0.5), "sql", EmitOptions(dialect=engine)).text
+    report = verify(stump(0.5), text.replace("CASE", "CASE CASE", 1), url=url)
+    assert not report.passed
+    assert report.refused
+    assert "\n" not in report.refused
+    assert verify(stump(0.5), text, url=url).passed  # and the next one runs
+
+
+@pytest.mark.parametrize("engine", ["mariadb", "spark"])
+def test_a_schema_that_could_not_be_taken_back_is_not_made(engine: str) -> None:
+    url = DATABASES[engine]().url
+    options = EmitOptions(dialect=engine, form="select", table="elsewhere.t")
+    text = emit(stump(0.5), "sql", options).text
+    with pytest.raises(EngineError, match="`elsewhere`.`t`: verify works in a schema"):
+        verify(stump(0.5), text, url=url)
+
+
+# ---------------------------------------------------------------- MariaDB
+
+
+@contextmanager
+def server() -> Iterator[Any]:
+    DATABASES["mariadb"]()
+    with mariadb.connect(mariadb_url()) as connection:
+        yield connection
+
+
+def schemas(connection: Any) -> set[str]:
+    found = connection.execute("SHOW DATABASES").fetchall()
+    return {name for (name,) in found if name.startswith("treecompile_")}
+
+
+def test_mariadb_is_left_as_it_was_found() -> None:
+    with server() as connection:
+        before = schemas(connection)
+        database = DATABASES["mariadb"]()
+        text = emit(stump(0.5), "sql", EmitOptions(dialect="mariadb")).text
+        features = stump(0.5).body.features
+        assert run_sql(text, features, [(0.5,), (0.6,)], database) == ["low", "high"]
+        with pytest.raises(RefusedError):
+            run_sql("nonsense", features, [(0.5,)], database)
+        assert len(before) == 1  # that of the connection which asks
+        assert schemas(connection) == before
+
+
+@pytest.mark.parametrize("mode", ["NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI", ""])
+def test_the_mode_of_mariadb_does_not_matter(mode: str) -> None:
+    """Texts with backslashes and quotes are the same under every mode."""
+    texts = ("back\\slash", "\\", "it's", '"', "\\'", "a\0b", "ü", "\\n", "plain")
+    feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, texts)
+    rows: list[tuple[Any, ...]] = [(text,) for text in (*texts, "n", "\n", None)]
+    with server() as connection:
+        (kept,) = connection.execute("SELECT @@GLOBAL.sql_mode").fetchone()
+        connection.execute("SET GLOBAL sql_mode = %s", (mode,))
+        try:
+            for chosen in texts:
+                program = one_test(feature, (chosen,))
+                options = EmitOptions(dialect="mariadb")
+                text = emit(program, "sql", options).text
+                database = DATABASES["mariadb"]()
+                found = run_sql(text, (feature,), rows, database)
+                expected = [chosen if row[0] == chosen else "other" for row in rows]
+                assert found == expected
+        finally:
+            connection.execute("SET GLOBAL sql_mode = %s", (kept,))
+
+
+def one_test(feature: Feature, chosen: tuple[str, ...]) -> Program:
+    test = Condition(0, Op.IN, chosen, missing=False)
+    return chain((feature,), (test,), (chosen[0], "other"))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "such as mysql://"),
+        ("postgresql://user@host/db", "such as mysql://"),
+        ("mysql://root@localhost:port", "mysql://root@localhost:port: Port"),
+        (
+            "mysql://me:secret@localhost:1/db",
+            "cannot connect to mysql://me@localhost:1",
+        ),
+    ],
+)
+def test_a_url_that_leads_nowhere(url: str, said: str) -> None:
+    pytest.importorskip("pymysql")
+    with pytest.raises(EngineError, match=said) as caught, mariadb.connect(url):
+        pass
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------- drivers
+
+
+@pytest.mark.parametrize(
+    ("engine", "package"),
+    [
+        *(("duckdb", "duckdb"), ("postgres", "psycopg"), ("mariadb", "pymysql")),
+        *(("clickhouse", "chdb"), ("spark", "pyspark"), ("datafusion", "datafusion")),
+    ],
+)
+def test_an_absent_driver_is_told_how_to_get_it(
+    engine: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not there
+    text = emit(stump(0.5), "sql", EmitOptions(dialect=engine)).text
+    with pytest.raises(EngineError) as caught:
+        verify(stump(0.5), text, url="nowhere://")
+    said = str(caught.value)
+    assert said.startswith("the driver for ")
+    assert said.endswith(f"pip install 'treecompile[{engine}]'")

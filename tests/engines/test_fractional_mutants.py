@@ -1,0 +1,240 @@
+"""Artefacts that divide missing values, broken: `verify` must notice.
+
+A mutant that it lets through must mean the same: that is judged without it, by running
+the mutant over every combination of values of its columns and comparing with sums
+written out here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from math import inf, nextafter
+from typing import Any
+
+import pytest
+
+from tests.engines.databases import DATABASES, postgres_url
+from tests.engines.test_mutants import Emitted, run_here
+from tests.property.test_fractional import shares
+from tests.samples import module_of
+from tests.unit.test_fractional import counts
+from treecompile.compiler import emit
+from treecompile.ir import (
+    Branch,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    MissingPolicy,
+    Op,
+    Program,
+    Row,
+    Split,
+    Tree,
+    ValueType,
+)
+from treecompile.literals import DOUBLES
+from treecompile.lower import EmitOptions
+from treecompile.semantics import negate
+from treecompile.verify import runs as verify_runs
+from treecompile.verify import verify
+from treecompile.verify.engines import run_sql
+
+SKY = Feature("sky", Kind.CATEGORICAL, ValueType.STR, ("clear", "grey", "dark"))
+HEAT = Feature("heat", Kind.NUMERIC, ValueType.FLOAT)
+WIND = Feature("wind", Kind.ORDINAL, ValueType.STR, ("low", "mid", "high"))
+
+
+def leaf(*weights: float) -> Leaf:
+    return Leaf("a", ClassCounts(weights), sum(weights))
+
+
+def model() -> Program:
+    """Three splits of three kinds, weights and shares of many digits."""
+    clear = Condition(0, Op.IN, ("clear",), missing=False)
+    dark = Condition(0, Op.IN, ("dark",), missing=False)
+    grey = Condition(0, Op.NOT_IN, ("clear", "dark"), missing=True)
+    warm = Condition(1, Op.GT, 20.5, missing=False)
+    still = Condition(2, Op.LE, "mid", missing=True)
+    nodes = (
+        Split(
+            (Branch(clear, 1, 7.3), Branch(grey, 2, 5.9), Branch(dark, 3, 1.7)),
+            counts(4, 8),
+            0.5,
+        ),
+        Split((Branch(warm, 4, 4.1), Branch(negate(warm), 5, 3.2)), counts(3, 3), 0.1),
+        Split(
+            (Branch(still, 6, 2.6), Branch(negate(still), 7, 3.3)), counts(3, 3), 0.1
+        ),
+        leaf(1.3, 0.4, 0.7),
+        leaf(3.1, 1.7, 0.0),
+        leaf(0.3, 2.2, 0.7),
+        leaf(0.9, 0.8, 0.9),
+        leaf(1.1, 0.1, 2.1),
+    )
+    labels = ("a", "b", "c")
+    body = Tree((SKY, HEAT, WIND), labels, nodes, MissingPolicy.FRACTIONAL)
+    return Program("answer", "by hand", body)
+
+
+GRID: list[Row] = list(
+    itertools.product(
+        ("clear", "grey", "dark", "hail", None),
+        (nextafter(20.5, -inf), 20.5, nextafter(20.5, inf), None),
+        ("low", "mid", "high", "none", None),
+    )
+)
+
+
+def body() -> Tree:
+    given = model().body
+    assert isinstance(given, Tree)
+    return given
+
+
+def weights() -> list[float]:
+    splits = [node for node in body().nodes if isinstance(node, Split)]
+    return [branch.weight for split in splits for branch in split.branches]
+
+
+def means_the_same(text: str, kind: str) -> bool:
+    tree = body()
+    expected = [shares(tree, row, 0, float) for row in GRID]
+    names = [feature.name for feature in tree.features]
+    if kind in ("python", "numpy"):
+        module = module_of(text)
+        rows = [dict(zip(names, row, strict=True)) for row in GRID]
+        if kind == "numpy":
+            columns = {name: [row[name] for row in rows] for name in names}
+            return bool(module.predict_proba(columns).tolist() == expected)
+        found = [list(module.predict_proba(row).values()) for row in rows]
+        return found == expected
+    answers = run_sql(text, tree.features, GRID, DATABASES[kind]())
+    return bool(answers == [some[1] for some in expected])
+
+
+def artefact(kind: str) -> str:
+    if kind in ("python", "numpy"):
+        style = "standard" if kind == "python" else "numpy"
+        return emit(model(), "python", EmitOptions(style=style)).text
+    options = EmitOptions(dialect=kind, output="probability", label="b")
+    return emit(model(), "sql", options).text
+
+
+def changed(text: str, pattern: str, change: Any) -> Iterator[str]:
+    """The text with each match changed by itself."""
+    for match in re.finditer(pattern, text):
+        yield text[: match.start()] + change(match) + text[match.end() :]
+
+
+def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
+    """What is done to the text, and the text then."""
+    table = text.index({"python": "\nNODES", "numpy": "\nBRANCHES"}.get(kind, "WITH"))
+    head, tail = text[:table], text[table:]
+    if kind in ("python", "numpy"):
+        write: Any = repr
+    else:
+        write = DOUBLES[DATABASES[kind]().dialect.literals.double]
+    done: list[tuple[str, str, Any]] = []
+    for weight in weights():
+        near = write(nextafter(weight, inf))
+        written = rf"(?<![\d.]){re.escape(write(weight))}(?![\d.e])"
+        done.append(("one ulp", written, lambda m, near=near: near))
+    if kind == "python":
+        done += [
+            ("exchanged", r"\((\d), (\d)(, \d)?\)", r"(\2, \1\3)"),
+            ("exchanged", r"\((\d\.\d), (\d\.\d)(, \d\.\d)?\)", r"(\2, \1\3)"),
+            ("place", r"(20\.5), 1,", r"\1, 0,"),
+            ("category", r'"dark": 2', '"dark": 1'),
+            ("unseen", r"^( *)\"sky\": \(as_text, .*$", r'\1"sky": (as_text, ALL),'),
+        ]
+    elif kind == "numpy":
+        pair = r"\((-?\d), (\d\.\d)\)"
+        done += [
+            ("exchanged", rf"{pair}, {pair}", r"(\3, \2), (\1, \4)"),
+            ("exchanged", rf"{pair}, {pair}", r"(\1, \4), (\3, \2)"),
+            ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [4, 0, 3]"),
+            ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [3, 0, 5]"),
+        ]
+    else:
+        done += [
+            ("total", r"THEN (\S+) ELSE 1\.0", r"THEN 2 * \1 ELSE 1.0"),
+            ("branch", r"x0 = 2 THEN", "x0 = 1 THEN"),
+            ("branch", r"x1 > ", "x1 >= "),
+            ("branch", r"x2 (NOT )?IN \(", r"x2 IN (1, "),
+            ("read", r"THEN 2 END AS x0", "THEN 2 ELSE 1 END AS x0"),
+            ("read", r"'grey' THEN 1", "'grey' THEN 2"),
+            ("dropped", r"\n +\+ CASE .*\* \S+(?=\n)", ""),
+        ]
+    for what, pattern, new in done:
+        change = new if callable(new) else lambda m, new=new: m.expand(new)
+        for broken in changed(tail, f"(?m){pattern}", change):
+            if broken != tail:
+                yield what, head + broken
+    if kind == "python":
+        for old, new in (
+            ("total += weight", "total += 1.0"),
+            ("weight * share", "share * (weight / sum(NODES[node][4]))"),
+            ("sky not in SKY_1 or ", ""),
+            ("or wind not in", "and wind not in"),
+            ("if value is None:", "if value is None and column != 2:"),
+            ("sorted(found, reverse=True)", "sorted(found)"),
+        ):
+            assert old in text, old
+            yield "code", text.replace(old, new)
+
+
+def in_this_process(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Start no interpreter for each mutant, and compile the original only once."""
+    monkeypatch.setattr("treecompile.verify.engines.subprocess.run", run_here)
+    monkeypatch.setattr(verify_runs, "emit", lambda *_: Emitted(text))
+
+
+LEAST = {"python": 15, "numpy": 10, "sqlite": 10, "duckdb": 10, "postgres": 10}
+QUICK = ("python", "numpy", "sqlite")  # the others are run by `pytest -m large`
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.large)
+        for kind in LEAST
+    ],
+)
+def test_every_mutant_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, text = model(), artefact(kind)
+    url = postgres_url() if kind == "postgres" else ""
+    whole = verify(program, text, url=url)
+    assert whole.passed
+    assert whole.complete
+    assert means_the_same(text, kind)
+    in_this_process(monkeypatch, text)
+    caught = 0
+    kinds = set()
+    # In SQL each sum is written for each label: a third of them is enough.
+    step = 1 if kind in ("python", "numpy") else 3
+    for what, broken in itertools.islice(mutants(text, kind), 0, None, step):
+        report = verify(program, broken, url=url)
+        if report.passed:
+            assert means_the_same(broken, kind), what
+        else:
+            caught += 1
+            kinds.add(what)
+    assert caught >= LEAST[kind], caught
+    assert "one ulp" in kinds
+
+
+def test_a_sample_catches_a_weight_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all combinations are tried, rows with several unknown values are."""
+    text = artefact("python")
+    in_this_process(monkeypatch, text)
+    broken = [b for what, b in mutants(text, "python") if what in ("one ulp", "code")]
+    caught = 0
+    for mutant in broken:
+        report = verify(model(), mutant, budget=60)
+        assert not report.complete
+        caught += not report.passed
+    assert caught >= len(broken) * 3 // 4

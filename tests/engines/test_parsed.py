@@ -1,0 +1,189 @@
+"""Dialects of databases that cannot be had here: sqlglot reads them as we mean them.
+
+It knows the grammar of each dialect, its quotes and escapes, and nothing of what a
+query means; so what is compared is what it has read: names, texts, numbers, nesting.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from tests.random_models import SEVERAL, large_tree, random_program
+from tests.samples import every_type
+from treecompile.compiler import emit
+from treecompile.errors import TargetError
+from treecompile.ir import Body, Kind, Program, Tree, ValueType
+from treecompile.literals import MIN_NORMAL
+from treecompile.lower import EmitOptions
+from treecompile.lower.sql_names import Quoting
+from treecompile.membership import membership
+from treecompile.semantics import conditions, required_features
+from treecompile.targets import Dialect, dialect_names, read_dialect
+from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.runs import can_hold
+
+TESTED = {"mysql"}  # there is a driver, but no server to be had here
+PARSED = [name for name in dialect_names() if name not in DRIVERS or name in TESTED]
+MODELS = 60
+# sqlglot takes the suffix of Oracle's binary doubles for an alias.
+SUFFIX = re.compile(r"(?<=\d)d\b(?=[ )])")
+
+
+def parse(text: str, dialect: str) -> Any:
+    if dialect == "oracle":
+        text = SUFFIX.sub("", text)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        return sqlglot.parse_one(f"SELECT {text}", dialect=dialect)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def columns(program: Program, dialect: Dialect) -> dict[str, str]:
+    """Other names where the dialect has not these."""
+    quoting, others = Quoting(dialect), {}
+    for place, feature in enumerate(program.body.features):
+        try:
+            quoting.name(feature.name)
+        except TargetError:
+            others[feature.name] = f"column{place}"
+    return others
+
+
+def texts(body: Body, dialect: Dialect) -> Iterator[str]:
+    """The texts that are compared, and those that are answered."""
+    for test in conditions(body):
+        feature = body.features[test.feature]
+        if feature.kind is not Kind.NUMERIC and feature.type is ValueType.STR:
+            _, chosen, _ = membership(test, feature)
+            yield from (f"{category}{dialect.literals.stop}" for category in chosen)
+    yield from (value for value in answers(body) if isinstance(value, str))
+
+
+def answers(body: Body) -> Iterator[object]:
+    nodes = body.nodes if isinstance(body, Tree) else (*body.rules, body.default)
+    yield from (getattr(node, "value", None) for node in nodes)
+
+
+def thresholds(body: Body) -> Iterator[object]:
+    yield from (test.value for test in conditions(body))
+
+
+def subnormal(value: object) -> bool:
+    """Whether it is a number that SQL Server has not."""
+    return isinstance(value, float) and 0.0 < abs(value) < MIN_NORMAL
+
+
+def read_texts(tree: Any) -> set[str]:
+    """The texts that sqlglot has read, those in several parts put together."""
+    found = set()
+    for node in tree.find_all(exp.Literal, exp.National, exp.Introducer, exp.Paren):
+        if (text := text_of(node)) is not None:
+            found.add(text)
+    return found
+
+
+def text_of(node: Any) -> str | None:
+    match node:
+        case exp.Literal() if node.is_string:
+            return str(node.this)
+        case exp.National():
+            return str(node.this)
+        case exp.Introducer():
+            inner = node.args["expression"]
+            if isinstance(inner, exp.HexString):
+                return bytes.fromhex(inner.this).decode()
+            return text_of(inner)
+        case exp.Chr():
+            return chr(int(node.expressions[0].this))
+        case exp.Paren():
+            return text_of(node.this)
+        case exp.Add() | exp.DPipe():
+            left, right = text_of(node.left), text_of(node.right)
+            return None if left is None or right is None else left + right
+    return None
+
+
+def nesting(tree: Any) -> int:
+    deepest, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        depth += isinstance(node, exp.Case)
+        deepest = max(deepest, depth)
+        waiting += [(child, depth) for child in node.iter_expressions()]
+    return deepest
+
+
+def test_every_dialect_is_run_or_parsed() -> None:
+    assert set(PARSED) == {
+        *("mysql", "bigquery", "snowflake", "redshift", "databricks"),
+        *("tsql", "oracle", "trino"),
+    }
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_what_is_read_is_what_was_meant(name: str) -> None:
+    dialect = read_dialect(name)
+    read, all_names = 0, set[str]()
+    for seed in range(MODELS):
+        program = random_program(Random(seed), SEVERAL)
+        body = program.body
+        known = [c for feature in body.features for c in feature.categories]
+        if not can_hold(dialect, (*known, *body.labels)):
+            continue
+        others = columns(program, dialect)
+        if name == "tsql" and any(map(subnormal, (*thresholds(body), *answers(body)))):
+            continue
+        text = emit(program, "sql", EmitOptions(dialect=name, columns=others)).text
+        tree = parse(text, name)
+        assert isinstance(tree, exp.Select)
+        assert len(tree.expressions) == 1
+        if isinstance(body, Tree):  # of a list, rules that no row reaches are left out
+            assert read_texts(tree) >= set(texts(body, dialect)), seed
+        names = {column.name for column in tree.find_all(exp.Column)}
+        names -= {"NAN"}
+        features = (body.features[place].name for place in required_features(body))
+        # A test that always or never holds names no column.
+        assert names <= {others.get(feature, feature) for feature in features}, seed
+        all_names |= names
+        assert nesting(tree) <= dialect.limits.nesting
+        read += 1
+    assert read > MODELS // 3
+    assert len(all_names) > 30
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_selects_and_views_are_read(name: str) -> None:
+    for form, kind in (("select", exp.Select), ("view", exp.Create)):
+        options = EmitOptions(dialect=name, form=form, table="s.t", name="v")
+        text = emit(every_type(), "sql", options).text
+        tree = sqlglot.parse_one(SUFFIX.sub("", text), dialect=name)
+        assert isinstance(tree, kind)
+        select = tree.find(exp.Select)
+        assert select is not None
+        star, answer = select.expressions
+        assert star.is_star
+        assert isinstance(star, exp.Star) == (name != "oracle")  # where it is "t".*
+        assert answer.alias == "prediction"
+        assert {table.name for table in tree.find_all(exp.Table)} <= {"t", "v"}
+
+
+@pytest.mark.parametrize("name", PARSED)
+@pytest.mark.parametrize("chain", [True, False])
+def test_large_trees_stay_within_the_limits(name: str, chain: bool) -> None:
+    dialect = read_dialect(name)
+    program = Program("y", "random", large_tree(400, chain=chain))
+    text = emit(program, "sql", EmitOptions(dialect=name)).text
+    tree = parse(text, name)
+    assert nesting(tree) <= dialect.limits.nesting
+    arms = max(len(case.args["ifs"]) for case in tree.find_all(exp.Case))
+    assert arms > 300 if chain else arms > 5

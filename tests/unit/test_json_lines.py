@@ -1,0 +1,156 @@
+"""JSON lines: typed values, the same keys on every line, errors with their line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import treecompile
+from treecompile.data import DataOptions, Dataset, make_dataset
+from treecompile.errors import DataError
+from treecompile.ir import Kind, ValueType
+from treecompile.read import Table, read_table
+from treecompile.score import scored_csv
+
+
+def table(folder: Path, text: str, name: str = "data.jsonl") -> Table:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return read_table(path)
+
+
+def dataset(folder: Path, text: str, **options: object) -> Dataset:
+    given = DataOptions("y", **options)  # type: ignore[arg-type]
+    return make_dataset(table(folder, text), given)
+
+
+TYPED = """{"n": 1, "f": 1.5, "t": "1", "b": true, "e": "", "y": "p"}
+
+{"y": "q", "e": null, "b": null, "t": "2", "f": null, "n": 2}
+{"n": 3, "f": -0.0, "t": null, "b": false, "e": "x", "y": null}
+"""
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "data.ndjson", "DATA.JSONL"])
+def test_values_keep_their_types(tmp_path: Path, name: str) -> None:
+    found = table(tmp_path, TYPED, name)
+    assert found.names == ("n", "f", "t", "b", "e", "y")
+    assert [column.tolist() for column in found.columns] == [
+        [1, 2, 3],
+        [1.5, None, -0.0],
+        ["1", "2", None],
+        [True, None, False],
+        ["", None, "x"],
+        ["p", "q", None],
+    ]
+    assert not found.text
+    assert found.source == name
+
+
+def test_what_they_mean(tmp_path: Path) -> None:
+    found = dataset(tmp_path, TYPED)
+    schema = {f.name: (f.kind, f.type, f.categories) for f in found.features}
+    assert schema == {
+        "n": (Kind.NUMERIC, ValueType.FLOAT, ()),
+        "f": (Kind.NUMERIC, ValueType.FLOAT, ()),
+        "t": (Kind.CATEGORICAL, ValueType.STR, ("1", "2")),
+        "b": (Kind.CATEGORICAL, ValueType.BOOL, (True,)),
+        "e": (Kind.CATEGORICAL, ValueType.STR, ("",)),
+    }
+    assert found.labels == ("p", "q")
+    assert any("rows without a known 'y': 1" in note for note in found.notes)
+    categories = dataset(tmp_path, TYPED, categorical=("n",)).features[0]
+    assert (categories.type, categories.categories) == (ValueType.INT, (1, 2))
+
+
+def test_integers_are_exact_as_categories_and_doubles_as_numbers(
+    tmp_path: Path,
+) -> None:
+    large = 2**53 + 1
+    text = f'{{"x": {large}, "y": "p"}}\n{{"x": {10**400}, "y": "q"}}\n'
+    assert dataset(tmp_path, text).columns[0].tolist() == [2.0**53, float("inf")]
+    kept = dataset(tmp_path, text, categorical=("x",)).features[0]
+    assert kept.categories == (large, 10**400)
+
+
+def test_infinities_are_numbers_and_nan_is_missing(tmp_path: Path) -> None:
+    text = "".join(
+        f'{{"x": {x}, "y": "p"}}\n' for x in ("1e999", "-Infinity", "NaN", "2")
+    )
+    column = dataset(tmp_path, text).columns[0]
+    assert column[:2].tolist() == [float("inf"), -float("inf")]
+    assert pd.isna(column[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "data.jsonl is empty: expected a JSON object on each line"),
+        ("\n \n", "is empty"),
+        ("{}\n", "line 1: the object has no keys"),
+        ("[1, 2]\n", "line 1: expected a JSON object, such as"),
+        ("3\n", "line 1: expected a JSON object"),
+        ('{"x": 1}\n\n{"x": }\n', "line 3: Expecting value: expected one JSON object"),
+        ('{"x": 1} {"x": 2}\n', "line 1: Extra data"),
+        ('{\n"x": 1}\n', "line 1: .*expected one JSON object on each line"),
+        ('{"x": 1}\n{"z": 1}\n', "line 2: no key 'x', which line 1 has: write null"),
+        ('\n{"x": 1}\n{"x": 1, "z": 1}\n', "line 3: the key 'z' is not in line 2"),
+        ('{"x": 1, "x": 2}\n', "line 1: the key 'x' is there twice"),
+        ('{"x": 1}\n{"x": [1]}\n', "line 2: 'x' is an array: flatten it"),
+        ('{"x": 1}\n\n{"x": {"a": 1}}\n', "line 3: 'x' is an object: flatten it"),
+        ('{"x": ' + "[" * 200_000 + "\n", "line 1: nested too deeply"),
+        ('{"x": ' + "9" * 5_000 + "}\n", "line 1: Exceeds the limit"),
+    ],
+)
+def test_errors_have_their_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        table(tmp_path, text)
+    assert len(str(caught.value)) < 250
+
+
+def test_a_file_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes('{"x": 1}\n{"x": "größe"}\n'.encode("latin-1"))
+    with pytest.raises(DataError, match="line 2: not UTF-8"):
+        read_table(path)
+
+
+def test_types_do_not_mix(tmp_path: Path) -> None:
+    text = '{"x": 1, "y": "p"}\n{"x": true, "y": "q"}\n'
+    with pytest.raises(DataError, match="column 'x' mixes int and bool"):
+        dataset(tmp_path, text)
+    with pytest.raises(DataError, match="column 'x' mixes int and str"):
+        dataset(tmp_path, text.replace("true", '"NA"'))
+    read = dataset(tmp_path, text.replace("true", '"NA"'), na_values=("NA",))
+    assert read.features[0].kind is Kind.NUMERIC
+
+
+def test_every_verb_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(
+        '{"b": true, "x": 0.5, "y": 1}\n' * 4
+        + '{"b": false, "x": 2, "y": 0}\n' * 4
+        + '{"b": null, "x": null, "y": 1}\n'
+    )
+    model = treecompile.learn(path, target="y", validation=path)
+    assert model.predict(path).tolist() == [1] * 4 + [0] * 5
+    assert model.evaluate(path).unknown == 0
+    lines = scored_csv(model.program, str(path)).splitlines()
+    assert lines[0] == "b,x,y,prediction"
+    assert lines[1] == "true,0.5,1,1"
+    assert lines[5] == "false,2,0,0"
+    assert lines[9] == ",,1,0"
+
+
+def test_a_model_reads_by_its_own_types(tmp_path: Path) -> None:
+    csv = tmp_path / "data.csv"
+    csv.write_text("x,y\n" + "1.5,p\n" * 4 + "2.5,q\n" * 4)
+    model = treecompile.learn(csv, target="y")
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"x": 1}\n{"x": 3.5}\n')
+    assert model.predict(path).tolist() == ["p", "q"]
+    path.write_text('{"x": 1}\n{"x": "3.5"}\n')
+    with pytest.raises(DataError, match="row 2: 'x' is '3.5': expected a number"):
+        model.predict(path)

@@ -1,0 +1,177 @@
+"""Ordered rules as one nested decision: its size, its bounds, what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+from time import perf_counter
+
+import pytest
+
+from tests.random_models import large_rows, large_tree
+from treecompile.compiler import emit
+from treecompile.extract import extract
+from treecompile.ir import (
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Program,
+    Rule,
+    RuleSet,
+    ValueType,
+)
+from treecompile.lower import EmitOptions
+from treecompile.passes import apply_rule_passes
+from treecompile.retree import FACTOR, MOST, count_tests, nest, note
+from treecompile.semantics import leaf_position, rule_position
+from treecompile.verify import verify
+
+STATS = ClassCounts((1.0, 1.0))
+
+
+def rule_set(*rules: tuple[tuple[Condition, ...], str], features: int = 3) -> RuleSet:
+    return RuleSet(
+        tuple(Feature(f"x{i}", Kind.NUMERIC, ValueType.FLOAT) for i in range(features)),
+        ("no", "yes"),
+        tuple(
+            Rule(f"R{number}", tests, value, STATS, 2.0)
+            for number, (tests, value) in enumerate(rules, start=1)
+        ),
+        Rule("default", (), "no", STATS, 0.0),
+    )
+
+
+def at_most(feature: int, edge: float, missing: bool = False) -> Condition:
+    return Condition(feature, Op.LE, edge, missing)
+
+
+def above(feature: int, edge: float, missing: bool = False) -> Condition:
+    return Condition(feature, Op.GT, edge, missing)
+
+
+def random_list(count: int, features: int, each: int) -> RuleSet:
+    """Rules that have nothing to do with each other: no small tree decides them."""
+    dice = Random(7)
+    rules = []
+    for _ in range(count):
+        tests = tuple(
+            dice.choice((at_most, above))(position, dice.random(), dice.random() < 0.5)
+            for position in dice.sample(range(features), each)
+        )
+        rules.append((tests, dice.choice(("no", "yes"))))
+    return rule_set(*rules, features=features)
+
+
+def test_the_rules_of_a_tree_give_back_a_tree_of_about_its_size() -> None:
+    tree = large_tree(300)
+    rules = apply_rule_passes(extract(tree))
+    nested = nest(rules)
+    assert nested is not None
+    assert len(rules.rules) - 1 <= nested.tests <= 1.5 * len(rules.rules)
+    for row in large_rows(500):
+        outcome = nested.outcomes[leaf_position(nested.tree, row)]
+        assert outcome == rule_position(rules, row)
+
+
+def test_intervals_are_found_by_halving() -> None:
+    cuts = [float(number) for number in range(257)]
+    rules = rule_set(
+        *(
+            ((above(0, low), at_most(0, high)), "yes" if int(high) % 2 else "no")
+            for low, high in pairwise(cuts)
+        )
+    )
+    nested = nest(rules)
+    assert nested is not None
+    assert nested.tests <= 258
+    depths = [0] * len(nested.tree.nodes)
+    for position, node in enumerate(nested.tree.nodes):
+        for branch in getattr(node, "branches", ()):
+            depths[branch.then] = depths[position] + 1
+    assert max(depths) <= 12
+
+
+def test_a_test_that_is_implied_is_not_asked_again() -> None:
+    rules = rule_set(
+        ((at_most(0, 5.0),), "yes"), ((above(0, 3.0, True), at_most(1, 1.0)), "no")
+    )
+    nested = nest(rules)
+    assert nested is not None
+    assert nested.tests == 2  # x0 > 3 holds wherever the first rule failed
+
+
+def test_a_list_that_would_grow_too_large_stays_a_list() -> None:
+    rules = random_list(50, 12, 3)
+    assert nest(rules) is None
+    said = note(rules)
+    assert said.startswith(
+        "50 ordered rules with 150 tests are run one after the other"
+    )
+    assert f"over {FACTOR} times as many" in said
+    artefact = emit(Program("y", "test", rules), "sql")
+    assert artefact.notes == (said,)
+    assert said in artefact.text.splitlines()[0]
+    assert artefact.text.count("WHEN") == 50
+
+
+@pytest.mark.parametrize(("count", "features", "each"), [(5000, 30, 3), (5000, 8, 6)])
+def test_hostile_lists_of_thousands_are_given_up_soon(
+    count: int, features: int, each: int
+) -> None:
+    rules = random_list(count, features, each)
+    start = perf_counter()
+    nested = nest(rules)
+    assert perf_counter() - start < 60  # a second or so on an idle machine
+    assert nested is None or nested.tests <= min(FACTOR * count_tests(rules), MOST)
+
+
+def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    program = Program("y", "test", rules)
+    said = "2 ordered rules with 2 tests are run as one nested decision of 2 tests"
+    assert note(rules) == said
+    for target, style in (("sql", "standard"), ("python", "standard")):
+        artefact = emit(program, target, EmitOptions(style=style))
+        assert artefact.notes == (said,)
+        assert said in artefact.text
+    assert emit(program, "python", EmitOptions(style="numpy")).notes == (said,)
+
+
+def test_nothing_is_said_about_a_tree_or_a_list_without_tests() -> None:
+    assert note(large_tree(5)) == ""
+    assert note(rule_set(((), "yes"))) == ""
+    assert emit(Program("y", "test", large_tree(5)), "sql").notes == ()
+
+
+@pytest.mark.parametrize("style", ["standard", "numpy"])
+def test_one_rule_for_all_decides_all(style: str) -> None:
+    """The first that holds everywhere, though it is not the first of the list."""
+    never = (at_most(0, 1.0), above(0, 2.0))
+    rules = rule_set((never, "no"), ((at_most(0, float("inf"), True),), "yes"))
+    program = Program("y", "test", rules)
+    text = emit(program, "python", EmitOptions(style=style)).text
+    assert verify(program, text).passed
+
+
+@pytest.mark.parametrize("style", ["standard", "numpy"])
+def test_overlapping_rules_are_verified(style: str) -> None:
+    flat = apply_rule_passes(extract(large_tree(40, seed=3)))
+    dice = Random(2)
+    rules = replace(
+        flat,
+        rules=tuple(
+            replace(r, conditions=tuple(c for c in r.conditions if dice.random() < 0.8))
+            for r in flat.rules
+        ),
+    )
+    assert nest(rules) is not None
+    program = Program("y", "test", rules)
+    text = emit(program, "python", EmitOptions(style=style)).text
+    report = verify(program, text, budget=3000)
+    assert report.passed
+    if style == "standard":
+        sql = emit(program, "sql").text
+        assert verify(program, sql, "sqlite", budget=3000).passed

@@ -1,0 +1,57 @@
+"""Rows with known answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.batch import Columns
+from treecompile.bits import ConditionBits
+from treecompile.ir import Body, ClassCounts, Label, Moments, Stats
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Columns as `data.encode` makes them, and an answer for every row."""
+
+    columns: Columns
+    y: NDArray[Any]  # codes into the labels, or doubles
+
+    @property
+    def rows(self) -> int:
+        return len(self.y)
+
+    def bits(self, body: Body) -> ConditionBits:
+        return ConditionBits(body.features, self.columns, self.rows)
+
+    def errors(self, value: Label, body: Body) -> Doubles:
+        """What an answer costs on each row: 1 if wrong, or the squared difference."""
+        if body.labels:
+            return np.asarray(self.y != body.labels.index(value), np.float64)
+        assert isinstance(value, float)
+        return np.asarray((self.y - value) ** 2, np.float64)
+
+    def stats(self, mask: NDArray[np.bool_], body: Body) -> Stats | None:
+        """What the answers of some rows are like; None if there are none."""
+        answers = self.y[mask]
+        if not len(answers):
+            return None
+        if body.labels:
+            counts = np.bincount(answers, minlength=len(body.labels))
+            return ClassCounts(tuple(map(float, counts)))
+        mean = float(answers.mean())
+        return Moments(float(len(answers)), mean, float(((answers - mean) ** 2).sum()))
+
+
+def known_cases(columns: Columns, y: NDArray[Any], body: Body) -> Cases:
+    """The rows whose answer is there, and a label that the model knows."""
+    known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+    if known.all():
+        return Cases(columns, y)
+    kept = [None if column is None else column[known] for column in columns]
+    return Cases(kept, y[known])

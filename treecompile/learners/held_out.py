@@ -1,0 +1,105 @@
+"""What each node of a tree, as a leaf, gets wrong on rows that did not grow it.
+
+A row goes down the tree as it would in prediction: by the branches or, under the
+fractional policy, in parts. It counts at its leaf and at every node above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.batch import Columns, Positions, deciders, holds, unknown
+from treecompile.ir import Leaf, Split, Tree
+from treecompile.semantics import answer, is_fractional
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loss:
+    """What some rows cost at some nodes: one entry for each row at a node."""
+
+    nodes: Positions
+    loss: Doubles  # 1 for a wrong label, or the squared error
+    parts: Doubles  # of the rows: the weight of each, if it was not divided
+
+
+def parents_of(tree: Tree) -> Positions:
+    """The position of every node's parent; -1 for the root."""
+    parents = np.full(len(tree.nodes), -1, dtype=np.intp)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            parents[[branch.then for branch in node.branches]] = position
+    return parents
+
+
+def losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> Iterator[Loss]:
+    """The losses of all rows, first at their leaves and then step by step above."""
+    values, parents = _values(tree), parents_of(tree)
+    rows, nodes, parts = _reached(tree, columns, len(y))
+    if weights is not None:
+        parts = parts * weights[rows]
+    while len(rows):
+        actual, said = y[rows], values[nodes]
+        loss = actual != said if tree.labels else (actual - said) ** 2
+        yield Loss(nodes, loss.astype(np.float64), parts)
+        nodes = parents[nodes]
+        left = nodes >= 0
+        rows, nodes, parts = rows[left], nodes[left], parts[left]
+
+
+def node_losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> list[float]:
+    """The sum of the losses at each node."""
+    sums = np.zeros(len(tree.nodes))
+    for level in losses(tree, columns, y, weights):
+        np.add.at(sums, level.nodes, level.loss * level.parts)
+    found: list[float] = sums.tolist()
+    return found
+
+
+def _values(tree: Tree) -> NDArray[Any]:
+    """What each node says as a leaf: a position in the labels, or a number."""
+    said = [
+        node.value if isinstance(node, Leaf) else answer(node.stats, tree.labels)
+        for node in tree.nodes
+    ]
+    if not tree.labels:
+        return np.array(said, dtype=np.float64)
+    places = {label: place for place, label in enumerate(tree.labels)}
+    return np.array([places[label] for label in said], dtype=np.intp)
+
+
+def _reached(
+    tree: Tree, columns: Columns, rows: int
+) -> tuple[Positions, Positions, Doubles]:
+    """Rows, the leaves that they come to, and which part of them does."""
+    if not is_fractional(tree):
+        return np.arange(rows), deciders(tree, columns, rows), np.ones(rows)
+    found: list[tuple[Positions, Positions, Doubles]] = []
+    waiting = {0: (np.arange(rows), np.ones(rows))}
+    for position, node in enumerate(tree.nodes):
+        here, parts = waiting.pop(position)
+        if isinstance(node, Leaf):
+            found.append((here, np.full(len(here), position), parts))
+            continue
+        where = node.branches[0].when.feature
+        feature, column = tree.features[where], columns[where]
+        assert column is not None
+        values = column[here]
+        divided = unknown(feature, values)
+        total = sum(branch.weight for branch in node.branches)
+        for branch in node.branches:
+            mask = holds(branch.when, feature, values) | divided
+            share = np.where(divided[mask], branch.weight / total, 1.0)
+            waiting[branch.then] = here[mask], parts[mask] * share
+    whole = [np.concatenate(each) for each in zip(*found, strict=True)]
+    return whole[0], whole[1], whole[2]

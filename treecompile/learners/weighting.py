@@ -1,0 +1,131 @@
+"""How much the rows of each label count: class weights, and priors.
+
+Both are weights of rows in the end, beside those that the rows have themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum, isfinite
+
+import numpy as np
+
+from treecompile.data import Dataset
+from treecompile.errors import OptionError
+from treecompile.ir import Label, ValueType
+from treecompile.learners.stretches import Floats
+from treecompile.raw import PARSE
+
+BALANCED = "balanced"
+ODD_MEAN = 10.0  # rows that stand for more cases than that, or fewer, get a note
+PRIOR_SLACK = 1e-6  # by which the sum of the priors may differ from 1
+
+# Of labels, as they are or as the text that stands for them.
+Given = tuple[tuple[Label, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    class_weight: Given = ()  # 1 for a label that is not there
+    is_balanced: bool = False  # every label counts the same, whatever its rows
+    prior: Given = ()  # the share that each label shall have; then all are there
+
+    def __bool__(self) -> bool:
+        return bool(self.class_weight or self.is_balanced or self.prior)
+
+    def check(self, data: Dataset) -> None:
+        """Refuse labels that are not there, and weights that are none."""
+        option = "--prior" if self.prior else "--class-weight"
+        if (self.class_weight or self.is_balanced) and self.prior:
+            raise OptionError(
+                "--prior says how much each label counts: leave out --class-weight"
+            )
+        if not data.labels:
+            raise OptionError(
+                f"{option} is for labels, and the target {data.target!r} is a number:"
+                " leave it out, or use --task classify"
+            )
+        given = _by_label(self.prior or self.class_weight, data, option)
+        if not self.prior:
+            return
+        for place in np.unique(data.y).tolist():
+            if place not in given:
+                label = data.labels[place]
+                raise OptionError(f"--prior lacks the label {label!r}: add it")
+        absent = given.keys() - set(np.unique(data.y).tolist())
+        if absent:
+            label = data.labels[min(absent)]
+            raise OptionError(f"--prior: no row has the label {label!r}")
+        total = fsum(given.values())
+        if abs(total - 1) > PRIOR_SLACK:
+            raise OptionError(f"--prior: the priors add up to {total:g}, not to 1")
+
+    def apply(self, data: Dataset) -> Dataset:
+        """The dataset with rows that weigh as much as they count."""
+        if not self:
+            return data
+        size = len(data.labels)
+        own = np.ones(len(data.y)) if data.weights is None else data.weights
+        factors = np.ones(size)
+        if self.is_balanced:
+            counts = np.bincount(data.y, minlength=size)
+            factors = len(data.y) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+        elif self.prior:
+            # As they were among all rows of the label, whatever part of it is here.
+            counts = np.bincount(data.y, own, minlength=size)
+            factors = own.sum() / np.where(counts > 0, counts, 1.0)
+            factors *= _array(_by_label(self.prior, data, "--prior"), size)
+        else:
+            given = _by_label(self.class_weight, data, "--class-weight")
+            factors *= _array(given, size)
+        return replace(data, weights=own * factors[data.y])
+
+
+def odd_scale(data: Dataset) -> list[str]:
+    """A note where weights are hardly numbers of cases, which a test takes them for."""
+    if data.weights is None:
+        return []
+    mean = float(data.weights.mean())
+    if 1 / ODD_MEAN <= mean <= ODD_MEAN:
+        return []
+    return [
+        f"weights are taken for numbers of cases, {mean:.6g} for each row: divide them"
+        " by that if they are none"
+    ]
+
+
+def _array(given: dict[int, float], size: int) -> Floats:
+    return np.array([given.get(place, 1.0) for place in range(size)])
+
+
+def _by_label(given: Given, data: Dataset, option: str) -> dict[int, float]:
+    """The numbers by the place of their label."""
+    found: dict[int, float] = {}
+    for key, number in given:
+        place = _place(key, data.labels)
+        if place < 0:
+            known = ", ".join(map(str, data.labels[:10]))
+            raise OptionError(
+                f"{option}: {data.target!r} has no label {key!r}: there are {known}"
+                + ", ..." * (len(data.labels) > 10)
+            )
+        if place in found:
+            raise OptionError(f"{option} names the label {key!r} twice")
+        if not (isfinite(number) and 1e-100 <= number <= 1e100):
+            raise OptionError(f"{option} {key}={number:g}: expected a number above 0")
+        found[place] = number
+    return found
+
+
+def _place(key: Label, labels: Sequence[Label]) -> int:
+    """Which label is meant, -1 if none: by itself, or by its text."""
+    kind = type(labels[0])
+    if isinstance(key, str) and kind is not str:
+        types = {bool: ValueType.BOOL, int: ValueType.INT, float: ValueType.FLOAT}
+        try:
+            key = PARSE[types[kind]]("", key)
+        except ValueError:
+            return -1
+    same = (type(key) is bool) == (kind is bool)  # True is no 1 here
+    return labels.index(key) if same and key in labels else -1

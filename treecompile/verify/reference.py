@@ -1,0 +1,68 @@
+"""What the model says about a row: all that an artefact may be asked for.
+
+A tree that divides unknown values is seen as the tree in which each division is a cell
+of its own (see `divide`); what a divided row gets is worked out row by row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treecompile.divide import DIVIDED, divisible, exposed, settled
+from treecompile.extract import outcomes
+from treecompile.ir import Body, ClassCounts, Label, Program, Row, Rule, Tree
+from treecompile.semantics import decider, distribution, probabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    value: Label
+    rule: str
+    shares: tuple[float, ...]  # of the labels, in order; none for a regression
+
+    def part(self, output: str, labels: tuple[Label, ...], label: str | None) -> object:
+        """What an artefact with this output gives; `label` is a position."""
+        match output:
+            case "rule":
+                return self.rule
+            case "label":
+                return self.value
+        place = labels.index(self.value) if label is None else int(label)
+        return self.shares[place]
+
+
+class Reference:
+    """The model, as `verify` asks it."""
+
+    def __init__(self, program: Program) -> None:
+        self.model = settled(program.body)
+        self.body: Body = self.model  # whose cells are entered
+        self.decided = outcomes(self.model)
+        if isinstance(self.model, Tree) and divisible(self.model):
+            whole = exposed(self.model)
+            self.body, self.decided = whole.tree, whole.rules
+        self.known = {p: expected_of(rule) for p, rule in self.decided.items()}
+
+    def cell(self, row: Row) -> int:
+        return decider(self.body, row)
+
+    def is_divided(self, cell: int) -> bool:
+        return self.known[cell].rule == DIVIDED
+
+    def expected(self, row: Row, cell: int) -> Expected:
+        """What a row in a cell gets."""
+        if not self.is_divided(cell):
+            return self.known[cell]
+        assert isinstance(self.model, Tree)
+        shares = distribution(self.model, row)
+        if not self.model.labels:
+            return Expected(shares[0], DIVIDED, ())
+        value = self.model.labels[shares.index(max(shares))]
+        return Expected(value, DIVIDED, shares)
+
+
+def expected_of(rule: Rule) -> Expected:
+    shares: tuple[float, ...] = ()
+    if isinstance(rule.stats, ClassCounts):
+        shares = probabilities(rule.stats)
+    return Expected(rule.value, rule.id, shares)
