@@ -24,7 +24,7 @@ ORDER = (
     *("learners", "training", "postprune", "pruning", "cross_validation"),
     *("import_sklearn", "glossary", "rule_language", "sources", "targets"),
     *("languages", "lower", "render", "compiler", "analysis", "verify", "show"),
-    *("draw", "score", "reports", "api", "cli"),
+    *("draw", "score", "reports", "stores", "in_database", "api", "cli"),
 )
 
 

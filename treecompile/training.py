@@ -142,7 +142,7 @@ def learn(
     )
     done = replace(
         program_of(grown.tree),
-        options=_given(options, columns.weights, grown.choice),
+        options=given_options(options, columns.weights, grown.choice),
         training=summary,
     )
     cases = Cases(training.columns, training.y)
@@ -211,7 +211,7 @@ def grow_tree(
 ) -> Grown:
     """Grow a tree and prune it."""
     offer = offer_of(algorithm)
-    _check_offer(data, algorithm, offer, options)
+    check_offer(data, algorithm, offer, options)
     prune = options.prune or offer.prunings[0]
     chooses = prune == COST_COMPLEXITY and options.alpha in RULES
     rows = len(data.y)
@@ -233,23 +233,18 @@ def grow_tree(
         )
         return Grown(cost_complexity(tree, choice.alpha), choice)
     if prune == COST_COMPLEXITY:
-        alpha = 0.01 if options.alpha is None else float(options.alpha)
-        return Grown(cost_complexity(tree, alpha))
+        return Grown(cost_complexity(tree, alpha_of(options)))
     return Grown(tree)
+
+
+def alpha_of(options: LearnOptions) -> float:
+    return 0.01 if options.alpha is None else float(options.alpha)
 
 
 def _grow(
     data: Dataset, offer: Offer, options: LearnOptions, prune: str, progress: Progress
 ) -> Tree:
-    limits = Limits(
-        options.max_depth,
-        options.min_split,
-        options.min_leaf or offer.min_leaf,
-        options.min_gain,
-        options.max_leaves,
-        options.chi2,
-        options.min_sse,
-    )
+    limits = limits_of(options, offer)
     policy = MissingPolicy(options.predict_missing)
     costs = Costs(options.costs, options.cost_measure, options.cost_weight)
     own = C45Options(
@@ -268,6 +263,18 @@ def _grow(
     return replace(tree, missing=policy)
 
 
+def limits_of(options: LearnOptions, offer: Offer) -> Limits:
+    return Limits(
+        options.max_depth,
+        options.min_split,
+        options.min_leaf or offer.min_leaf,
+        options.min_gain,
+        options.max_leaves,
+        options.chi2,
+        options.min_sse,
+    )
+
+
 def _weighting(options: LearnOptions) -> Weighting:
     return Weighting(options.class_weight, options.balanced, options.prior)
 
@@ -282,7 +289,7 @@ def check_weighting(options: LearnOptions, data: Dataset) -> None:
 CHOICES = {"predict_missing": ("branch", "fractional"), "cost_measure": MEASURES}
 
 
-def _check_offer(
+def check_offer(
     data: Dataset, algorithm: str, offer: Offer, options: LearnOptions
 ) -> None:
     """Refuse what the algorithm does not have."""
@@ -294,11 +301,11 @@ def _check_offer(
         given = getattr(options, name)
         if given and given not in known:
             shown = ", ".join(known)
-            raise OptionError(f"{_as_option(name)} {given!r}: {algorithm} has {shown}")
+            raise OptionError(f"{as_option(name)} {given!r}: {algorithm} has {shown}")
     for name in ("cf", "subset", "costs"):
         if algorithm != C45 and getattr(options, name) != _default(name):
             raise OptionError(
-                f"{_as_option(name)} is for --algorithm c45, not {algorithm}"
+                f"{as_option(name)} is for --algorithm c45, not {algorithm}"
             )
     for name, is_fitting, task in (
         ("chi2", bool(data.labels), "classify"),
@@ -307,14 +314,14 @@ def _check_offer(
         if getattr(options, name) is not None and not is_fitting:
             other = "a number" if task == "classify" else "a label"
             raise OptionError(
-                f"{_as_option(name)} is for --task {task}, and the target"
+                f"{as_option(name)} is for --task {task}, and the target"
                 f" {data.target!r} is {other}: leave it out"
             )
     if algorithm == C45 and options.max_leaves is not None:
         raise OptionError("--max-leaves is for --algorithm cart or id3, not c45")
 
 
-def _as_option(name: str) -> str:
+def as_option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
@@ -328,7 +335,7 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
         if getattr(options, name) not in choices:
             known = " or ".join(choices)
             given = getattr(options, name)
-            raise OptionError(f"{_as_option(name)} {given!r}: expected {known}")
+            raise OptionError(f"{as_option(name)} {given!r}: expected {known}")
     if not 0 < options.cf <= 1:
         raise OptionError(f"--cf {options.cf}: expected a number above 0, up to 1")
     if options.chi2 is not None and not 0 < options.chi2 < 1:
@@ -347,7 +354,7 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
             raise OptionError(f"--alpha {value!r}: expected a number, cv or 1se")
         if not bound <= value < inf:
             what = "a finite number" if value == inf else f"{bound} or more"
-            raise OptionError(f"{_as_option(name)} {value}: expected {what}")
+            raise OptionError(f"{as_option(name)} {value}: expected {what}")
     _check_pruning(options, has_validation)
     if not 0 <= options.validation_fraction < 1:
         raise OptionError("--validation-fraction: expected a number from 0 to below 1")
@@ -381,7 +388,7 @@ def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | 
     return take(data, np.sort(order[count:])), take(data, np.sort(order[:count]))
 
 
-def _given(
+def given_options(
     options: LearnOptions, weights: str, choice: Choice | None
 ) -> tuple[tuple[str, str | int | float | bool], ...]:
     """The options that differ from their defaults; the algorithm is told elsewhere."""

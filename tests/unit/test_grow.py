@@ -31,8 +31,8 @@ from treecompile.ir import (
     ValueType,
 )
 from treecompile.learners import ALGORITHMS, cart, id3
+from treecompile.learners.growth import choose
 from treecompile.learners.level import Found
-from treecompile.learners.levels import choose
 from treecompile.learners.limits import Limits
 from treecompile.learners.responses import Numbers, Opened
 from treecompile.learners.stretches import Stretches

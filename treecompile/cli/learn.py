@@ -8,8 +8,10 @@ import click
 
 from treecompile.cli.options import learn_options, read_options
 from treecompile.cli.talk import output, progress_bar, summary, tell
+from treecompile.errors import OptionError
 
 if TYPE_CHECKING:
+    from treecompile.ir import Program
     from treecompile.training import Learned
 
 
@@ -17,8 +19,7 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
     from treecompile.reports import sequence
 
-    if options["target"] is None:  # not needed where rules are compiled
-        raise click.MissingParameter(param_hint="'--target'", param_type="option")
+    _require_target(options)
     validation = options.pop("validation")
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
@@ -31,9 +32,81 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     return learned
 
 
+def learn_there(
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    quiet: bool,
+    options: dict[str, Any],
+) -> Program:
+    """Learn in the database that has the table, or in DuckDB from many files."""
+    from treecompile.in_database.learn import learn
+    from treecompile.in_database.places import open_files, open_table
+
+    _require_target(options)
+    if options.pop("validation"):
+        raise OptionError(
+            "--validation needs the rows in memory: leave it out in a database, and"
+            " measure afterwards with `treecompile evaluate`"
+        )
+    columns, how = read_options(options)
+    place = (
+        open_files(data, memory_limit) if data else open_table(url, table, memory_limit)
+    )
+    with place as there, progress_bar("learning", quiet) as start:
+        learned = learn(there.store, there.relation, columns, how, there.source, start)
+    tell(quiet, *learned.notes)
+    return learned.program
+
+
+def _require_target(options: dict[str, Any]) -> None:
+    if options["target"] is None:  # not needed where rules are compiled
+        raise click.MissingParameter(param_hint="'--target'", param_type="option")
+
+
+def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
+    """Whether what to learn from is in a database; refuses what is neither nor."""
+    from treecompile.in_database.places import is_many_files
+
+    if url and data is not None:
+        raise OptionError(f"give {data!r} or --from, not both")
+    if bool(url) != bool(table):
+        wanted = "--table NAME" if url else "--from URL"
+        raise OptionError(f"--from and --table belong together: add {wanted}")
+    if url:
+        return True
+    if data is None:
+        raise click.MissingParameter(param_hint="'DATA'", param_type="argument")
+    is_many = is_many_files(data)
+    if memory_limit and not is_many:
+        raise OptionError(
+            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
+            " Parquet files by pattern or folder"
+        )
+    return is_many
+
+
 @click.command("learn")
-@click.argument("data")
+@click.argument("data", required=False)
 @learn_options
+@click.option(
+    "--from",
+    "url",
+    default="",
+    metavar="URL",
+    help="Learn in the database that has the table: duckdb://FILE, postgresql://...,"
+    " spark:.",
+)
+@click.option(
+    "--table", default="", metavar="NAME", help="The table there, or SCHEMA.NAME."
+)
+@click.option(
+    "--memory-limit",
+    default="",
+    metavar="SIZE",
+    help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
+)
 @click.option(
     "-o",
     "out",
@@ -42,10 +115,26 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     metavar="FILE",
     help="The model file; - for standard output.",
 )
-def command(data: str, out: str, quiet: bool, **options: Any) -> None:
-    """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV."""
+def command(
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    out: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV.
+
+    A folder of Parquet files, or a pattern as 'events/*.parquet', is learned from by
+    DuckDB, and a table in a database where it is: neither needs to fit into memory.
+    """
     from treecompile.model_file import dumps
 
-    learned = learn_with(data, quiet, options)
-    output(out, dumps(learned.program))
-    tell(quiet, f"{summary(learned.program)}: wrote {out}")
+    if is_there(data, url, table, memory_limit):
+        program = learn_there(data, url, table, memory_limit, quiet, options)
+    else:
+        assert data is not None
+        program = learn_with(data, quiet, options).program
+    output(out, dumps(program))
+    tell(quiet, f"{summary(program)}: wrote {out}")

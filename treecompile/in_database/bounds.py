@@ -1,7 +1,7 @@
 """How much a cut within a bin can gain at most, from what lies before and in the bin.
 
 Of a cut inside a bin only this is known: of each class between `before` and `before` +
-`inside` cases lie on its left. Both measures are convex in those counts, so the most is
+`inside` cases lie on its left. The measures are convex in those counts, so the most is
 found at a corner of that box. With many classes there are too many corners; then every
 class is taken at its own best, which no cut surpasses either.
 """
@@ -25,21 +25,37 @@ def gini_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
     if before.shape[1] <= CORNERS:
         return _corners(_gini, before, inside, totals)
     whole = totals.sum(axis=1)
+    farthest, slowest = _distances(before, inside, totals)
+    share = totals / whole[:, None]
+    impurity: Floats = 1.0 - (share**2).sum(axis=1)
+    result: Floats = np.minimum(farthest.sum(axis=1) / (whole**2 * slowest), impurity)
+    return result
+
+
+def chi_square_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most that chi-square by cases can be; arrays of bins by classes."""
+    if before.shape[1] <= CORNERS:
+        return _corners(_chi_square, before, inside, totals)
+    farthest, slowest = _distances(before, inside, totals)
+    each = farthest * _reciprocal(totals)
+    most = each.sum(axis=1) / (totals.sum(axis=1) * slowest)
+    result: Floats = np.minimum(most, 1.0)
+    return result
+
+
+def _distances(before: Floats, inside: Floats, totals: Floats) -> tuple[Floats, Floats]:
+    """For each class the greatest D^2, and the least left x right: see `cuts`."""
+    whole = totals.sum(axis=1)
     left_low, left_high = before, before + inside
     others_low = before.sum(axis=1, keepdims=True) - before
     others_high = others_low + inside.sum(axis=1, keepdims=True) - inside
     rest = whole[:, None] - totals
-    # D = (class on the left) x rest - (class) x (others on the left), see `cuts`
+    # D = (class on the left) x rest - (class) x (others on the left)
     most = left_high * rest - totals * others_low
     least = left_low * rest - totals * others_high
-    squared = np.maximum(most**2, least**2).sum(axis=1)
     low, high = _sizes(before, inside, whole)
     slowest = np.minimum(low * (whole - low), high * (whole - high))
-    bound = squared / (whole**2 * slowest)
-    share = totals / whole[:, None]
-    impurity: Floats = 1.0 - (share**2).sum(axis=1)
-    result: Floats = np.minimum(bound, impurity)
-    return result
+    return np.maximum(most**2, least**2), slowest
 
 
 def entropy_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
@@ -80,6 +96,20 @@ def _gini(left: Floats, totals: Floats) -> Floats:
     return result
 
 
+def _chi_square(left: Floats, totals: Floats) -> Floats:
+    whole, size = totals.sum(axis=1), left.sum(axis=1)
+    distance = left * whole[:, None] - totals * size[:, None]
+    scale = whole * size * (whole - size)
+    squared = (distance**2 * _reciprocal(totals)).sum(axis=1)
+    result: Floats = np.divide(squared, scale, out=np.zeros(len(left)), where=scale > 0)
+    return result
+
+
+def _reciprocal(counts: Floats) -> Floats:
+    result: Floats = np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0)
+    return result
+
+
 def _entropy(left: Floats, totals: Floats) -> Floats:
     whole, size = totals.sum(axis=1), left.sum(axis=1)
     entropy = _bits(whole) - _bits(totals).sum(axis=1)
@@ -102,4 +132,8 @@ def _bits(counts: Floats) -> Floats:
 
 
 # By the name of the criterion.
-BOUNDS: dict[str, Bound] = {"gini": gini_bound, "entropy": entropy_bound}
+BOUNDS: dict[str, Bound] = {
+    "gini": gini_bound,
+    "entropy": entropy_bound,
+    "chi-square": chi_square_bound,
+}

@@ -130,9 +130,11 @@ class Reader:
         column = self.quoting.name(name)
         dialect = self.store.dialect
         if stored.family is Family.OTHER:
+            is_time = stored.type.lower().startswith(("date", "time"))
+            advice = DATE_ADVICE if is_time else "make numbers or texts of it"
             raise DataError(
-                f"column {name!r} holds {stored.type} values: {DATE_ADVICE}, or leave"
-                " it out with --ignore"
+                f"column {name!r} holds {stored.type} values: {advice}, or leave it"
+                " out with --ignore"
             )
         if stored.family in (Family.INTEGER, Family.NUMBER):
             value = dialect.columns.number.format(column)

@@ -52,7 +52,7 @@ class EngineSource:
         self,
         work: WorkTable,
         measure: Measure,
-        bound: Bound,
+        bound: Bound | None,  # None: no feature has bins
         limits: Limits,
         *,
         is_multiway: bool = False,
@@ -104,9 +104,9 @@ class EngineSource:
                 continue
             missing = to.get((node, int(self.heaviest[node])), CLOSED)
             if division.by_code is None:
-                ends = (to.get((node, side), CLOSED) for side in (LEFT, RIGHT))
+                below, above = (to.get((node, side), CLOSED) for side in (LEFT, RIGHT))
                 routes.append(
-                    Route(node, division.feature, division.cut, *ends, missing)
+                    Route(node, division.feature, division.cut, below, above, missing)
                 )
             else:
                 sides = division.by_code.tolist()
@@ -144,6 +144,7 @@ class EngineSource:
                 continue
             best = np.max([found.gain for found in self.found], axis=0)
             least = np.maximum(best, self.limits.min_gain) - tie
+            assert self.bound is not None
             cells = refine(
                 self.work, position, self.cells[position], terms, self.bound, least
             )
@@ -170,9 +171,9 @@ class EngineSource:
         if self.features[feature].kind is Kind.CATEGORICAL:
             return self._divide_categories(feature, found, blocks, some)
         position = found.position[some]
-        if self.work.is_binned(feature) or self.work.schema.values[feature]:
-            low, high = cells.high[position], cells.low[position + 1]
-        else:
+        low: Array = cells.high[position]
+        high: Array = cells.low[position + 1]
+        if self.features[feature].kind is Kind.ORDINAL:
             low, high = blocks.code[position], blocks.code[position + 1]
         tests = thresholds(self.features[feature], low, high)
         for node, at, test in zip(some.tolist(), position.tolist(), tests, strict=True):

@@ -8,11 +8,12 @@ as the most common one at the node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from treecompile.data import Dataset
 from treecompile.errors import DataError, OptionError
-from treecompile.ir import Kind, Tree
+from treecompile.ir import Feature, Kind, Tree
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.levels import grow_levels
 from treecompile.learners.limits import Limits, Progress
@@ -29,15 +30,18 @@ def learn(
             f"id3 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    for feature in data.features:
+    categories = replace(data, features=unordered(data.features))
+    labels = Labels(data.y, data.labels, Units.of_data(data))
+    measure = MEASURES[criterion or "entropy"]
+    return grow_levels(categories, labels, measure, limits, progress, is_multiway=True)
+
+
+def unordered(features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """ID3 knows no order: an ordinal feature is a categorical one to it."""
+    for feature in features:
         if feature.kind is Kind.NUMERIC:
             raise DataError(
                 f"id3 needs categories, and column {feature.name!r} is numeric: use"
                 " --algorithm cart, --categorical for codes, or bin the column first"
             )
-    # ID3 knows no order: an ordinal feature is a categorical one to it.
-    features = tuple(replace(f, kind=Kind.CATEGORICAL) for f in data.features)
-    unordered = replace(data, features=features)
-    labels = Labels(data.y, data.labels, Units.of_data(data))
-    measure = MEASURES[criterion or "entropy"]
-    return grow_levels(unordered, labels, measure, limits, progress, is_multiway=True)
+    return tuple(replace(feature, kind=Kind.CATEGORICAL) for feature in features)

@@ -1,1 +1,28 @@
-"""Databases as places to learn in: `duckdb://file.db`, `postgresql://...`, files."""
+"""Databases as places to learn in: `duckdb://file.db`, `postgresql://...`, `spark:`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from treecompile.errors import OptionError
+from treecompile.stores.base import Open, Store
+from treecompile.stores.duckdb import open_duckdb
+from treecompile.stores.postgres import open_postgres
+from treecompile.stores.spark import open_spark
+
+STORES: dict[str, Open] = {  # by the first word of an address
+    "duckdb": open_duckdb,
+    "postgresql": open_postgres,
+    "postgres": open_postgres,
+    "spark": open_spark,
+}
+
+
+def open_store(url: str, memory_limit: str = "") -> AbstractContextManager[Store]:
+    """Connect to the database at an address."""
+    word = url.partition(":")[0]
+    if word not in STORES or word == url:
+        raise OptionError(
+            f"--from {word!r}: expected duckdb://FILE, postgresql://... or spark:"
+        )
+    return STORES[word](url, memory_limit)

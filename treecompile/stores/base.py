@@ -32,7 +32,7 @@ class Family(Enum):
 FAMILIES = {
     Family.INTEGER: "tinyint smallint int integer bigint hugeint int2 int4 int8 long"
     " short byte utinyint usmallint uinteger ubigint uhugeint mediumint",
-    Family.NUMBER: "float double real decimal numeric float4 float8",
+    Family.NUMBER: "float double real decimal numeric float4 float8" " null void",
     Family.TEXT: "varchar text string char bpchar character name enum",
     Family.BOOLEAN: "boolean bool",
 }
@@ -40,7 +40,7 @@ FAMILIES = {
 
 def family(type_name: str) -> Family:
     """By the first word of a type's name: `DECIMAL(10,2)` is a decimal."""
-    word = type_name.lower().replace("(", " ").split(" ")[0]
+    word = type_name.lower().replace("(", " ").split(" ")[0].strip('"')
     for kind, names in FAMILIES.items():
         if word in names.split():
             return kind
@@ -79,13 +79,17 @@ class Store(Protocol):
         """The columns of a result; a missing number is NaN, other NULLs are None."""
 
     def make(self, name: str, query: str) -> None:
-        """A temporary table of what a query gives, in place of one of that name."""
+        """A temporary table of what a query gives.
+
+        It hides a table of that name which is not temporary. Where `phrases.updates` is
+        false, it takes the place of the temporary one of that name.
+        """
 
     def update(self, statement: str) -> None:
         """Change a temporary table, where `phrases.updates` says that one can be."""
 
 
-# Takes the address that the user gave, and the most memory it may use or "".
+# Takes the address that the user gave, and the most memory that may be used, or "".
 Open = Callable[[str, str], AbstractContextManager[Store]]
 
 

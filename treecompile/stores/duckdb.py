@@ -37,7 +37,6 @@ class DuckDB:
         return [_plain(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"DROP TABLE IF EXISTS {name}")
         self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
 
     def update(self, statement: str) -> None:
@@ -62,15 +61,16 @@ def _plain(column: Any) -> np.ndarray:
     if not np.ma.is_masked(column):
         return np.asarray(column.data)
     if column.dtype.kind in "iuf":
-        return column.astype(np.float64).filled(np.nan)
+        return np.where(column.mask, np.nan, column.data.astype(np.float64))
     plain = column.data.astype(object)
     plain[column.mask] = None
     return plain
 
 
 @contextmanager
-def open_duckdb(address: str, memory_limit: str = "") -> Iterator[Store]:
-    """`address` is the path of a database file, or "" for none."""
+def open_duckdb(url: str, memory_limit: str = "") -> Iterator[Store]:
+    """`url` is duckdb:// and the path of a database file, or no path for none."""
+    address = url.removeprefix("duckdb:").removeprefix("//")
     duckdb = module("duckdb", "DuckDB", "duckdb")
     if address and not Path(address).is_file():
         raise EngineError(f"{address!r}: there is no such database file")
@@ -84,7 +84,8 @@ def open_duckdb(address: str, memory_limit: str = "") -> Iterator[Store]:
             )
         except duckdb.Error as error:
             said = str(error).partition("\n")[0]
-            raise EngineError(f"cannot open {address!r}: {said}") from None
+            what = f"open {address!r}" if address else "start DuckDB"
+            raise EngineError(f"cannot {what}: {said}") from None
         try:
             yield DuckDB(connection, duckdb.Error)
         finally:

@@ -37,7 +37,6 @@ class PostgreSQL:
         return [as_array(column) for column in zip(*rows, strict=True)]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"DROP TABLE IF EXISTS {name}")
         self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
 
     def update(self, statement: str) -> None:
@@ -53,13 +52,13 @@ class PostgreSQL:
 
 
 @contextmanager
-def open_postgres(address: str, memory_limit: str = "") -> Iterator[Store]:
-    """`address` is a URL as libpq takes it."""
+def open_postgres(url: str, memory_limit: str = "") -> Iterator[Store]:
+    """`url` is one as libpq takes it."""
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: a server has its own")
     psycopg = module("psycopg", "PostgreSQL", "postgres")
     try:
-        connection = psycopg.connect(address, autocommit=True)
+        connection = psycopg.connect(url, autocommit=True)
     except psycopg.Error as error:
         said = " ".join(str(error).split())
         raise EngineError(f"cannot connect to PostgreSQL: {said}") from None

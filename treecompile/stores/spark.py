@@ -1,19 +1,23 @@
-"""Spark, through the session of this process; what is made there is cached, not written.
+"""Spark, through the session of this process; what is made is cached, not written.
 
-On a cluster the session is the cluster's: `SparkSession.builder.getOrCreate()` finds it.
+On a cluster the session is the cluster's: where there is one already, it is used.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from treecompile.errors import EngineError
+from treecompile.errors import EngineError, OptionError
 from treecompile.stores.base import Phrases, Store, StoredColumn, as_array, module
 from treecompile.targets import read_dialect
+
+SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+HERE = "local[*]"  # the master, if neither the address nor a session names one
 
 
 class Spark:
@@ -33,14 +37,20 @@ class Spark:
     def arrays(self, query: str) -> list[np.ndarray]:
         frame = self._ask(query)
         try:
-            table = frame.toArrow()
+            with warnings.catch_warnings():
+                # It leaves the sockets of its results for others to close.
+                warnings.simplefilter("ignore", ResourceWarning)
+                table = frame.toArrow()
         except self.errors as error:
             raise _said(error) from None
         return [as_array(column.to_pylist()) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
-        # A checkpoint, or the plan of each level would hold those of all before it.
-        frame = self._ask(query).localCheckpoint(eager=True)
+        try:
+            # A checkpoint, or the plan of each level would hold those of all before it.
+            frame = self._ask(query).localCheckpoint(eager=True)
+        except self.errors as error:
+            raise _said(error) from None
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
             former.unpersist()
@@ -67,18 +77,30 @@ def _said(error: Exception) -> EngineError:
 
 
 @contextmanager
-def open_spark(address: str, memory_limit: str = "") -> Iterator[Store]:
-    """`address` is a master such as local[2], or "" for the session that there is."""
+def open_spark(url: str, memory_limit: str = "") -> Iterator[Store]:
+    """`url` is spark: and a master such as local[2], or spark://HOST:PORT."""
     if memory_limit:
-        raise EngineError("--memory-limit is for DuckDB: Spark has settings of its own")
-    pyspark = module("pyspark", "Spark", "spark")
+        raise OptionError("--memory-limit is for DuckDB: Spark has its own settings")
+    module("pyspark", "Spark", "spark")
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
 
-    builder = module("pyspark.sql", "Spark", "spark").SparkSession.builder
-    if address:
-        builder = builder.master(address)
-    session = builder.getOrCreate()
+    session = SparkSession.getActiveSession()
+    if session is None:
+        master = url.removeprefix("spark:") or HERE
+        builder = SparkSession.builder.appName("treecompile")
+        builder = builder.master(url if master.startswith("//") else master)
+        for key, value in SETTINGS.items():
+            builder = builder.config(key, value)
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            first = str(error).strip().splitlines()[0]
+            raise EngineError(
+                f"Spark does not start (it needs Java 17 or later): {first}"
+            ) from None
+        session.sparkContext.setLogLevel("OFF")
     store = Spark(session, (PySparkException, Py4JError))
     try:
         yield store

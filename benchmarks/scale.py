@@ -1,0 +1,99 @@
+"""Learning in DuckDB, over Parquet files, beside scikit-learn's fit on the same rows.
+
+    python benchmarks/scale.py [ROWS ...]
+
+Ten numeric features, two labels, depth 8. Each measurement is a process of its own, so
+that its peak of memory is its own. The time of scikit-learn is that of `fit` alone, ours
+has the reading of the files in it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+DEPTH = 8
+PART = 1_000_000  # rows of a file
+
+MAKE = """
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+rng = np.random.default_rng(rows)
+for start in range(0, rows, part):
+    size = min(part, rows - start)
+    x = {f"x{i}": rng.normal(size=size) for i in range(10)}
+    signal = x["x0"] + x["x1"] * x["x2"] + np.abs(x["x3"]) + rng.normal(size=size)
+    x["y"] = (signal > 0.8).astype(np.int8)
+    pq.write_table(pa.table(x), f"{folder}/{start:09}.parquet")
+print("{}")
+"""
+OURS = """
+import time
+from treecompile.data import DataOptions
+from treecompile.in_database.learn import learn
+from treecompile.in_database.places import open_files
+from treecompile.training import LearnOptions
+start = time.perf_counter()
+with open_files(folder, "800MB") as there:
+    options = LearnOptions("cart", max_depth=depth)
+    tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
+"""
+THEIRS = """
+import time
+import numpy as np, pyarrow.parquet as pq
+from sklearn.tree import DecisionTreeClassifier
+table = pq.read_table(folder)
+y = table.column("y").to_numpy()
+x = np.empty((len(y), 10), np.float32)
+for i in range(10):
+    x[:, i] = table.column(f"x{i}").to_numpy()
+del table
+start = time.perf_counter()
+nodes = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(x, y).tree_
+"""
+TOLD = """
+import json, resource
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+print(json.dumps({"seconds": seconds, "peak": peak, "nodes": nodes}))
+"""
+
+
+def run(script: str, **given: object) -> dict[str, float]:
+    """What a process of its own prints."""
+    lines = "".join(f"{name} = {value!r}\n" for name, value in given.items())
+    done = subprocess.run(
+        [sys.executable, "-c", lines + script],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    sizes = [int(float(text)) for text in sys.argv[1:]] or SIZES
+    ours = f"{OURS}seconds, nodes = time.perf_counter() - start, len(tree.nodes)\n"
+    theirs = f"{THEIRS}seconds, nodes = time.perf_counter() - start, nodes.node_count\n"
+    head = ("rows", "DuckDB", "peak", "nodes", "sklearn", "peak", "nodes", "faster")
+    print(("{:>12}" + "{:>9}" * 7).format(*head))
+    for rows in sizes:
+        with tempfile.TemporaryDirectory(prefix="treecompile-scale-") as folder:
+            run(MAKE, rows=rows, part=PART, folder=folder)
+            assert list(Path(folder).iterdir())
+            here = run(ours + TOLD, folder=folder, depth=DEPTH)
+            there = run(theirs + TOLD, folder=folder, depth=DEPTH)
+        print(
+            f"{rows:>12,}"
+            f"{here['seconds']:>7.1f} s{here['peak']:>6.2f} GB{here['nodes']:>9.0f}"
+            f"{there['seconds']:>7.1f} s{there['peak']:>6.2f} GB{there['nodes']:>9.0f}"
+            f"{there['seconds'] / here['seconds']:>8.1f}x",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""`learn` where the data is: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treecompile.cli import main
+
+duckdb = pytest.importorskip("duckdb")
+TABLE = """CREATE TABLE {} AS SELECT i % 7 AS seven, 'c' || i % 3 AS "a, b",
+CASE WHEN i % 7 > 3 AND i % 3 > 0 THEN 'yes' ELSE 'no' END AS y
+FROM range(200) AS r(i)"""
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a database and a folder of Parquet files."""
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("shop.db") as connection:
+        connection.execute(TABLE.format('"Orders"'))
+        connection.execute("CREATE SCHEMA s")
+        connection.execute(TABLE.format("s.orders"))
+        connection.execute(
+            "CREATE TABLE dated AS SELECT DATE '2020-01-01' AS d, 1 AS y"
+        )
+        (tmp_path / "events" / "deep").mkdir(parents=True)
+        for name in ("events/1", "events/deep/2"):
+            connection.execute(f"COPY s.orders TO '{name}.parquet'")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows", "source"),
+    [
+        (["--from", "duckdb://shop.db", "--table", "Orders"], 200, "Orders"),
+        (["--from", "duckdb://shop.db", "--table", "s.orders"], 200, "s.orders"),
+        (["events"], 400, "events"),
+        (["events/*.parquet"], 200, "*.parquet"),
+        (["events/**/*.parquet", "--memory-limit", "300MB"], 400, "*.parquet"),
+    ],
+)
+def test_a_table_is_learned_from_where_it_is(
+    folder: Path, arguments: list[str], rows: int, source: str
+) -> None:
+    result = run("learn", *arguments, "--target", "y")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines() == [
+        "task: classify (target 'y' is text with 2 labels)",
+        "algorithm: cart (c45 needs the rows in memory)",
+        "3 leaves, depth 2: wrote model.json",
+    ]
+    training = json.loads((folder / "model.json").read_text())["training"]
+    assert (training["source"], training["rows"]) == (source, rows)
+    wrong = [
+        row[1 - place] for place, row in enumerate(training["quality"]["confusion"])
+    ]
+    assert wrong == [0, 0]
+
+
+SHOP = ("--from", "duckdb://shop.db")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'DATA'."),
+        ([*SHOP], "--from and --table belong together: add --table NAME"),
+        (["--table", "t"], "--from and --table belong together: add --from URL"),
+        (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
+        ([*SHOP, "--table", "none"], "DuckDB: "),
+        ([*SHOP, "--table", 'a"b'], "expected NAME or SCHEMA.NAME"),
+        ([*SHOP, "--table", "dated"], "column 'd' holds DATE values: encode it"),
+        (["x.csv", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
+        (["none/*.parquet"], "No files found"),
+        (["events/*.csv"], "a pattern of files is for Parquet"),
+        (["events", "--validation", "x.csv"], "--validation needs the rows"),
+        (["events", "--algorithm", "c45"], "c45 needs the rows in memory"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_written(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    result = run("learn", *arguments, "--target", "y")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert message in line
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

@@ -1,0 +1,55 @@
+"""Where a table to learn from is: in a database, or in files that DuckDB reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from treecompile.errors import DataError
+from treecompile.literals import duckdb_string
+from treecompile.lower.sql_names import Quoting
+from treecompile.stores import open_store
+from treecompile.stores.base import Store
+
+PATTERN = frozenset("*?[")
+IN_MEMORY = "duckdb://"  # a database without a file
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    url: str
+    relation: str  # what stands behind FROM
+    source: str  # as the model file calls it
+    store: Store
+
+
+def is_many_files(data: str) -> bool:
+    """Whether DATA is a folder, or a pattern of file names."""
+    path = Path(data)
+    try:
+        return path.is_dir() or (bool(PATTERN & set(data)) and not path.exists())
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+@contextmanager
+def open_table(url: str, table: str, memory_limit: str = "") -> Iterator[Place]:
+    """A table of a database."""
+    with open_store(url, memory_limit) as store:
+        relation = Quoting(store.dialect).path("--table", table)
+        yield Place(url, relation, table, store)
+
+
+@contextmanager
+def open_files(data: str, memory_limit: str = "") -> Iterator[Place]:
+    """All Parquet files in a folder, or with names of a pattern."""
+    pattern = data
+    if Path(data).is_dir():
+        pattern = str(Path(data) / "**" / "*.parquet")
+    elif not data.lower().endswith(".parquet"):
+        raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
+    with open_store(IN_MEMORY, memory_limit) as store:
+        relation = f"read_parquet({duckdb_string(pattern)})"
+        yield Place(IN_MEMORY, relation, Path(data).name, store)
