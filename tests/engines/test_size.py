@@ -13,7 +13,7 @@ from tests.random_models import large_rows, large_tree
 from treecompile import retree
 from treecompile.compiler import emit, flatten
 from treecompile.errors import TargetError
-from treecompile.extract import outcomes
+from treecompile.extract import extract, outcomes
 from treecompile.ir import Program, Tree
 from treecompile.lower import EmitOptions
 from treecompile.model_file import dumps, loads
