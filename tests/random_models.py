@@ -278,17 +278,23 @@ def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
     return RuleSet(flat.features, flat.labels, tuple(rules), flat.default)
 
 
-def random_body(random: Random, names: tuple[str, ...] = HOSTILE) -> Body:
+def random_body(
+    random: Random, names: tuple[str, ...] = HOSTILE, *, divides: bool = True
+) -> Body:
+    """A tree or rules; with `divides`, also trees that divide missing values."""
     draw = random.random()
     if draw < 0.25:
         return random_rules(random, names)
-    if draw < 0.5:
+    if draw < 0.5 and divides:
         return random_fractional_tree(random, names=names)
     return random_tree(random, names=names)
 
 
-def random_program(random: Random, names: tuple[str, ...] = HOSTILE) -> Program:
-    return Program(random_text(random), "random", random_body(random, names))
+def random_program(
+    random: Random, names: tuple[str, ...] = HOSTILE, *, divides: bool = True
+) -> Program:
+    body = random_body(random, names, divides=divides)
+    return Program(random_text(random), "random", body)
 
 
 def random_value(random: Random, position: int, body: Body) -> Value:

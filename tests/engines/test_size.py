@@ -10,6 +10,7 @@ import pytest
 
 from tests.engines.databases import DATABASES
 from tests.random_models import large_rows, large_tree
+from treecompile import retree
 from treecompile.compiler import emit, flatten
 from treecompile.errors import TargetError
 from treecompile.extract import extract, outcomes
@@ -108,7 +109,10 @@ def test_what_a_longer_text_needs_is_said() -> None:
     ).warnings
 
 
-def test_what_cannot_be_held_is_refused_with_the_limit() -> None:
+def test_what_cannot_be_held_is_refused_with_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(retree, "MOST", 10)  # so they are run one after the other
     rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
     with pytest.raises(TargetError, match="SQLite takes 900"):
         emit(rules, "sql", EmitOptions(dialect="sqlite"))

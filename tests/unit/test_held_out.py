@@ -197,7 +197,7 @@ def test_what_is_pruned_by_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="^validation: no column 'x': the columns are"):
         treecompile.learn(train, target="y", prune="reduced-error", validation=other)
     frame[120:].assign(y=None).to_csv(other, index=False)
-    with pytest.raises(DataError, match="no row of other.csv has a known 'y'"):
+    with pytest.raises(DataError, match="no row has a known 'y' in other.csv"):
         treecompile.learn(train, target="y", prune="reduced-error", validation=other)
 
 

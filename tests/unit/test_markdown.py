@@ -18,8 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tests.random_models import large_tree, random_row
-from tests.samples import stump
-from treecompile import words
+from tests.samples import TENNIS, stump
+from treecompile import learn, words
 from treecompile.errors import OptionError
 from treecompile.glossary import Entry, read_glossary
 from treecompile.ir import (
@@ -731,3 +731,10 @@ def test_mermaid_labels_hold_no_syntax(text: str) -> None:
     entities = re.compile(r"#(\d+);")
     assert not re.search(r"[^\w ,()=≤.-]", entities.sub("", label))
     assert entities.sub(lambda m: chr(int(m[1])), label) == words.name(text)
+
+
+def test_cases_that_pruned_the_tree_are_called_so() -> None:
+    model = learn(TENNIS, target="play", prune="reduced-error", validation_fraction=0.3)
+    assert "### Validation data, which also pruned the tree\n" in model.emit("markdown")
+    model = learn(TENNIS, target="play", validation_fraction=0.3)
+    assert "### Validation data\n" in model.emit("markdown")

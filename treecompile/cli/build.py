@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from treecompile.cli.learn import learn_with
-from treecompile.cli.options import glossary_option, learn_options
+from treecompile.cli.options import glossary_option, learn_options, templates_option
 from treecompile.cli.rules import counted
 from treecompile.cli.talk import progress_bar, read_model, summary, tell
 from treecompile.errors import OptionError
@@ -78,7 +78,9 @@ def ruled(learned: Learned, form: str, quiet: bool) -> Program:
     metavar="NAME",
     help="Verify the SQL on this engine too. Repeatable.",
 )
+@click.option("--url", default="", help="Where the server of the dialect is.")
 @glossary_option
+@templates_option
 @click.option("--no-verify", is_flag=True, help="Do not run what was written.")
 def command(
     data: str,
@@ -86,7 +88,9 @@ def command(
     form: str | None,
     dialect: str,
     engines: tuple[str, ...],
+    url: str,
     glossary: str | None,
+    templates: str,
     no_verify: bool,
     quiet: bool,
     **options: Any,
@@ -113,9 +117,10 @@ def command(
         read_dialect(engine)
     told = read_glossary(glossary) if glossary else {}
     program = _source(data, Path(folder), quiet, form, options)
-    sql = emit(program, "sql", EmitOptions(dialect=dialect))
-    python = emit(program, "python")
-    document = emit(program, "markdown", EmitOptions(glossary=told))
+    sql = emit(program, "sql", EmitOptions(dialect=dialect, templates=templates))
+    python = emit(program, "python", EmitOptions(templates=templates))
+    told_by = EmitOptions(glossary=told, templates=templates)
+    document = emit(program, "markdown", told_by)
     warnings = (*sql.warnings, *document.warnings)
     tell(quiet, *(f"Warning: {warning}" for warning in warnings))
     tell(quiet, *(f"note: {note}" for note in sql.notes))
@@ -129,7 +134,10 @@ def command(
     if not no_verify:
         reports.append(("predict.py", verify(program, python.text, "python")))
         if own:
-            reports.append(("predict.sql", verify(program, sql.text, own)))
+            reports.append(("predict.sql", verify(program, sql.text, own, url=url)))
+        else:
+            name = read_dialect(dialect).name
+            tell(quiet, f"note: predict.sql is not verified: {name} cannot be run here")
         for engine in dict.fromkeys(engines):
             if engine != own:
                 text = emit(program, "sql", EmitOptions(dialect=engine)).text

@@ -127,15 +127,15 @@ def statement(
     quoting = Quoting(dialect)
     # Without AS before the alias, which Oracle does not take there.
     alias = quoting.path("--alias", options.alias) if options.alias else ""
-    if options.form == DBT:
-        table, escape = _reference(options.table), escaped
-    else:
-        table, escape = quoting.path("--table", options.table), str
+    is_dbt = options.form == DBT
+    table = quoting.path("--table", options.table)
+    if is_dbt:
+        table = _reference(options.table)
     everything = f"{alias}.*" if alias else dialect.everything.format(table=table)
     query = ["SELECT", f"  {everything},"]
     for column, lines in made.items():
         comma = "" if column == [*made][-1] else ","
-        query += [f"  {escape(line)}" for line in lines]
+        query += [f"  {escaped(line) if is_dbt else line}" for line in lines]
         query[-1] += f" AS {quoting.name(column)}{comma}"
     query.append(f"FROM {table} {alias}".rstrip())
     if options.form == VIEW:

@@ -97,7 +97,7 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "version": source.version,
         "data": _data(program, base),
         "distribution": writer.distribution(),
-        "quality": quality(body.labels, training, base),
+        "quality": quality(body.labels, training, base, _pruned(program)),
         "features_note": features_note(body),
         "features": features(body, training, options.glossary),
         "picture": drawn,
@@ -146,6 +146,11 @@ def _warnings(program: Program, glossary: Glossary) -> list[str]:
     if not strange:
         return []
     return [f"the glossary explains what the model does not have: {listing(strange)}"]
+
+
+def _pruned(program: Program) -> bool:
+    """Whether the validation cases took part in growing the tree."""
+    return dict(program.options).get("prune") == "reduced-error"
 
 
 def _base(program: Program) -> Stats | None:

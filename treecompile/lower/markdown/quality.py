@@ -38,13 +38,18 @@ class QualityPart:
 
 
 def quality(
-    labels: Sequence[Label], training: Training | None, base: Stats | None
+    labels: Sequence[Label],
+    training: Training | None,
+    base: Stats | None,
+    pruned_by_validation: bool,
 ) -> list[QualityPart]:
     if training is None:
         return []
+    # What was pruned to fit these cases fits them better than it will fit others.
+    seen = ", which also pruned the tree" if pruned_by_validation else ""
     measured = [
         ("Training data", training.quality),
-        ("Validation data", training.validation),
+        (f"Validation data{seen}", training.validation),
     ]
     return [
         _quality_part(title, quality, labels, base)
