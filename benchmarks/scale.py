@@ -3,7 +3,7 @@
     python benchmarks/scale.py [ROWS ...]
 
 Ten numeric features, two labels, depth 8. Each measurement is a process of its own, so
-that its peak of memory is its own. The time of scikit-learn is that of `fit` alone, ours
+that its peak of memory is its own. The time of scikit-learn is that of `fit`, ours
 has the reading of the files in it.
 """
 
