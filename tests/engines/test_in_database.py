@@ -432,3 +432,11 @@ def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
     there = learned_there("spark:local[1]", table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
     assert there.program.body == here.program.body
+
+
+def test_nothing_but_the_model_goes_to_standard_output() -> None:
+    """DuckDB shows there how long its queries take, unless it is told not to."""
+    pytest.importorskip("duckdb")
+    with open_store("duckdb://") as store:
+        (shown,) = store.arrays("SELECT current_setting('enable_progress_bar')")
+    assert shown.tolist() == [False]

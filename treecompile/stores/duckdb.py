@@ -87,6 +87,8 @@ def open_duckdb(url: str, memory_limit: str = "") -> Iterator[Store]:
             what = f"open {address!r}" if address else "start DuckDB"
             raise EngineError(f"cannot {what}: {said}") from None
         try:
+            # It would go to standard output, where the model may go.
+            connection.execute("SET enable_progress_bar = false")
             yield DuckDB(connection, duckdb.Error)
         finally:
             connection.close()
