@@ -96,3 +96,22 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     assert line.startswith("Error: ")
     assert message in line
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_predictions_go_into_a_new_table(folder: Path) -> None:
+    where = (*SHOP, "--table", "s.orders")
+    run("learn", *where, "--target", "y", "-q")
+    result = run("score", "model.json", *where, "--into", "s.predicted")
+    assert (result.exit_code, result.stderr) == (0, "made s.predicted\n")
+    with duckdb.connect("shop.db", read_only=True) as connection:
+        query = "SELECT count(*), sum((prediction = y)::INT) FROM s.predicted"
+        assert connection.execute(query).fetchall() == [(200, 200)]
+    for table, into, message in (
+        ("s.orders", "s.predicted", "already exists"),
+        ("none", "other", "none does not exist"),
+        ("dated", "other", '"seven" not found'),
+    ):
+        result = run("score", "model.json", *SHOP, "--table", table, "--into", into)
+        assert result.exit_code == 2
+        (line,) = result.stderr.splitlines()
+        assert message in line

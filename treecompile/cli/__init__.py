@@ -24,6 +24,7 @@ from treecompile.cli import (
     learn,
     predict,
     rules,
+    score,
     show,
     verify,
 )
@@ -31,7 +32,7 @@ from treecompile.errors import TreecompileError
 
 COMMANDS = (
     *(learn, rules, emit, build, verify),
-    *(predict, evaluate, show, draw, check, diff),
+    *(predict, score, evaluate, show, draw, check, diff),
 )
 
 

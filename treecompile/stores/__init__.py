@@ -18,11 +18,13 @@ STORES: dict[str, Open] = {  # by the first word of an address
 }
 
 
-def open_store(url: str, memory_limit: str = "") -> AbstractContextManager[Store]:
-    """Connect to the database at an address."""
+def open_store(
+    url: str, memory_limit: str = "", *, writes: bool = False
+) -> AbstractContextManager[Store]:
+    """Connect to the database at an address, to read it or to write as well."""
     word = url.partition(":")[0]
     if word not in STORES or word == url:
         raise OptionError(
             f"--from {word!r}: expected duckdb://FILE, postgresql://... or spark:"
         )
-    return STORES[word](url, memory_limit)
+    return STORES[word](url, memory_limit, writes)

@@ -86,11 +86,12 @@ class Store(Protocol):
         """
 
     def update(self, statement: str) -> None:
-        """Change a temporary table, where `phrases.updates` says that one can be."""
+        """Change a table, or make one to last, where `phrases.updates` says so."""
 
 
-# Takes the address that the user gave, and the most memory that may be used, or "".
-Open = Callable[[str, str], AbstractContextManager[Store]]
+# Takes the address that the user gave, and the most memory that may be used, or "",
+# and whether tables are written that shall last.
+Open = Callable[[str, str, bool], AbstractContextManager[Store]]
 
 
 def module(name: str, product: str, extra: str) -> Any:

@@ -68,7 +68,9 @@ def _plain(column: Any) -> np.ndarray:
 
 
 @contextmanager
-def open_duckdb(url: str, memory_limit: str = "") -> Iterator[Store]:
+def open_duckdb(
+    url: str, memory_limit: str = "", writes: bool = False
+) -> Iterator[Store]:
     """`url` is duckdb:// and the path of a database file, or no path for none."""
     address = url.removeprefix("duckdb:").removeprefix("//")
     duckdb = module("duckdb", "DuckDB", "duckdb")
@@ -80,7 +82,9 @@ def open_duckdb(url: str, memory_limit: str = "") -> Iterator[Store]:
             settings["memory_limit"] = memory_limit
         try:
             connection = duckdb.connect(
-                address or ":memory:", read_only=bool(address), config=settings
+                address or ":memory:",
+                read_only=bool(address) and not writes,
+                config=settings,
             )
         except duckdb.Error as error:
             said = str(error).partition("\n")[0]

@@ -52,7 +52,9 @@ class PostgreSQL:
 
 
 @contextmanager
-def open_postgres(url: str, memory_limit: str = "") -> Iterator[Store]:
+def open_postgres(
+    url: str, memory_limit: str = "", writes: bool = False
+) -> Iterator[Store]:
     """`url` is one as libpq takes it."""
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: a server has its own")

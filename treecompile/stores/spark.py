@@ -77,7 +77,9 @@ def _said(error: Exception) -> EngineError:
 
 
 @contextmanager
-def open_spark(url: str, memory_limit: str = "") -> Iterator[Store]:
+def open_spark(
+    url: str, memory_limit: str = "", writes: bool = False
+) -> Iterator[Store]:
     """`url` is spark: and a master such as local[2], or spark://HOST:PORT."""
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: Spark has its own settings")
