@@ -299,6 +299,16 @@ def test_the_order_of_the_rows_does_not_order_the_categories() -> None:
     samples().map(lambda sample: replace(sample, is_regression=True)),
     st.sampled_from((1e-9, 0.1, 1e9)),
 )
+@example(  # two categories with the same mean
+    Sample(
+        (Kind.CATEGORICAL,),
+        (("p", "r", None, "q", "p", "q"),),
+        (2, 0, 0, 1, 0, 1),
+        True,
+        2,
+    ),
+    1e-9,
+)
 def test_the_unit_of_the_target_does_not_matter(sample: Sample, scale: float) -> None:
     assert skeleton(sample.learn()) == skeleton(sample.learn(scale=scale))
 

@@ -10,6 +10,7 @@ import numpy as np
 from treecompile.learners.responses import Rows, Tallied
 from treecompile.learners.stretches import Array, Positions, Stretches
 
+EQUAL = 2.0**-36  # of the largest mean at a node: less is no difference
 ROOM = 4  # cells of a table for each case; with more, only what occurs is counted
 
 
@@ -30,7 +31,7 @@ class Blocks:
 
     def ordered(self, by: int) -> tuple[Blocks, Positions]:
         """The blocks of each node by their share of a label or by their mean."""
-        order = np.lexsort((self.sums[by] / self.weights, self.node))
+        order = np.lexsort((self._keys(by), self.node))
         ordered = Blocks(
             self.known,
             self.parts,
@@ -41,6 +42,20 @@ class Blocks:
             [each[order] for each in self.sums],
         )
         return ordered, order
+
+    def _keys(self, by: int) -> Array:
+        """What blocks are sorted by: the share of a label, or the mean.
+
+        Sums of numbers are rounded to units, so that equal means may differ by one of
+        them: they count as equal, and the blocks keep their order.
+        """
+        keys = self.sums[by] / self.weights
+        if len(self.sums) > 1:
+            return keys
+        largest = np.maximum.reduceat(np.abs(keys), self.parts.starts)
+        least = np.maximum(self.parts.spread(largest) * EQUAL, np.finfo(float).tiny)
+        rounded: Array = np.rint(keys / least)
+        return rounded
 
 
 class Countable(Protocol):
