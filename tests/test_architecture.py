@@ -17,14 +17,14 @@ PACKAGE = ROOT / "treecompile"
 
 # Imports point upwards only: a module uses those above it.
 ORDER = (
-    *("errors", "collector", "ir", "values", "semantics", "accepts", "membership"),
-    *("words", "rounding", "importance", "extract", "divide", "witness", "regions"),
-    *("passes", "shape", "literals", "model_file", "read", "raw", "data", "folds"),
-    *("batch", "boxes", "retree", "bits", "cases", "rule_statistics", "quality"),
-    *("learners", "training", "postprune", "pruning", "cross_validation"),
-    *("import_sklearn", "glossary", "rule_language", "sources", "targets"),
-    *("languages", "lower", "render", "compiler", "analysis", "verify", "show"),
-    *("draw", "score", "reports", "stores", "in_database", "api", "cli"),
+    *("errors", "collector", "packages", "ir", "values", "semantics", "accepts"),
+    *("membership", "words", "rounding", "importance", "extract", "divide"),
+    *("witness", "regions", "passes", "shape", "literals", "model_file", "read"),
+    *("raw", "data", "folds", "batch", "boxes", "retree", "bits", "cases"),
+    *("rule_statistics", "quality", "learners", "training", "postprune", "pruning"),
+    *("cross_validation", "import_sklearn", "glossary", "rule_language", "sources"),
+    *("targets", "languages", "lower", "render", "compiler", "analysis", "verify"),
+    *("show", "draw", "score", "reports", "stores", "in_database", "api", "cli"),
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treecompile.collector import paused
 from treecompile.data import Dataset
 from treecompile.errors import OptionError
 from treecompile.ir import Kind, MissingPolicy, Tree
@@ -20,7 +21,6 @@ from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
-from treecompile.learners.levels import uncollected
 from treecompile.learners.limits import Limits, Progress
 
 MOST_GROUPED = 200  # categories: the search for groups takes the third power of them
@@ -51,7 +51,7 @@ def learn(
             f"c45 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    with uncollected():
+    with paused(lasting=True):
         return build(draft(data, limits, progress, options), data, options.policy)
 
 

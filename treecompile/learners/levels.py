@@ -6,15 +6,14 @@ loops. Rows of finished nodes are left behind.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from operator import methodcaller
 
 import numpy as np
 
+from treecompile.collector import paused
 from treecompile.data import Dataset
 from treecompile.ir import Tree
 from treecompile.learners.columns import make_column
@@ -56,31 +55,12 @@ def grow_levels(
     is_multiway: bool = False,
 ) -> Tree:
     """Grow a tree; categories split in two, or multiway into all of them."""
-    with ThreadPoolExecutor(THREADS) as pool, uncollected():
+    with ThreadPoolExecutor(THREADS) as pool, paused(lasting=True):
         make = partial(make_column, is_multiway=is_multiway)
         columns = list(pool.map(make, data.features, data.columns))
         source = RowSource(columns, len(data.y), response, measure, limits, pool)
         drafts = grow(source, limits, progress)
         return finish(data.features, data.labels, drafts, response)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the garbage collector out, which finds nothing here.
-
-    It would walk through all nodes again and again: half the time of a large tree.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if not gc.get_freeze_count():
-                # What is new will live on: let it be old at once, without a walk.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 class RowSource:

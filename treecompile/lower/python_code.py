@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -20,7 +19,6 @@ from treecompile.ir import (
     Body,
     Category,
     Condition,
-    Feature,
     Kind,
     Label,
     Op,
@@ -29,6 +27,7 @@ from treecompile.ir import (
 )
 from treecompile.literals import python_literal, python_string
 from treecompile.lower import Context
+from treecompile.lower.identifiers import identifiers
 from treecompile.lower.python_layout import (
     WIDTH,
     call,
@@ -40,7 +39,7 @@ from treecompile.lower.python_layout import (
 )
 from treecompile.membership import membership
 from treecompile.retree import decision_steps
-from treecompile.semantics import asks_presence, required_features, threshold
+from treecompile.semantics import asks_presence, threshold
 
 NAME_WIDTH = 24  # of a local variable
 INLINE_WIDTH = 24  # of a label or a set of categories within a line
@@ -70,8 +69,8 @@ class DecisionCode:
 
     def __init__(self, body: Body, taken: Iterable[str]) -> None:
         self.body = body
-        self.variables = local_names(
-            body.features, {*taken, *RESERVED}, required_features(body)
+        self.variables = identifiers(
+            body, {*taken, *RESERVED}, NAME_WIDTH - 4, lower=True
         )
         self.sets: dict[tuple[Category | None, ...], str] = {}
         self.steps = list(decision_steps(body))
@@ -244,22 +243,3 @@ RESERVED = {
     *("csv", "divided", "explain", "main", "overload", "predict", "predict_columns"),
     *("predict_many", "predict_proba", "row", "rule", "score", "sys"),
 }
-
-
-def local_names(
-    features: Sequence[Feature], taken: set[str], positions: Iterable[int]
-) -> dict[int, str]:
-    """A readable variable for each feature, all different."""
-    names: dict[int, str] = {}
-    for position in positions:
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", features[position].name).strip("_").lower()
-        stem = stem[: NAME_WIDTH - 4].strip("_") or "feature"
-        if stem[0].isdigit():
-            stem = f"x_{stem}"
-        name, number = stem, 1
-        while name in taken:
-            number += 1
-            name = f"{stem}_{number}"
-        taken.add(name)
-        names[position] = name
-    return names

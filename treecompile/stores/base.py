@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from treecompile.errors import EngineError
 from treecompile.targets import Dialect
 
 
@@ -92,17 +90,6 @@ class Store(Protocol):
 # Takes the address that the user gave, and the most memory that may be used, or "",
 # and whether tables are written that shall last.
 Open = Callable[[str, str, bool], AbstractContextManager[Store]]
-
-
-def module(name: str, product: str, extra: str) -> Any:
-    """A package that only those need who learn in this database."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise EngineError(
-            f"the driver for {product} is not installed:"
-            f" pip install 'treecompile[{extra}]'"
-        ) from None
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from treecompile.errors import EngineError
-from treecompile.stores.base import Phrases, Store, StoredColumn, module
+from treecompile.packages import driver
+from treecompile.stores.base import Phrases, Store, StoredColumn
 from treecompile.targets import Dialect, read_dialect
 
 PHRASES = Phrases(
@@ -73,7 +74,7 @@ def open_duckdb(
 ) -> Iterator[Store]:
     """`url` is duckdb:// and the path of a database file, or no path for none."""
     address = url.removeprefix("duckdb:").removeprefix("//")
-    duckdb = module("duckdb", "DuckDB", "duckdb")
+    duckdb = driver("duckdb", "DuckDB", "duckdb")
     if address and not Path(address).is_file():
         raise EngineError(f"{address!r}: there is no such database file")
     with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:

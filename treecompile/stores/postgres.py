@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from treecompile.errors import EngineError, OptionError
-from treecompile.stores.base import Phrases, Store, StoredColumn, as_array, module
+from treecompile.packages import driver
+from treecompile.stores.base import Phrases, Store, StoredColumn, as_array
 from treecompile.targets import read_dialect
 
 
@@ -58,7 +59,7 @@ def open_postgres(
     """`url` is one as libpq takes it."""
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: a server has its own")
-    psycopg = module("psycopg", "PostgreSQL", "postgres")
+    psycopg = driver("psycopg", "PostgreSQL", "postgres")
     try:
         connection = psycopg.connect(url, autocommit=True)
     except psycopg.Error as error:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from treecompile.errors import EngineError, OptionError
-from treecompile.stores.base import Phrases, Store, StoredColumn, as_array, module
+from treecompile.packages import driver
+from treecompile.stores.base import Phrases, Store, StoredColumn, as_array
 from treecompile.targets import read_dialect
+from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 HERE = "local[*]"  # the master, if neither the address nor a session names one
@@ -83,7 +85,7 @@ def open_spark(
     """`url` is spark: and a master such as local[2], or spark://HOST:PORT."""
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: Spark has its own settings")
-    module("pyspark", "Spark", "spark")
+    driver("pyspark", "Spark", "spark")
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -91,18 +93,7 @@ def open_spark(
     session = SparkSession.getActiveSession()
     if session is None:
         master = url.removeprefix("spark:") or HERE
-        builder = SparkSession.builder.appName("treecompile")
-        builder = builder.master(url if master.startswith("//") else master)
-        for key, value in SETTINGS.items():
-            builder = builder.config(key, value)
-        try:
-            session = builder.getOrCreate()
-        except Exception as error:
-            first = str(error).strip().splitlines()[0]
-            raise EngineError(
-                f"Spark does not start (it needs Java 17 or later): {first}"
-            ) from None
-        session.sparkContext.setLogLevel("OFF")
+        session = start(url if master.startswith("//") else master, SETTINGS)
     store = Spark(session, (PySparkException, Py4JError))
     try:
         yield store

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from treecompile.errors import EngineError
 from treecompile.ir import Row
 
 if TYPE_CHECKING:
@@ -32,17 +30,6 @@ class Driver:
     # How a schema is made for a table that is in one: "" where it is there already,
     # None where it could not be taken back.
     schema: str | None = "CREATE SCHEMA IF NOT EXISTS {}"
-
-
-def module(name: str, product: str, extra: str) -> Any:
-    """A package that only those need who use this database."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise EngineError(
-            f"the driver for {product} is not installed:"
-            f" pip install 'treecompile[{extra}]'"
-        ) from None
 
 
 def insert_by_row(

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from treecompile.ir import Row
+from treecompile.packages import driver
 from treecompile.verify.drivers.base import (
     Connection,
     Driver,
     Fetched,
     arrow_columns,
     arrow_rows,
-    module,
 )
 
 SETTINGS = (
@@ -28,7 +28,7 @@ SETTINGS = (
 
 
 def _chdb() -> Any:
-    return module("chdb", "ClickHouse", "clickhouse")
+    return driver("chdb", "ClickHouse", "clickhouse")
 
 
 class Session:

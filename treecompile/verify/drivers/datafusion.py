@@ -7,18 +7,18 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from treecompile.ir import Row
+from treecompile.packages import driver
 from treecompile.verify.drivers.base import (
     Connection,
     Driver,
     Fetched,
     arrow_columns,
     arrow_rows,
-    module,
 )
 
 
 def _datafusion() -> Any:
-    return module("datafusion", "DataFusion", "datafusion")
+    return driver("datafusion", "DataFusion", "datafusion")
 
 
 LOADED = "treecompile_loaded"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, closing
 from typing import Any
 
+from treecompile.packages import driver
 from treecompile.verify.drivers.base import (
     Connection,
     Driver,
     insert_by_column,
-    module,
 )
 
 
 def _duckdb() -> Any:
-    return module("duckdb", "DuckDB", "duckdb")
+    return driver("duckdb", "DuckDB", "duckdb")
 
 
 def connect(url: str) -> AbstractContextManager[Connection]:

@@ -14,13 +14,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from treecompile.errors import EngineError
 from treecompile.ir import Row
-from treecompile.verify.drivers.base import Connection, Driver, module
+from treecompile.packages import driver
+from treecompile.verify.drivers.base import Connection, Driver
 
 EXAMPLE = "mysql://user:password@host:3306"
 
 
 def _pymysql() -> Any:
-    return module("pymysql", "MariaDB and MySQL", "mariadb")
+    return driver("pymysql", "MariaDB and MySQL", "mariadb")
 
 
 class Session:

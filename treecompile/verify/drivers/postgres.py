@@ -6,16 +6,16 @@ from contextlib import AbstractContextManager, closing
 from typing import Any
 
 from treecompile.errors import EngineError
+from treecompile.packages import driver
 from treecompile.verify.drivers.base import (
     Connection,
     Driver,
     insert_by_column,
-    module,
 )
 
 
 def _psycopg() -> Any:
-    return module("psycopg", "PostgreSQL", "postgres")
+    return driver("psycopg", "PostgreSQL", "postgres")
 
 
 def connect(url: str) -> AbstractContextManager[Connection]:

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
@@ -19,13 +19,13 @@ from typing import Any
 
 from treecompile.errors import EngineError
 from treecompile.ir import Row
+from treecompile.packages import driver
 from treecompile.verify.drivers.base import (
     Connection,
     Driver,
     Fetched,
     arrow_columns,
     arrow_rows,
-    module,
 )
 
 NUMBERS = count()
@@ -37,20 +37,26 @@ SETTINGS = {
 
 
 def _pyspark() -> Any:
-    return module("pyspark", "Spark", "spark")
+    return driver("pyspark", "Spark", "spark")
 
 
 @cache
 def started(master: str) -> Any:
     """The session of this process; it ends with it."""
+    folder = tempfile.mkdtemp(prefix="treecompile-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    session = start(master, {**SETTINGS, "spark.sql.warehouse.dir": folder})
+    atexit.register(session.stop)
+    return session
+
+
+def start(master: str, settings: Mapping[str, str]) -> Any:
+    """A session, or an error that says what it may lack."""
     _pyspark()
     from pyspark.sql import SparkSession
 
-    folder = tempfile.mkdtemp(prefix="treecompile-spark-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     builder = SparkSession.builder.appName("treecompile").master(master)
-    builder = builder.config("spark.sql.warehouse.dir", folder)
-    for key, value in SETTINGS.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         with no_chatter():
@@ -61,7 +67,6 @@ def started(master: str) -> Any:
             f"Spark does not start (it needs Java 17 or later): {first}"
         ) from None
     session.sparkContext.setLogLevel("OFF")
-    atexit.register(session.stop)
     return session
 
 
