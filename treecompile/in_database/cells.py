@@ -33,6 +33,17 @@ class Tally:
         return Stretches(starts, np.diff(starts, append=len(self.node)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Neighbouring cells of a feature at open nodes, each row of them as one."""
+
+    node: Positions
+    code: Positions
+    low: Floats
+    high: Floats
+    cells: Positions  # how many there are
+
+
 FIELDS = ("node", "code", "sums", "ends", "low", "high")
 
 
@@ -53,6 +64,20 @@ class Cells(Tally):
 
     def of_node(self, node: int) -> slice:
         return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
+
+    def ranges(self, which: Mask) -> Ranges:
+        """Some cells, those that are neighbours within a bin as one range."""
+        some = np.flatnonzero(which)
+        is_new = np.ones(len(some), np.bool_)
+        is_new[1:] = np.diff(some) > 1
+        for key in (self.node, self.code):
+            is_new[1:] |= np.diff(key[some]) != 0
+        starts = np.flatnonzero(is_new)
+        cells = np.diff(starts, append=len(some))
+        first, last = some[starts], some[starts + cells - 1]
+        return Ranges(
+            self.node[first], self.code[first], self.low[first], self.high[last], cells
+        )
 
     def opened(self, which: Mask, inner: Tally) -> Cells:
         """With some cells replaced by those that lie in them."""

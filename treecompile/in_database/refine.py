@@ -16,7 +16,7 @@ from treecompile.in_database.work import WorkTable
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Floats, Mask
 
-FEW_ROWS = 100_000  # in bins of one feature: as many are fetched value by value
+FEW_ROWS = 300_000  # in bins of one feature: as many are fetched value by value
 ROUNDS = 4  # of cutting more finely
 SLACK = 1e-9  # by which a bound may be too small, from rounding
 
@@ -33,11 +33,11 @@ def refine(
         alive = _alive(answers, cells, terms, least)
         if answers.rows(cells.sums[alive]).sum() <= FEW_ROWS:
             break
-        cells = cells.opened(alive, work.finer(position, cells.some(alive)))
+        cells = cells.opened(alive, work.finer(position, cells.ranges(alive)))
     alive = _alive(answers, cells, terms, least)
     if not alive.any():
         return cells
-    return cells.opened(alive, work.values(position, cells.some(alive)))
+    return cells.opened(alive, work.values(position, cells.ranges(alive)))
 
 
 def _alive(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Mask:

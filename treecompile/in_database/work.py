@@ -14,7 +14,7 @@ import numpy as np
 
 from treecompile.in_database.answers import Answers
 from treecompile.in_database.bins import BINS, Bins
-from treecompile.in_database.cells import Tally, in_order
+from treecompile.in_database.cells import Ranges, Tally, in_order
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
@@ -143,60 +143,65 @@ class WorkTable:
             ends, found = found[:2], found[2:]
         return self._cells([node, code], group, ends, found)
 
-    def finer(self, position: int, cells: Tally) -> Tally:
-        """Some cells of a feature with many numbers, cut more finely."""
+    def finer(self, position: int, ranges: Ranges) -> Tally:
+        """The rows in some ranges of a feature with many numbers, in small cells."""
         number = f"w.x{position}"
         part = (
-            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high"
-            f" THEN {FINER - 1} ELSE least({FINER - 2}e0,"
+            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
+            f" ELSE least(a.most - 1e0,"
             f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
         )
-        return self._within(position, cells, ["a.cell", part])
+        asked = [f"min({number})", f"max({number})"]
+        keys, group, found = self._within(position, ranges, ["a.low", part], asked)
+        return self._cells(keys, group, found[:2], found[2:])
 
-    def values(self, position: int, cells: Tally) -> Tally:
-        """Every value in some cells."""
-        return self._within(position, cells, [f"w.x{position}"])
+    def values(self, position: int, ranges: Ranges) -> Tally:
+        """Every value in some ranges."""
+        keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
+        return self._cells(keys, group, [keys[2], keys[2]], found)
 
-    def _within(self, position: int, cells: Tally, parts: Sequence[str]) -> Tally:
-        """The rows of some cells by parts of these, in the order of their numbers."""
+    def _within(
+        self, position: int, ranges: Ranges, parts: Sequence[str], asked: list[str]
+    ) -> tuple[list[Array], Array, list[Array]]:
+        """What is asked of the rows of some ranges, by node, code and parts of these.
+
+        The keys of each line, which of the answers it tells of, and what it tells.
+        """
         keys = ["w.node", "a.code", *parts]
         if self.answers.groups > 1:
             keys.append("w.y")
         names = [f"k{place}" for place in range(len(keys))]
-        number = f"w.x{position}"
-        asked = [f"min({number})", f"max({number})"]
-        asked += self.answers.asked(is_bounded=True)
+        asked = [*asked, *self.answers.asked(is_bounded=True)]
         selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         found = self.store.arrays(
             f"SELECT {', '.join((*selected, *asked))} FROM {NAME} AS w"
-            f" JOIN {self._ranges(cells)} ON w.node = a.node"
+            f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
-            f" AND {number} >= a.low AND {number} <= a.high"
+            f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
             f" GROUP BY {', '.join(names)}"
         )
-        node, code = (each.astype(np.intp) for each in found[:2])
-        group: Array = np.zeros(len(node), np.intp)
+        found[:2] = (each.astype(np.intp) for each in found[:2])
+        group: Array = np.zeros(len(found[0]), np.intp)
         if self.answers.groups > 1:
             group = found[len(keys) - 1].astype(np.intp)
-        key = [node, code, *found[2 : 2 + len(parts)]]
-        ends = found[len(keys) : len(keys) + 2]
-        return self._cells(key, group, ends, found[len(keys) + 2 :])
+        return found[: 2 + len(parts)], group, found[len(keys) :]
 
-    def _ranges(self, cells: Tally) -> str:
-        """Some cells as a table, by which rows find their cell."""
+    def _table(self, ranges: Ranges) -> str:
+        """Some ranges as a table, by which rows find their own."""
         rows = []
-        for cell, (node, code, low, high) in enumerate(
-            zip(
-                cells.node.tolist(),
-                cells.code.tolist(),
-                cells.low.tolist(),
-                cells.high.tolist(),
-                strict=True,
-            )
+        for node, code, low, high, cells in zip(
+            ranges.node.tolist(),
+            ranges.code.tolist(),
+            ranges.low.tolist(),
+            ranges.high.tolist(),
+            ranges.cells.tolist(),
+            strict=True,
         ):
-            ends = map(self.spelling.number, (low, high, _scale(low, high)))
-            rows.append(f"({node}, {code}, {', '.join(ends)}, {cell})")
-        return f"(VALUES {', '.join(rows)}) AS a(node, code, low, high, scale, cell)"
+            parts = cells * FINER
+            scale = _scale(parts, low, high)
+            numbers = map(self.spelling.number, (low, high, scale, parts - 1.0))
+            rows.append(f"({node}, {code}, {', '.join(numbers)})")
+        return f"(VALUES {', '.join(rows)}) AS a(node, code, low, high, scale, most)"
 
     def _cells(
         self,
@@ -280,8 +285,8 @@ class WorkTable:
 NOTHING = Route(0, -1)
 
 
-def _scale(low: float, high: float) -> float:
-    """Parts by number within a cell; 0 where its ends are too far apart."""
+def _scale(parts: int, low: float, high: float) -> float:
+    """Parts by number within a range; 0 where its ends are too far apart."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scale = float(np.divide(FINER, high - low))
+        scale = float(np.divide(parts, high - low))
     return scale if np.isfinite(scale) else 0.0
