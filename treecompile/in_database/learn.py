@@ -11,28 +11,24 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from treecompile.data import CLASSIFY, DataOptions, Dataset
+from treecompile.data import DataOptions, Dataset
 from treecompile.errors import OptionError
-from treecompile.extract import outcomes
-from treecompile.in_database.answers import LabelAnswers
+from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.leaf_quality import class_quality, value_quality
+from treecompile.in_database.numbers import DISTANCES, NumberAnswers
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.source import EngineSource
 from treecompile.in_database.work import WorkTable
-from treecompile.ir import (
-    ClassCounts,
-    ClassQuality,
-    Program,
-    RuleTally,
-    Training,
-    Tree,
-)
+from treecompile.ir import Program, Training, Tree
 from treecompile.learners import (
     C45,
     CART,
     COST_COMPLEXITY,
     ID3,
     REDUCED_ERROR,
+    cart,
+    id3,
     offer_of,
 )
 from treecompile.learners.choose_alpha import RULES
@@ -81,20 +77,20 @@ def learn(
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    if not schema.labels:
-        raise OptionError(
-            f"the target {columns.target!r} is a number, and in a database only labels"
-            f" are learned: use --task {CLASSIFY} if it has few values, or {INSTEAD}"
-        )
     offer = offer_of(algorithm)
-    check_offer(_as_data(schema, columns), algorithm, offer, options)
-    criterion = options.criterion or offer.criteria[0]
-    tree = _grow(
-        store, schema, algorithm, criterion, limits_of(options, offer), progress
+    data = _as_data(schema, columns)
+    check_offer(data, algorithm, offer, options)
+    CHECKS[algorithm](data, options.criterion)
+    grown = _grow(
+        store, schema, algorithm, options.criterion, limits_of(options, offer), progress
     )
+    tree = grown.tree
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
-    quality, tallies = leaf_quality(tree)
+    if schema.labels:
+        quality, tallies = class_quality(tree)
+    else:
+        quality, tallies = value_quality(tree, grown.tree, grown.distances)
     program = Program(
         columns.target,
         algorithm,
@@ -105,8 +101,12 @@ def learn(
     )
     notes = list(schema.notes)
     if not options.algorithm:
-        notes.append(f"algorithm: {algorithm} ({C45} needs the rows in memory)")
+        why = f" ({C45} needs the rows in memory)" if schema.labels else ""
+        notes.append(f"algorithm: {algorithm}{why}")
     return LearnedThere(program, tuple(notes))
+
+
+CHECKS = {CART: cart.check, ID3: id3.check}
 
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
@@ -152,6 +152,12 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Grown:
+    tree: Tree
+    distances: tuple[float, ...]  # of numbers, by node: see `value_quality`
+
+
 def _grow(
     store: Store,
     schema: Schema,
@@ -159,29 +165,23 @@ def _grow(
     criterion: str,
     limits: Limits,
     progress: Callable[[int], Progress],
-) -> Tree:
+) -> Grown:
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
-    most = BOUNDS.get(criterion)
-    answers = LabelAnswers(store, schema, MEASURES[criterion], most)
+    answers = _answers(store, schema, criterion or offer_of(algorithm).criteria[0])
     work = WorkTable(store, schema, answers)
     work.create()
     source = EngineSource(work, limits, is_multiway=algorithm == ID3)
     drafts = grow(source, limits, progress(schema.rows))
-    return finish(schema.features, schema.labels, drafts, answers.response)
+    tree = finish(schema.features, schema.labels, drafts, answers.response)
+    if schema.labels:
+        return Grown(tree, ())
+    measured = drafts.joined("stats")[drafts.reading().numbers]
+    return Grown(tree, tuple(measured[:, DISTANCES].tolist()))
 
 
-def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:
-    """How a tree does on the rows that its leaves have counted."""
-    size = len(tree.labels)
-    confusion = np.zeros((size, size), np.int64)  # actual by predicted
-    tallies = []
-    for rule in outcomes(tree).values():
-        assert isinstance(rule.stats, ClassCounts)
-        # A leaf without cases has the counts of the node above.
-        counts = np.array(rule.stats.weights) if rule.weight else np.zeros(size)
-        answer = tree.labels.index(rule.value)
-        confusion[:, answer] += counts.astype(np.int64)
-        rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
-        tallies.append(RuleTally(rows, wrong, rows, wrong))
-    return ClassQuality(tuple(tuple(map(int, row)) for row in confusion)), (*tallies,)
+def _answers(store: Store, schema: Schema, criterion: str) -> Answers:
+    if schema.labels:
+        most = BOUNDS.get(criterion)
+        return LabelAnswers(store, schema, MEASURES[criterion], most)
+    return NumberAnswers(store, schema)
