@@ -126,9 +126,10 @@ class EngineSource:
         limits = self.limits
         terms = Terms(opened, self.criterion, limits.min_leaf, limits.chi2, None)
         self.terms, self.divisions = terms, {}
+        tallies = self.work.counts(range(len(self.features)))
         self.cells = [
-            Cells.of(self.work.count(position), self.work.sizes[position])
-            for position in range(len(self.features))
+            Cells.of(tally, size)
+            for tally, size in zip(tallies, self.work.sizes, strict=True)
         ]
         self.found = [self._search(p, cells) for p, cells in enumerate(self.cells)]
         while self._refine(terms):

@@ -14,6 +14,7 @@ from math import isfinite
 import numpy as np
 
 from treecompile.in_database.bins import BINS, Bins
+from treecompile.in_database.counting import Asked, count_keys
 from treecompile.in_database.schema import Schema
 from treecompile.ir import Kind
 from treecompile.learners.stretches import Array, Floats, Positions
@@ -23,6 +24,7 @@ from treecompile.stores.base import Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
+OPEN = f"{NAME} WHERE node >= 0"
 SAMPLED = 20_000  # rows from which bins are made
 FINER = 64  # parts into which a bin is cut that may hold the best cut
 SPELT_OUT = 60  # categories beyond which codes are looked up by a join
@@ -51,6 +53,9 @@ class Route:
     missing: int = CLOSED
     by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
 
+    def children(self) -> tuple[int, ...]:
+        return (self.below, self.above, self.missing, *self.by_code)
+
 
 class WorkTable:
     def __init__(self, store: Store, schema: Schema) -> None:
@@ -58,6 +63,7 @@ class WorkTable:
         self.double = DOUBLES[store.dialect.literals.double]
         self.sizes = [self._size(position) for position in range(len(schema.features))]
         self.columns: list[str] = []  # but the node
+        self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -148,16 +154,23 @@ class WorkTable:
         counts[0, y.astype(np.intp)] = count
         return counts
 
-    def count(self, position: int) -> Tally:
-        """The values or bins of a feature at all open nodes."""
+    def counts(self, positions: Sequence[int]) -> list[Tally]:
+        """The values or bins of features at all open nodes."""
+        found = count_keys(self.store, OPEN, [self._asked(p) for p in positions])
+        return [
+            self._counted(position, *answer)
+            for position, answer in zip(positions, found, strict=True)
+        ]
+
+    def _asked(self, position: int) -> Asked:
         # Packed into one number, which is grouped by in two thirds of the time.
         width, classes = self.sizes[position] + 1, len(self.schema.labels)
         key = f"(CAST(node AS BIGINT) * {width} + c{position}) * {classes} + y"
-        asked = ", min({0}), max({0})".format(f"x{position}")
-        keys, count, *ends = self.store.arrays(
-            f"SELECT {key} AS k, count(*){asked if self.is_binned(position) else ''}"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY k"
-        )
+        number = f"x{position}" if self.is_binned(position) else ""
+        return Asked(key, self.open * width * classes, number)
+
+    def _counted(self, position: int, keys: Array, count: Array, *ends: Array) -> Tally:
+        width, classes = self.sizes[position] + 1, len(self.schema.labels)
         cell, y = np.divmod(keys.astype(np.int64), classes)
         node, code = np.divmod(cell, width)
         low, high = ends or (code, code)
@@ -260,6 +273,7 @@ class WorkTable:
         What each node does stands in lists, in which its number is the place: no join.
         """
         here = "CAST(node AS INTEGER) + 1"
+        self.open = 1 + max(max(route.children()) for route in routes)
 
         def of_node(values: Iterable[str]) -> str:
             return self._item(self._list(values), here)
@@ -286,7 +300,7 @@ class WorkTable:
             arms.append(f"WHEN {position} THEN {to}")
         feature = of_node(str(route.feature) for route in routes)
         node = f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END" if arms else CLOSED
-        if self.store.phrases.updates:
+        if self.store.phrases.updates and not self.store.phrases.replaces:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
             return
         kept = ", ".join(self.columns)

@@ -63,7 +63,11 @@ class Phrases:
     byte: str = "SMALLINT"  # the smallest type that holds 255
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
-    updates: bool = True  # whether a temporary table can be changed
+    updates: bool = True  # whether a temporary table can be changed ...
+    replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
+    # What stands behind FROM for pairs of key and number, each a row of its own, named
+    # k and x; none where each feature is better counted by a query of its own.
+    stacked: Callable[[str, Sequence[tuple[str, str]]], str] | None = None
 
 
 class Store(Protocol):
@@ -79,8 +83,8 @@ class Store(Protocol):
     def make(self, name: str, query: str) -> None:
         """A temporary table of what a query gives.
 
-        It hides a table of that name which is not temporary. Where `phrases.updates` is
-        false, it takes the place of the temporary one of that name.
+        It hides a table of that name which is not temporary, and takes the place of the
+        temporary one of that name.
         """
 
     def update(self, statement: str) -> None:

@@ -15,7 +15,7 @@ from treecompile.targets import read_dialect
 
 
 class PostgreSQL:
-    phrases = Phrases(list="ARRAY[{}]")
+    phrases = Phrases(list="ARRAY[{}]", replaces=True)
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:
         self.connection, self.errors = connection, errors
@@ -38,7 +38,9 @@ class PostgreSQL:
         return [as_array(column) for column in zip(*rows, strict=True)]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+        self._ask(f"CREATE TEMPORARY TABLE {name}_made AS {query}")
+        self._ask(f"DROP TABLE IF EXISTS pg_temp.{name}")
+        self._ask(f"ALTER TABLE pg_temp.{name}_made RENAME TO {name}")
 
     def update(self, statement: str) -> None:
         self._ask(statement)
