@@ -7,51 +7,54 @@ each feature; where a query is dear, all features stand below one another in one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
 from treecompile.learners.stretches import Array
-from treecompile.stores.base import Store
+from treecompile.stores.base import Stacked, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is counted of a feature."""
 
-    key: str  # a whole number from 0 on; NULLs are not counted
+    key: str  # a whole number from 0 on
     size: int  # which all keys are below
-    number: str = ""  # of which the least and the greatest are asked as well
+    sums: Sequence[str]  # what is asked of the rows of each key
+    number: str = ""  # of which the least and the greatest are asked before those
 
 
 def count_keys(
-    store: Store, rows: str, asked: Sequence[Asked], sums: Sequence[str] = ("count(*)",)
+    store: Store, table: str, kept: Sequence[str], asked: Sequence[Asked]
 ) -> list[list[Array]]:
-    """For each feature: its keys, what is summed, and the ends of its numbers, if any.
+    """For each feature its keys, and for each of those what is asked.
 
-    `rows` is what stands behind FROM, with its condition; the sums may mention `y`.
+    `table` is what stands behind FROM; the sums mention only the columns `kept` of it.
     """
     stacked = store.phrases.stacked
     if stacked is None or len(asked) == 1:
-        return [_one(store, rows, each, sums) for each in asked]
-    return _all(store, partial(stacked, rows), asked, sums)
+        return [_one(store, table, each) for each in asked]
+    return _all(store, table, kept, asked, stacked)
 
 
-def _one(store: Store, rows: str, asked: Asked, sums: Sequence[str]) -> list[Array]:
-    wanted = [f"{asked.key} AS k", *sums]
-    if asked.number:
-        wanted += [f"min({asked.number})", f"max({asked.number})"]
-    return store.arrays(f"SELECT {', '.join(wanted)} FROM {rows} GROUP BY k")
+def _one(store: Store, table: str, asked: Asked) -> list[Array]:
+    wanted = [f"{asked.key} AS k", *_ends(asked.number), *asked.sums]
+    return store.arrays(f"SELECT {', '.join(wanted)} FROM {table} GROUP BY k")
+
+
+def _ends(number: str) -> list[str]:
+    return [f"min({number})", f"max({number})"] if number else []
 
 
 def _all(
     store: Store,
-    stacked: Callable[[Sequence[tuple[str, str]]], str],
+    table: str,
+    kept: Sequence[str],
     asked: Sequence[Asked],
-    sums: Sequence[str],
+    stacked: Stacked,
 ) -> list[list[Array]]:
     starts = list(accumulate((each.size for each in asked), initial=0))
     none = f"CAST(NULL AS {store.dialect.types.number})"
@@ -59,17 +62,25 @@ def _all(
         (f"{start} + {each.key}", each.number or none)
         for start, each in zip(starts, asked, strict=False)
     ]
+    sums = list(dict.fromkeys(one for each in asked for one in each.sums))
+    wanted = [*_ends("x"), *sums]
     keys, *found = store.arrays(
-        f"SELECT k, {', '.join(sums)}, min(x), max(x) FROM {stacked(stack)} GROUP BY k"
+        f"SELECT k, {', '.join(wanted)} FROM {stacked(table, kept, stack)} GROUP BY k"
     )
     keys = keys.astype(np.int64)
-    order = np.argsort(keys, kind="stable")
-    keys, found = keys[order], [column[order] for column in found]
-    ends = np.searchsorted(keys, starts)
-    answers = []
-    for each, start, first, last in zip(asked, starts, ends, ends[1:], strict=False):
-        columns = [column[first:last] for column in found]
-        if not each.number:
-            columns = columns[:-2]
-        answers.append([keys[first:last] - start, *columns])
-    return answers
+    order = np.argsort(keys)
+    keys = keys[order]
+    answers = dict(zip(wanted, (column[order] for column in found), strict=True))
+    bounds = np.searchsorted(keys, starts).tolist()
+    return [
+        [
+            keys[first:last] - start,
+            *(
+                answers[one][first:last]
+                for one in (*_ends(each.number and "x"), *each.sums)
+            ),
+        ]
+        for each, start, first, last in zip(
+            asked, starts, bounds, bounds[1:], strict=False
+        )
+    ]

@@ -55,6 +55,11 @@ class StoredColumn:
         return family(self.type)
 
 
+# What stands behind FROM for pairs of a key and a number, each in a row of its own as
+# k and x, beside some columns of a table.
+Stacked = Callable[[str, Sequence[str], Sequence[tuple[str, str]]], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """What queries for learning say differently from one database to the next."""
@@ -65,9 +70,7 @@ class Phrases:
     item: str = "({list})[{place}]"  # ... from 1 on
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
-    # What stands behind FROM for pairs of key and number, each a row of its own, named
-    # k and x; none where each feature is better counted by a query of its own.
-    stacked: Callable[[str, Sequence[tuple[str, str]]], str] | None = None
+    stacked: Stacked | None = None  # where features are best counted by one query
 
 
 class Store(Protocol):
