@@ -3,11 +3,14 @@
 Nodes are numbered within the level that is open, and -1 is a row that needs no more
 asking. A feature with few values has a code for each; one with many has its number, and
 as code the bin. Missing values have the code behind all others.
+
+Where no temporary table may be made, the same queries read the source table and work
+all of that out anew each time: the node by the tree so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -19,7 +22,7 @@ from treecompile.ir import Kind
 from treecompile.learners.stretches import Array, Floats, Positions
 from treecompile.literals import DOUBLES
 from treecompile.lower.sql import literal
-from treecompile.stores.base import Store
+from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
@@ -53,11 +56,22 @@ class Route:
 
 
 class WorkTable:
-    def __init__(self, store: Store, schema: Schema) -> None:
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        bins: Mapping[int, Bins] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
         self.store, self.schema = store, schema
         self.double = DOUBLES[store.dialect.literals.double]
         self.sizes = [self._size(position) for position in range(len(schema.features))]
-        self.columns: list[str] = []  # but the node
+        self.bins = self._bins() if bins is None else bins
+        self.is_inline = is_inline  # whether there is no table
+        self.node = "0"  # of a row of the source, by the tree so far
+        self.columns, self.joins = self._columns()  # but the node
+        self.waiting: Sequence[Route] = ()  # by which rows are to be moved
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -72,26 +86,46 @@ class WorkTable:
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        columns = ["CAST(0 AS INTEGER) AS node", f"{self._answer()} AS y"]
-        joins = []
-        bins = self._bins()
+        """Make the table; without the right to, go on without it."""
+        if self.is_inline:
+            return
+        try:
+            self.store.make(NAME, self._query())
+        except NoTemporaryTableError:
+            self.is_inline = True
+
+    def rows(self) -> str:
+        """What queries read from: a relation, every row at its node of now."""
+        if self.is_inline:
+            return f"({self._query()})"
+        if self.waiting:
+            self._move(self.waiting)
+            self.waiting = ()
+        return NAME
+
+    def _query(self) -> str:
+        columns = [f"CAST({self.node} AS INTEGER) AS node"]
+        columns += [f"{value} AS {name}" for name, value in self.columns.items()]
+        return (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(self.joins)} WHERE {self.schema.target.known}"
+        )
+
+    def _columns(self) -> tuple[dict[str, str], list[str]]:
+        """What each column is of a row of the source, and the joins that it takes."""
+        columns, joins = {"y": self._answer()}, []
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = bins[position].sql(source.value, self.double)
+                value = self.bins[position].sql(source.value, self.double)
                 # Added to 0 no zero is negative: all zeros are one value.
-                columns.append(f"{source.value} + 0e0 AS x{position}")
+                columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
                 value, join = self._code(position)
                 joins.append(join)
             size = self.sizes[position]
             code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
-            columns.append(f"CAST({code} AS {self._small(size)}) AS c{position}")
-        self.columns = [column.rpartition(" AS ")[2] for column in columns[1:]]
-        query = (
-            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
-            f"{''.join(joins)} WHERE {self.schema.target.known}"
-        )
-        self.store.make(NAME, query)
+            columns[f"c{position}"] = f"CAST({code} AS {self._small(size)})"
+        return columns, joins
 
     def _small(self, size: int) -> str:
         return self.store.phrases.byte if size < 256 else "INTEGER"
@@ -132,18 +166,21 @@ class WorkTable:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
         pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
-        table = f"codes{position}"
+        # Names that no column of the source has.
+        value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
         join = (
-            f" LEFT JOIN (VALUES {pairs}) AS {table}(v, n)"
-            f" ON {source.value} = {table}.v"
+            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
+            f"({value}, {code}) ON {source.value} = {value}"
         )
-        return f"{table}.n", join
+        return code, join
 
     # ------------------------------------------------------------ asking it
 
     def totals(self) -> Array:
         """The cases of each class at the root."""
-        y, count = self.store.arrays(f"SELECT y, count(*) FROM {NAME} GROUP BY y")
+        y, count = self.store.arrays(
+            f"SELECT y, count(*) FROM {self.rows()} AS w GROUP BY y"
+        )
         counts = np.zeros((1, len(self.schema.labels)), np.int64)
         counts[0, y.astype(np.intp)] = count
         return counts
@@ -156,7 +193,7 @@ class WorkTable:
         asked = ", min({0}), max({0})".format(f"x{position}")
         keys, count, *ends = self.store.arrays(
             f"SELECT {key} AS k, count(*){asked if self.is_binned(position) else ''}"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY k"
+            f" FROM {self.rows()} AS w WHERE node >= 0 GROUP BY k"
         )
         cell, y = np.divmod(keys.astype(np.int64), classes)
         node, code = np.divmod(cell, width)
@@ -206,7 +243,7 @@ class WorkTable:
             numbers = ", ".join(map(self._number, (low, high, _scale(low, high))))
             rows.append(f"({node}, {code}, {numbers}, {cell})")
         return (
-            f"{NAME} AS w JOIN (VALUES {', '.join(rows)})"
+            f"{self.rows()} AS w JOIN (VALUES {', '.join(rows)})"
             " AS a(node, code, low, high, scale, cell)"
             f" ON w.node = a.node AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
@@ -256,6 +293,14 @@ class WorkTable:
 
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
+
+        They are moved when they are next asked for. Where there is no table, it is
+        `node` that must say where they are.
+        """
+        self.waiting = routes
+
+    def _move(self, routes: Sequence[Route]) -> None:
+        """Give the rows of the table their new nodes.
 
         What each node does stands in lists, in which its number is the place: no join.
         """

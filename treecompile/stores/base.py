@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from treecompile.errors import EngineError
 from treecompile.targets import Dialect
 
 
@@ -66,6 +67,10 @@ class Phrases:
     updates: bool = True  # whether a temporary table can be changed
 
 
+class NoTemporaryTableError(EngineError):
+    """The user may read, but may not make a temporary table."""
+
+
 class Store(Protocol):
     dialect: Dialect
     phrases: Phrases
@@ -80,7 +85,8 @@ class Store(Protocol):
         """A temporary table of what a query gives.
 
         It hides a table of that name which is not temporary. Where `phrases.updates` is
-        false, it takes the place of the temporary one of that name.
+        false, it takes the place of the temporary one of that name. Raises
+        NoTemporaryTableError where the right to make it is missing.
         """
 
     def update(self, statement: str) -> None:
