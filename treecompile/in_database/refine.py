@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.in_database.bounds import Bound
-from treecompile.in_database.work import Tally, WorkTable
+from treecompile.in_database.work import Ranges, Tally, WorkTable
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Array, Floats, Mask, Stretches
 
-FEW_ROWS = 100_000  # in bins of one feature: as many are fetched value by value
+FEW_ROWS = 300_000  # in bins of one feature: as many are fetched value by value
 ROUNDS = 4  # of cutting more finely
 SLACK = 1e-9  # by which a bound may be too small, from rounding
 
@@ -60,6 +60,20 @@ class Cells(Tally):
     def of_node(self, node: int) -> slice:
         return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
 
+    def ranges(self, which: Mask) -> Ranges:
+        """Some cells, those that are neighbours within a bin as one range."""
+        some = np.flatnonzero(which)
+        is_new = np.ones(len(some), np.bool_)
+        is_new[1:] = np.diff(some) > 1
+        for key in (self.node, self.code):
+            is_new[1:] |= np.diff(key[some]) != 0
+        starts = np.flatnonzero(is_new)
+        cells = np.diff(starts, append=len(some))
+        first, last = some[starts], some[starts + cells - 1]
+        return Ranges(
+            self.node[first], self.code[first], self.low[first], self.high[last], cells
+        )
+
     def opened(self, which: Mask, inner: Tally) -> Cells:
         """With some cells replaced by those that lie in them."""
         both = [self.some(~which), inner]
@@ -89,11 +103,11 @@ def refine(
         alive = _alive(cells, terms, bound, least)
         if cells.counts[alive].sum() <= FEW_ROWS:
             break
-        cells = cells.opened(alive, work.finer(position, cells.some(alive)))
+        cells = cells.opened(alive, work.finer(position, cells.ranges(alive)))
     alive = _alive(cells, terms, bound, least)
     if not alive.any():
         return cells
-    return cells.opened(alive, work.values(position, cells.some(alive)))
+    return cells.opened(alive, work.values(position, cells.ranges(alive)))
 
 
 def _alive(cells: Cells, terms: Terms, bound: Bound, least: Floats) -> Mask:

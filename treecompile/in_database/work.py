@@ -42,6 +42,17 @@ class Tally:
     high: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Neighbouring cells of a feature at open nodes, each row of them as one."""
+
+    node: Positions
+    code: Positions
+    low: Floats
+    high: Floats
+    cells: Positions  # how many there are
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """Where the rows of an open node go: by number, or by code."""
@@ -205,46 +216,48 @@ class WorkTable:
         numbers = np.array([*values, np.nan])[found.code]
         return Tally(found.node, found.code, found.counts, numbers, numbers)
 
-    def finer(self, position: int, cells: Tally) -> Tally:
-        """Some cells of a feature with many numbers, cut more finely."""
+    def finer(self, position: int, ranges: Ranges) -> Tally:
+        """The rows in some ranges of a feature with many numbers, in small cells."""
         number = f"w.x{position}"
         part = (
-            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high"
-            f" THEN {FINER - 1} ELSE least({FINER - 2}e0,"
+            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
+            f" ELSE least(a.most - 1e0,"
             f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
         )
         return self._tally(
             f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
-            f" a.cell, {part} AS part FROM {self._within(position, cells)}"
-            f" GROUP BY w.node, a.code, w.y, a.cell, part"
+            f" a.low AS start, {part} AS part FROM {self._within(position, ranges)}"
+            f" GROUP BY w.node, a.code, w.y, start, part"
         )
 
-    def values(self, position: int, cells: Tally) -> Tally:
-        """Every value in some cells."""
+    def values(self, position: int, ranges: Ranges) -> Tally:
+        """Every value in some ranges."""
         number = f"w.x{position}"
-        return self._tally(
-            f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
-            f" {number} FROM {self._within(position, cells)}"
+        node, code, y, count, value = self.store.arrays(
+            f"SELECT w.node, a.code, w.y, count(*), {number}"
+            f" FROM {self._within(position, ranges)}"
             f" GROUP BY w.node, a.code, w.y, {number}"
         )
+        return self._cells(node, code, y, count, value, value, [value])
 
-    def _within(self, position: int, cells: Tally) -> str:
-        """The rows of some cells, each beside its cell."""
+    def _within(self, position: int, ranges: Ranges) -> str:
+        """The rows of some ranges, each beside its range."""
         rows = []
-        for cell, (node, code, low, high) in enumerate(
-            zip(
-                cells.node.tolist(),
-                cells.code.tolist(),
-                cells.low.tolist(),
-                cells.high.tolist(),
-                strict=True,
-            )
+        for node, code, low, high, cells in zip(
+            ranges.node.tolist(),
+            ranges.code.tolist(),
+            ranges.low.tolist(),
+            ranges.high.tolist(),
+            ranges.cells.tolist(),
+            strict=True,
         ):
-            numbers = ", ".join(map(self._number, (low, high, _scale(low, high))))
-            rows.append(f"({node}, {code}, {numbers}, {cell})")
+            parts = cells * FINER
+            scale = _scale(parts, low, high)
+            numbers = ", ".join(map(self._number, (low, high, scale, parts - 1.0)))
+            rows.append(f"({node}, {code}, {numbers})")
         return (
             f"{self.rows()} AS w JOIN (VALUES {', '.join(rows)})"
-            " AS a(node, code, low, high, scale, cell)"
+            " AS a(node, code, low, high, scale, most)"
             f" ON w.node = a.node AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
         )
@@ -348,8 +361,8 @@ class WorkTable:
 NOTHING = Route(0, -1)
 
 
-def _scale(low: float, high: float) -> float:
-    """Parts by number within a cell; 0 where its ends are too far apart."""
+def _scale(parts: int, low: float, high: float) -> float:
+    """Parts by number within a range; 0 where its ends are too far apart."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scale = float(np.divide(FINER, high - low))
+        scale = float(np.divide(parts, high - low))
     return scale if np.isfinite(scale) else 0.0
