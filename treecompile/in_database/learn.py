@@ -14,6 +14,7 @@ import numpy as np
 from treecompile.data import CLASSIFY, DataOptions, Dataset
 from treecompile.errors import OptionError
 from treecompile.extract import outcomes
+from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
@@ -41,7 +42,6 @@ from treecompile.learners.drafts import finish
 from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.prune import cost_complexity
-from treecompile.learners.responses import Labels
 from treecompile.stores.base import Store
 from treecompile.training import (
     LearnOptions,
@@ -98,9 +98,10 @@ def learn(
     criterion = options.criterion or offer.criteria[0]
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
-    work = WorkTable(store, schema, is_inline=not temporary_tables)
+    answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
+    work = WorkTable(store, schema, answers, is_inline=not temporary_tables)
     limits = limits_of(options, offer)
-    tree = _grow(work, algorithm, criterion, limits, progress, listener)
+    tree = _grow(work, algorithm, limits, progress, listener)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     quality, tallies = leaf_quality(tree)
@@ -164,7 +165,6 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
 def _grow(
     work: WorkTable,
     algorithm: str,
-    criterion: str,
     limits: Limits,
     progress: Callable[[int], Progress],
     listener: Listener,
@@ -172,18 +172,10 @@ def _grow(
     work.create()
     if work.is_inline:
         listener.say(NO_TABLE)
-    source = EngineSource(
-        work,
-        MEASURES[criterion],
-        BOUNDS.get(criterion),
-        limits,
-        is_multiway=algorithm == ID3,
-    )
-    features, labels = work.schema.features, work.schema.labels
-    response = Labels(np.zeros(0), labels)
-    settled = progress(work.schema.rows)
-    drafts = grow_levels(source, limits, response, settled, listener)
-    return finish(features, labels, drafts, response)
+    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
+    drafts = grow_levels(source, limits, progress(work.schema.rows), listener)
+    schema = work.schema
+    return finish(schema.features, schema.labels, drafts, work.answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:

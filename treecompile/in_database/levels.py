@@ -11,7 +11,6 @@ from treecompile.in_database.work import CLOSED
 from treecompile.learners.drafts import Drafts
 from treecompile.learners.growth import Growth, go_on
 from treecompile.learners.limits import Limits, Progress
-from treecompile.learners.responses import Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,6 @@ class Listener:
 def grow_levels(
     source: EngineSource,
     limits: Limits,
-    response: Response,
     progress: Progress,
     listener: Listener,
 ) -> Drafts:
@@ -47,7 +45,7 @@ def grow_levels(
                 growth.drafts,
                 growth.numbers,
                 work.schema,
-                response,
+                work.answers.response,
                 work.store.dialect,
                 CLOSED,
             )
