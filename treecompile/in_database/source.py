@@ -53,9 +53,8 @@ class EngineSource:
         self.work, self.answers = work, work.answers
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
-        self.sums = self.answers.root(
-            f"{work.rows()} AS w"
-        )  # of the newest or of the open nodes
+        # Of the newest or of the open nodes.
+        self.sums = self.answers.root(f"{work.rows()} AS w")
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
