@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,11 +38,13 @@ def learn_there(
     url: str,
     table: str,
     memory_limit: str,
+    no_temporary_tables: bool,
     quiet: bool,
     options: dict[str, Any],
 ) -> Program:
     """Learn in the database that has the table, or in DuckDB from many files."""
     from treecompile.in_database.learn import learn
+    from treecompile.in_database.levels import Listener
     from treecompile.in_database.places import open_files, open_table
 
     _require_target(options)
@@ -55,7 +58,16 @@ def learn_there(
         open_files(data, memory_limit) if data else open_table(url, table, memory_limit)
     )
     with place as there, progress_bar("learning", quiet) as start:
-        learned = learn(there.store, there.relation, columns, how, there.source, start)
+        learned = learn(
+            there.store,
+            there.relation,
+            columns,
+            how,
+            there.source,
+            start,
+            Listener(say=partial(tell, quiet)),
+            temporary_tables=not no_temporary_tables,
+        )
     tell(quiet, *learned.notes)
     return learned.program
 
@@ -65,7 +77,13 @@ def _require_target(options: dict[str, Any]) -> None:
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
 
 
-def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
+def is_there(
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    no_temporary_tables: bool,
+) -> bool:
     """Whether what to learn from is in a database; refuses what is neither nor."""
     from treecompile.in_database.places import is_many_files
 
@@ -84,6 +102,8 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
             "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
             " Parquet files by pattern or folder"
         )
+    if no_temporary_tables and not is_many:
+        raise OptionError("--no-temporary-tables is for learning in a database: --from")
     return is_many
 
 
@@ -108,6 +128,11 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
     help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
 )
 @click.option(
+    "--no-temporary-tables",
+    is_flag=True,
+    help="In a database: make none, which is slower.",
+)
+@click.option(
     "-o",
     "out",
     default="model.json",
@@ -120,6 +145,7 @@ def command(
     url: str,
     table: str,
     memory_limit: str,
+    no_temporary_tables: bool,
     out: str,
     quiet: bool,
     **options: Any,
@@ -131,8 +157,10 @@ def command(
     """
     from treecompile.model_file import dumps
 
-    if is_there(data, url, table, memory_limit):
-        program = learn_there(data, url, table, memory_limit, quiet, options)
+    if is_there(data, url, table, memory_limit, no_temporary_tables):
+        program = learn_there(
+            data, url, table, memory_limit, no_temporary_tables, quiet, options
+        )
     else:
         assert data is not None
         program = learn_with(data, quiet, options).program

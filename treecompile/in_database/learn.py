@@ -16,6 +16,7 @@ from treecompile.errors import OptionError
 from treecompile.extract import outcomes
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.source import EngineSource
 from treecompile.in_database.work import WorkTable
@@ -38,7 +39,6 @@ from treecompile.learners import (
 from treecompile.learners.choose_alpha import RULES
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
-from treecompile.learners.growth import grow
 from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.prune import cost_complexity
@@ -59,6 +59,10 @@ BARRED = (
     *("missing", "predict_missing", "subset", "costs", "one_hot", "one_hot_all"),
     *("class_weight", "balanced", "prior", "validation_fraction"),
 )
+NO_TABLE = (
+    "no temporary table: each query works out the node of every row anew, which is"
+    " slower"
+)
 SPELT = {"balanced": "--class-weight"}
 
 
@@ -75,6 +79,9 @@ def learn(
     options: LearnOptions,
     source: str = "",
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+    listener: Listener = Listener(),
+    *,
+    temporary_tables: bool = True,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
     check_options(options)
@@ -89,9 +96,12 @@ def learn(
     offer = offer_of(algorithm)
     check_offer(_as_data(schema, columns), algorithm, offer, options)
     criterion = options.criterion or offer.criteria[0]
-    tree = _grow(
-        store, schema, algorithm, criterion, limits_of(options, offer), progress
-    )
+    if algorithm == ID3:
+        schema = replace(schema, features=unordered(schema.features))
+    answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
+    work = WorkTable(store, schema, answers, is_inline=not temporary_tables)
+    limits = limits_of(options, offer)
+    tree = _grow(work, algorithm, limits, progress, listener)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     quality, tallies = leaf_quality(tree)
@@ -153,22 +163,19 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
 
 
 def _grow(
-    store: Store,
-    schema: Schema,
+    work: WorkTable,
     algorithm: str,
-    criterion: str,
     limits: Limits,
     progress: Callable[[int], Progress],
+    listener: Listener,
 ) -> Tree:
-    if algorithm == ID3:
-        schema = replace(schema, features=unordered(schema.features))
-    most = BOUNDS.get(criterion)
-    answers = LabelAnswers(store, schema, MEASURES[criterion], most)
-    work = WorkTable(store, schema, answers)
     work.create()
+    if work.is_inline:
+        listener.say(NO_TABLE)
     source = EngineSource(work, limits, is_multiway=algorithm == ID3)
-    drafts = grow(source, limits, progress(schema.rows))
-    return finish(schema.features, schema.labels, drafts, answers.response)
+    drafts = grow_levels(source, limits, progress(work.schema.rows), listener)
+    schema = work.schema
+    return finish(schema.features, schema.labels, drafts, work.answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.refine import refine
-from treecompile.in_database.work import CLOSED, NAME, Route, WorkTable
+from treecompile.in_database.work import CLOSED, Route, WorkTable
 from treecompile.ir import Kind
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.counted_column import divide_categories, search_blocks
@@ -53,7 +53,8 @@ class EngineSource:
         self.work, self.answers = work, work.answers
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
-        self.sums = self.answers.root(NAME)  # of the newest or of the open nodes
+        # Of the newest or of the open nodes.
+        self.sums = self.answers.root(f"{work.rows()} AS w")
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2

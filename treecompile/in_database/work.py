@@ -3,11 +3,14 @@
 Nodes are numbered within the level that is open, and -1 is a row that needs no more
 asking. A feature with few values has a code for each; one with many has its number, and
 as code the bin. Missing values have the code behind all others.
+
+Where no temporary table may be made, the same queries read the source table and work
+all of that out anew each time: the node by the tree so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +24,10 @@ from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
 from treecompile.learners.stretches import Array
 from treecompile.lower.sql import literal
-from treecompile.stores.base import Store
+from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
-OPEN = f"{NAME} WHERE node >= 0"
 SAMPLED = 20_000  # rows from which bins are made
 FINER = 64  # parts into which a bin is cut that may hold the best cut
 SPELT_OUT = 60  # categories beyond which codes are looked up by a join
@@ -48,12 +50,23 @@ class Route:
 
 
 class WorkTable:
-    def __init__(self, store: Store, schema: Schema, answers: Answers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        answers: Answers,
+        bins: Mapping[int, Bins] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
         self.store, self.schema, self.answers = store, schema, answers
         self.spelling = Spelling(store)
         self.sizes = [self._size(position) for position in range(len(schema.features))]
-        self.columns: list[str] = []  # but the node
-        self.kept: list[str] = []  # the node and what is for the target
+        self.bins = self._bins() if bins is None else bins
+        self.is_inline = is_inline  # whether there is no table
+        self.node = "0"  # of a row of the source, by the tree so far
+        self.columns, self.joins = self._columns()  # but the node
+        self.waiting: Sequence[Route] = ()  # by which rows are to be moved
         self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
@@ -69,29 +82,50 @@ class WorkTable:
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        columns = ["CAST(0 AS INTEGER) AS node", *self.answers.columns()]
-        self.kept = [column.rpartition(" AS ")[2] for column in columns]
-        joins = []
-        bins = self._bins()
+        """Make the table; without the right to, go on without it."""
+        if self.is_inline:
+            return
+        try:
+            self.store.make(NAME, self._query())
+        except NoTemporaryTableError:
+            self.is_inline = True
+
+    def rows(self) -> str:
+        """What queries read from: a relation, every row at its node of now."""
+        if self.is_inline:
+            return f"({self._query()})"
+        if self.waiting:
+            self._move(self.waiting)
+            self.waiting = ()
+        return NAME
+
+    def _query(self) -> str:
+        columns = [f"CAST({self.node} AS INTEGER) AS node"]
+        columns += [f"{value} AS {name}" for name, value in self.columns.items()]
+        return (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(self.joins)} WHERE {self.schema.target.known}"
+        )
+
+    def _columns(self) -> tuple[dict[str, str], list[str]]:
+        """What each column is of a row of the source, and the joins that it takes."""
+        joins, columns = [], {}
+        for column in self.answers.columns():
+            value, _, name = column.rpartition(" AS ")
+            columns[name] = value
+        self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = bins[position].sql(source.value, self.spelling.double)
+                value = self.bins[position].sql(source.value, self.spelling.double)
                 # Added to 0 no zero is negative: all zeros are one value.
-                columns.append(f"{source.value} + 0e0 AS x{position}")
+                columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
                 value, join = self._code(position)
                 joins.append(join)
             size = self.sizes[position]
             code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
-            columns.append(
-                f"CAST({code} AS {self.spelling.small(size)}) AS c{position}"
-            )
-        self.columns = [column.rpartition(" AS ")[2] for column in columns[1:]]
-        query = (
-            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
-            f"{''.join(joins)} WHERE {self.schema.target.known}"
-        )
-        self.store.make(NAME, query)
+            columns[f"c{position}"] = f"CAST({code} AS {self.spelling.small(size)})"
+        return columns, joins
 
     def _bins(self) -> dict[int, Bins]:
         """Bins for each feature with many numbers, from one sample of all."""
@@ -118,19 +152,21 @@ class WorkTable:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
         pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
-        table = f"codes{position}"
+        # Names that no column of the source has.
+        value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
         join = (
-            f" LEFT JOIN (VALUES {pairs}) AS {table}(v, n)"
-            f" ON {source.value} = {table}.v"
+            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
+            f"({value}, {code}) ON {source.value} = {value}"
         )
-        return f"{table}.n", join
+        return code, join
 
     # ------------------------------------------------------------ asking it
 
     def counts(self, positions: Sequence[int]) -> list[Tally]:
         """The values or bins of features at all open nodes."""
         asked = [self._asked(position) for position in positions]
-        found = count_keys(self.store, OPEN, self.kept, asked)
+        table = f"{self.rows()} AS w WHERE node >= 0"
+        found = count_keys(self.store, table, self.kept, asked)
         return [
             self._counted(position, *answer)
             for position, answer in zip(positions, found, strict=True)
@@ -187,7 +223,7 @@ class WorkTable:
         asked = [*asked, *self.answers.asked(is_bounded=True)]
         selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         found = self.store.arrays(
-            f"SELECT {', '.join((*selected, *asked))} FROM {NAME} AS w"
+            f"SELECT {', '.join((*selected, *asked))} FROM {self.rows()} AS w"
             f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
@@ -244,9 +280,17 @@ class WorkTable:
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
 
+        They are moved when they are next asked for. Where there is no table, it is
+        `node` that must say where they are.
+        """
+        self.waiting = routes
+        self.open = 1 + max(max(route.children()) for route in routes)
+
+    def _move(self, routes: Sequence[Route]) -> None:
+        """Give the rows of the table their new nodes.
+
         What each node does stands in lists, in which its number is the place: no join.
         """
-        self.open = 1 + max(max(route.children()) for route in routes)
         node = self._destination(routes)
         moved = {"node": node, **self.answers.moved(node)}
         if self.store.phrases.updates and not self.store.phrases.replaces:
@@ -263,7 +307,10 @@ class WorkTable:
         """The rows as if they were sent: what stands behind FROM."""
         node = self._destination(routes)
         stays = ", ".join(self.columns)
-        return f"(SELECT {node} AS node, {stays} FROM {NAME} WHERE node >= 0) AS moved"
+        return (
+            f"(SELECT {node} AS node, {stays} FROM {self.rows()} AS w WHERE node >= 0)"
+            " AS moved"
+        )
 
     def _destination(self, routes: Sequence[Route]) -> str:
         """The node to which a row goes."""

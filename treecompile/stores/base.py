@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from treecompile.errors import EngineError
 from treecompile.targets import Dialect
 
 
@@ -73,6 +74,10 @@ class Phrases:
     stacked: Stacked | None = None  # where features are best counted by one query
 
 
+class NoTemporaryTableError(EngineError):
+    """The user may read, but may not make a temporary table."""
+
+
 class Store(Protocol):
     dialect: Dialect
     phrases: Phrases
@@ -87,7 +92,8 @@ class Store(Protocol):
         """A temporary table of what a query gives.
 
         It hides a table of that name which is not temporary, and takes the place of the
-        temporary one of that name.
+        temporary one of that name. Raises NoTemporaryTableError where the right to make
+        it is missing.
         """
 
     def update(self, statement: str) -> None:
