@@ -67,6 +67,7 @@ def learn_there(
             start,
             Listener(say=partial(tell, quiet)),
             temporary_tables=not no_temporary_tables,
+            journal=journal,
         )
     tell(quiet, *learned.notes)
     return learned.program

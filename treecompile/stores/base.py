@@ -65,6 +65,8 @@ class Phrases:
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
     updates: bool = True  # whether a temporary table can be changed
+    # A text that depends on the columns {} of all rows, not on their order; "": none.
+    checksum: str = ""
 
 
 class NoTemporaryTableError(EngineError):

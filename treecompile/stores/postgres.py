@@ -24,7 +24,10 @@ READ_ONLY = ("42501", "25006")
 
 
 class PostgreSQL:
-    phrases = Phrases(list="ARRAY[{}]")
+    phrases = Phrases(
+        list="ARRAY[{}]",
+        checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
+    )
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:
         self.connection, self.errors = connection, errors

@@ -24,7 +24,10 @@ HERE = "local[*]"  # the master, if neither the address nor a session names one
 
 class Spark:
     phrases = Phrases(
-        list="array({})", item="element_at({list}, {place})", updates=False
+        list="array({})",
+        item="element_at({list}, {place})",
+        updates=False,
+        checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
     )
 
     def __init__(self, session: Any, errors: tuple[type[Exception], ...]) -> None:
