@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treecompile.cli.options import learn_options, read_options
+from treecompile.cli.options import learn_options, place_options, read_options
 from treecompile.cli.talk import output, progress_bar, summary, tell
 from treecompile.errors import OptionError
 
@@ -42,7 +42,7 @@ def learn_there(
 ) -> Program:
     """Learn in the database that has the table, or in DuckDB from many files."""
     from treecompile.in_database.learn import learn
-    from treecompile.in_database.places import open_files, open_table
+    from treecompile.in_database.places import open_place
 
     _require_target(options)
     if options.pop("validation"):
@@ -51,9 +51,7 @@ def learn_there(
             " measure afterwards with `treecompile evaluate`"
         )
     columns, how = read_options(options)
-    place = (
-        open_files(data, memory_limit) if data else open_table(url, table, memory_limit)
-    )
+    place = open_place(data, url, table, memory_limit)
     with place as there, progress_bar("learning", quiet) as start:
         learned = learn(there.store, there.relation, columns, how, there.source, start)
     tell(quiet, *learned.notes)
@@ -90,23 +88,7 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
 @click.command("learn")
 @click.argument("data", required=False)
 @learn_options
-@click.option(
-    "--from",
-    "url",
-    default="",
-    metavar="URL",
-    help="Learn in the database that has the table: duckdb://FILE, postgresql://...,"
-    " spark:.",
-)
-@click.option(
-    "--table", default="", metavar="NAME", help="The table there, or SCHEMA.NAME."
-)
-@click.option(
-    "--memory-limit",
-    default="",
-    metavar="SIZE",
-    help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
-)
+@place_options
 @click.option(
     "-o",
     "out",
