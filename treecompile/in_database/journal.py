@@ -1,8 +1,8 @@
 """A file beside the output that says how far a run has come, to go on from there.
 
 It is written whole after each level and removed when the model is there. A run goes on
-from it only if it is a run of the same version with the same options over the same rows;
-else it starts anew and says why.
+from it only if the version, the options and the rows are the same; else it starts anew
+and says why.
 """
 
 from __future__ import annotations
