@@ -115,3 +115,56 @@ def test_predictions_go_into_a_new_table(folder: Path) -> None:
         assert result.exit_code == 2
         (line,) = result.stderr.splitlines()
         assert message in line
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def test_the_report_is_that_of_the_same_rows_in_a_file(folder: Path) -> None:
+    where = (*SHOP, "--table", "s.orders")
+    run("learn", *where, "--target", "y", "--max-depth", "1", "-q")
+    run("rules", "model.json", "-q")
+    for model in ("model.json", "rules.json"):
+        expected = run("evaluate", model, "events/1.parquet")
+        assert expected.exit_code == 0, expected.stderr
+        assert "accuracy" in expected.stdout
+        for arguments in (
+            where,
+            ("events/*.parquet",),
+            ("events/*.parquet", "--memory-limit", "1GB"),
+        ):
+            found = run("evaluate", model, *arguments)
+            assert (found.exit_code, found.stderr) == (0, "")
+            assert found.stdout == expected.stdout
+    twice = run("evaluate", "model.json", "events").stdout
+    assert "of 400 = " in twice
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SHOP], "--from and --table belong together: add --table NAME"),
+        (["--table", "t"], "--from and --table belong together: add --from URL"),
+        (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
+        ([*SHOP, "--table", "none"], "DuckDB: "),
+        ([*SHOP, "--table", "dated"], "no column 'seven': the columns are 'd', 'y'"),
+        ([*SHOP, "--table", "dated", "--cv", "3"], "--cv is for learning"),
+        (["events/*.parquet", "--max-depth", "3"], "--max-depth is for learning"),
+        (["none/*.parquet"], "No files found"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    run("learn", *SHOP, "--table", "s.orders", "--target", "y", "-q")
+    result = run("evaluate", "model.json", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert message in line
+
+
+def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
+    result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
+    assert result.exit_code == 2
+    assert "expected MODEL beside --from and --table" in result.stderr

@@ -16,9 +16,9 @@ from treecompile.errors import OptionError
 from treecompile.extract import outcomes
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.journal import Journal, run_of
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
-from treecompile.in_database.source import EngineSource
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import (
     ClassCounts,
@@ -40,7 +40,7 @@ from treecompile.learners.choose_alpha import RULES
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
 from treecompile.learners.id3 import unordered
-from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.limits import Progress
 from treecompile.learners.prune import cost_complexity
 from treecompile.stores.base import Store
 from treecompile.training import (
@@ -58,10 +58,6 @@ INSTEAD = "learn from a file, or a part of the table in one"
 BARRED = (
     *("missing", "predict_missing", "subset", "costs", "one_hot", "one_hot_all"),
     *("class_weight", "balanced", "prior", "validation_fraction"),
-)
-NO_TABLE = (
-    "no temporary table: each query works out the node of every row anew, which is"
-    " slower"
 )
 SPELT = {"balanced": "--class-weight"}
 
@@ -82,6 +78,7 @@ def learn(
     listener: Listener = Listener(),
     *,
     temporary_tables: bool = True,
+    journal: Journal | None = None,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
     check_options(options)
@@ -99,9 +96,24 @@ def learn(
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
     answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
-    work = WorkTable(store, schema, answers, is_inline=not temporary_tables)
-    limits = limits_of(options, offer)
-    tree = _grow(work, algorithm, limits, progress, listener)
+    former = None
+    if journal:
+        how = replace(options, algorithm=algorithm)
+        former, said = journal.begin(run_of(store, schema, columns, how))
+        for line in said:
+            listener.say(line)
+    bins = former.bins if former else None
+    work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+    drafts = grow_levels(
+        work,
+        limits_of(options, offer),
+        progress(schema.rows),
+        listener,
+        journal,
+        former,
+        is_multiway=algorithm == ID3,
+    )
+    tree = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     quality, tallies = leaf_quality(tree)
@@ -160,22 +172,6 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     return Dataset(
         columns.target, schema.features, (), schema.labels, none, schema.notes, ""
     )
-
-
-def _grow(
-    work: WorkTable,
-    algorithm: str,
-    limits: Limits,
-    progress: Callable[[int], Progress],
-    listener: Listener,
-) -> Tree:
-    work.create()
-    if work.is_inline:
-        listener.say(NO_TABLE)
-    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
-    drafts = grow_levels(source, limits, progress(work.schema.rows), listener)
-    schema = work.schema
-    return finish(schema.features, schema.labels, drafts, work.answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:
