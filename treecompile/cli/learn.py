@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,11 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
 
     _require_target(options)
     validation = options.pop("validation")
+    if options.pop("validation_table", ""):
+        raise OptionError(
+            "--validation-table is a table of the database that --from names: with"
+            " DATA in a file, use --validation FILE"
+        )
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
         learned = training.learn(data, columns, how, validation, start)
@@ -43,17 +49,18 @@ def learn_there(
     """Learn in the database that has the table, or in DuckDB from many files."""
     from treecompile.in_database.learn import learn
     from treecompile.in_database.places import open_place
+    from treecompile.in_database.validation import validation_of
 
     _require_target(options)
-    if options.pop("validation"):
-        raise OptionError(
-            "--validation needs the rows in memory: leave it out in a database, and"
-            " measure afterwards with `treecompile evaluate`"
-        )
+    file, held_out = options.pop("validation"), options.pop("validation_table")
     columns, how = read_options(options)
-    place = open_place(data, url, table, memory_limit)
-    with place as there, progress_bar("learning", quiet) as start:
-        learned = learn(there.store, there.relation, columns, how, there.source, start)
+    with ExitStack() as stack:
+        there = stack.enter_context(open_place(data, url, table, memory_limit))
+        rows = stack.enter_context(validation_of(there, file, held_out))
+        start = stack.enter_context(progress_bar("learning", quiet))
+        learned = learn(
+            there.store, there.relation, columns, how, there.source, start, rows
+        )
     tell(quiet, *learned.notes)
     return learned.program
 
@@ -89,6 +96,12 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
 @click.argument("data", required=False)
 @learn_options
 @place_options
+@click.option(
+    "--validation-table",
+    default="",
+    metavar="NAME",
+    help="With --from: a table there, to measure the quality on or to prune by.",
+)
 @click.option(
     "-o",
     "out",

@@ -17,6 +17,7 @@ from treecompile.extract import outcomes
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.source import EngineSource
+from treecompile.in_database.validation import Validation
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import (
     ClassCounts,
@@ -40,10 +41,11 @@ from treecompile.learners.drafts import finish
 from treecompile.learners.growth import grow
 from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Limits, Progress
-from treecompile.learners.prune import cost_complexity
+from treecompile.learners.prune import cost_complexity, least_loss
 from treecompile.learners.responses import Labels
 from treecompile.stores.base import Store
 from treecompile.training import (
+    OPTIMISTIC,
     LearnOptions,
     alpha_of,
     as_option,
@@ -75,9 +77,10 @@ def learn(
     options: LearnOptions,
     source: str = "",
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+    validation: Validation | None = None,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
-    check_options(options)
+    check_options(options, validation is not None)
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
@@ -89,11 +92,17 @@ def learn(
     offer = offer_of(algorithm)
     check_offer(_as_data(schema, columns), algorithm, offer, options)
     criterion = options.criterion or offer.criteria[0]
+    if validation is not None:
+        validation.check(columns.target, schema.labels)
     tree = _grow(
         store, schema, algorithm, criterion, limits_of(options, offer), progress
     )
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
+    if options.prune == REDUCED_ERROR:
+        assert validation is not None
+        grown = Program(columns.target, algorithm, tree, (), columns.na_values)
+        tree = least_loss(tree, validation.losses(grown))
     quality, tallies = leaf_quality(tree)
     program = Program(
         columns.target,
@@ -103,10 +112,24 @@ def learn(
         columns.na_values,
         Training(source, schema.rows, schema.summaries, quality=quality, rules=tallies),
     )
+    if validation is not None:
+        program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
         notes.append(f"algorithm: {algorithm} ({C45} needs the rows in memory)")
+    if options.prune == REDUCED_ERROR:
+        notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
+
+
+def with_validation(program: Program, validation: Validation) -> Program:
+    """The program with what it does on the rows that did not grow it."""
+    assert program.training is not None
+    found = validation.evaluation(program)
+    summary = replace(
+        program.training, validation=found.quality, validation_rules=found.tallies
+    )
+    return replace(program, training=summary)
 
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
@@ -126,8 +149,6 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
-    if options.prune == REDUCED_ERROR:
-        _refuse(f"--prune {REDUCED_ERROR}")
     known = offer_of(algorithm).criteria
     is_unbounded = options.criterion in known and options.criterion not in BOUNDS
     if algorithm == CART and is_unbounded:
