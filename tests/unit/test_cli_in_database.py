@@ -87,7 +87,7 @@ ORDERS = (*SHOP, "--table", "Orders")
         (["events", "--validation-table", "t"], "use --validation with files"),
         (["x.csv", "--validation-table", "t"], "use --validation FILE"),
         ([*ORDERS, "--validation-table", "none"], "DuckDB: "),
-        ([*ORDERS, "--validation-table", "dated"], "validation: no column 'seven'"),
+        ([*ORDERS, "--validation-table", "dated"], "validation: column 'y' holds INTEGER"),
         ([*ORDERS, "--validation-table", "t", "--validation", "v.csv"], "not both"),
         (["events", "--algorithm", "c45"], "c45 needs the rows in memory"),
     ],

@@ -14,10 +14,11 @@ import numpy as np
 from treecompile.data import CLASSIFY, DataOptions, Dataset
 from treecompile.errors import OptionError
 from treecompile.extract import outcomes
+from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.source import EngineSource
-from treecompile.in_database.validation import Validation
+from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import (
     ClassCounts,
@@ -42,7 +43,6 @@ from treecompile.learners.growth import grow
 from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Limits, Progress
 from treecompile.learners.prune import cost_complexity, least_loss
-from treecompile.learners.responses import Labels
 from treecompile.stores.base import Store
 from treecompile.training import (
     OPTIMISTIC,
@@ -122,16 +122,6 @@ def learn(
     return LearnedThere(program, tuple(notes))
 
 
-def with_validation(program: Program, validation: Validation) -> Program:
-    """The program with what it does on the rows that did not grow it."""
-    assert program.training is not None
-    found = validation.evaluation(program)
-    summary = replace(
-        program.training, validation=found.quality, validation_rules=found.tallies
-    )
-    return replace(program, training=summary)
-
-
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
     """Refuse what cannot be done in a database."""
     offer_of(algorithm)
@@ -183,18 +173,13 @@ def _grow(
 ) -> Tree:
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
-    work = WorkTable(store, schema)
+    most = BOUNDS.get(criterion)
+    answers = LabelAnswers(store, schema, MEASURES[criterion], most)
+    work = WorkTable(store, schema, answers)
     work.create()
-    source = EngineSource(
-        work,
-        MEASURES[criterion],
-        BOUNDS.get(criterion),
-        limits,
-        is_multiway=algorithm == ID3,
-    )
+    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
     drafts = grow(source, limits, progress(schema.rows))
-    labels = Labels(np.zeros(0), schema.labels)
-    return finish(schema.features, schema.labels, drafts, labels)
+    return finish(schema.features, schema.labels, drafts, answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:

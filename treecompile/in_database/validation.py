@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from treecompile import quality
@@ -120,6 +120,16 @@ def _named() -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(f"validation: {error}") from error
+
+
+def with_validation(program: Program, validation: Validation) -> Program:
+    """The program with what it does on the rows that did not grow it."""
+    assert program.training is not None
+    found = validation.evaluation(program)
+    summary = replace(
+        program.training, validation=found.quality, validation_rules=found.tallies
+    )
+    return replace(program, training=summary)
 
 
 def with_a_row(found: Evaluation, program: Program, source: str) -> Evaluation:

@@ -1,0 +1,104 @@
+"""What the values of a feature at the open nodes add up to, as queries tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.learners.stretches import (
+    Array,
+    Floats,
+    Mask,
+    Positions,
+    Stretches,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """One feature's values at the open nodes, or bins of them: a cell for each."""
+
+    node: Positions
+    code: Positions
+    sums: Array  # cells by what is summed, in whole numbers; see `answers`
+    ends: Array  # cells by what is least and greatest, if that is asked
+    low: Floats  # the least and the greatest number of the cell
+    high: Floats
+
+    def parts(self) -> Stretches:
+        """The cells of each node."""
+        starts = np.flatnonzero(np.diff(self.node, prepend=-1))
+        return Stretches(starts, np.diff(starts, append=len(self.node)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Neighbouring cells of a feature at open nodes, each row of them as one."""
+
+    node: Positions
+    code: Positions
+    low: Floats
+    high: Floats
+    cells: Positions  # how many there are
+
+
+FIELDS = ("node", "code", "sums", "ends", "low", "high")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells(Tally):
+    """The known values of a feature at the open nodes, or bins of them, in order."""
+
+    @classmethod
+    def of(cls, tally: Tally, missing: int) -> Cells:
+        return cls._of(tally, tally.code != missing)
+
+    @classmethod
+    def _of(cls, tally: Tally, which: Array) -> Cells:
+        return cls(*(getattr(tally, name)[which] for name in FIELDS))
+
+    def some(self, which: Array) -> Cells:
+        return Cells._of(self, which)
+
+    def of_node(self, node: int) -> slice:
+        return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
+
+    def ranges(self, which: Mask) -> Ranges:
+        """Some cells, those that are neighbours within a bin as one range."""
+        some = np.flatnonzero(which)
+        is_new = np.ones(len(some), np.bool_)
+        is_new[1:] = np.diff(some) > 1
+        for key in (self.node, self.code):
+            is_new[1:] |= np.diff(key[some]) != 0
+        starts = np.flatnonzero(is_new)
+        cells = np.diff(starts, append=len(some))
+        first, last = some[starts], some[starts + cells - 1]
+        return Ranges(
+            self.node[first], self.code[first], self.low[first], self.high[last], cells
+        )
+
+    def opened(self, which: Mask, inner: Tally) -> Cells:
+        """With some cells replaced by those that lie in them."""
+        both = [self.some(~which), inner]
+        low = np.concatenate([each.low for each in both])
+        order = np.lexsort((low, np.concatenate([each.node for each in both])))
+        return Cells(
+            *(
+                np.concatenate([getattr(each, name) for each in both])[order]
+                for name in FIELDS
+            )
+        )
+
+
+def in_order(keys: Sequence[Array]) -> tuple[Positions, Positions, Positions]:
+    """Lines of a result by their keys: their order, and of each line in it the cell.
+
+    Lines of equal keys are of one cell. Last, where the cells begin.
+    """
+    order = np.lexsort(keys[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    ordered = [key[order] for key in keys]
+    is_new[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
+    return order, np.cumsum(is_new) - 1, np.flatnonzero(is_new)
