@@ -58,10 +58,11 @@ def random_model(random: Random, *, divides: bool = True) -> Body:
         return body
 
     def small(node: Any) -> Any:
-        if isinstance(node, Split):
-            return node
         value = random.uniform(-9, 9)
-        return replace(node, value=value, stats=Moments(1.0, value, 0.0))
+        stats = Moments(1.0, value, 0.0)
+        if isinstance(node, Split):
+            return replace(node, stats=stats)
+        return replace(node, value=value, stats=stats)
 
     if isinstance(body, RuleSet):
         rules = tuple(map(small, body.rules))
