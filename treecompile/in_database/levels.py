@@ -98,12 +98,15 @@ def _state(source: EngineSource, growth: Growth) -> State:
 
 def _check(work: WorkTable, former: State) -> None:
     """The open nodes must hold what they held: not every change is seen before."""
-    found = np.zeros(len(former.rows), np.int64)
-    node, count = work.store.arrays(
-        f"SELECT node, count(*) FROM {work.rows()} AS w WHERE node >= 0 GROUP BY node"
+    has_labels = work.answers.groups > 1
+    held = former.sums if has_labels else former.rows[:, None]
+    key, count = work.store.arrays(
+        f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"
+        f" FROM {work.rows()} AS w WHERE node >= 0 GROUP BY k"
     )
-    found[node.astype(np.intp)] = count
-    if not np.array_equal(found, former.rows):
+    found = np.zeros_like(held)
+    found.flat[key.astype(np.intp)] = count
+    if not np.array_equal(found, held):
         raise DataError(
             "the rows of the table have changed since the run was interrupted: remove"
             " its state file to start anew"
