@@ -6,6 +6,7 @@ from zero, skewed and tied; the bins are opened step by step, as in `test_in_dat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def assert_equal(there: Program, here: Program) -> None:
         assert mine.errors == pytest.approx(tally.errors, 1e-9, abs=0)
 
 
-TARGETS = {
+TARGETS: dict[str, Callable[[Any], Any]] = {
     "plain": lambda y: y,
     "skewed": lambda y: np.exp(3 * y),
     "far from zero": lambda y: y + 1e9,

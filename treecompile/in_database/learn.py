@@ -15,12 +15,14 @@ from treecompile.data import DataOptions, Dataset
 from treecompile.errors import OptionError
 from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.journal import Journal, run_of
 from treecompile.in_database.leaf_quality import class_quality, value_quality
-from treecompile.in_database.numbers import DISTANCES, NumberAnswers
+from treecompile.in_database.levels import Listener, grow_levels
+from treecompile.in_database.numbers import NumberAnswers, distances
 from treecompile.in_database.schema import Schema, read_schema
-from treecompile.in_database.source import EngineSource
+from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
-from treecompile.ir import Program, Training, Tree
+from treecompile.ir import Program, Training
 from treecompile.learners import (
     C45,
     CART,
@@ -34,12 +36,12 @@ from treecompile.learners import (
 from treecompile.learners.choose_alpha import RULES
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
-from treecompile.learners.growth import grow
 from treecompile.learners.id3 import unordered
-from treecompile.learners.limits import Limits, Progress
-from treecompile.learners.prune import cost_complexity
+from treecompile.learners.limits import Progress
+from treecompile.learners.prune import cost_complexity, least_loss
 from treecompile.stores.base import Store
 from treecompile.training import (
+    OPTIMISTIC,
     LearnOptions,
     alpha_of,
     as_option,
@@ -71,9 +73,14 @@ def learn(
     options: LearnOptions,
     source: str = "",
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+    validation: Validation | None = None,
+    listener: Listener = Listener(),
+    *,
+    temporary_tables: bool = True,
+    journal: Journal | None = None,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
-    check_options(options)
+    check_options(options, validation is not None)
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
@@ -81,16 +88,39 @@ def learn(
     data = _as_data(schema, columns)
     check_offer(data, algorithm, offer, options)
     CHECKS[algorithm](data, options.criterion)
-    grown = _grow(
-        store, schema, algorithm, options.criterion, limits_of(options, offer), progress
+    if validation is not None:
+        validation.check(columns.target, schema.labels)
+    if algorithm == ID3:
+        schema = replace(schema, features=unordered(schema.features))
+    answers = _answers(store, schema, options.criterion or offer.criteria[0])
+    former = None
+    if journal:
+        how = replace(options, algorithm=algorithm)
+        former, said = journal.begin(run_of(store, schema, columns, how))
+        for line in said:
+            listener.say(line)
+    bins = former.bins if former else None
+    work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+    drafts = grow_levels(
+        work,
+        limits_of(options, offer),
+        progress(schema.rows),
+        listener,
+        journal,
+        former,
+        is_multiway=algorithm == ID3,
     )
-    tree = grown.tree
+    tree = grown = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
+    if options.prune == REDUCED_ERROR:
+        assert validation is not None
+        whole = Program(columns.target, algorithm, tree, (), columns.na_values)
+        tree = least_loss(tree, validation.losses(whole))
     if schema.labels:
         quality, tallies = class_quality(tree)
     else:
-        quality, tallies = value_quality(tree, grown.tree, grown.distances)
+        quality, tallies = value_quality(tree, grown, distances(drafts))
     program = Program(
         columns.target,
         algorithm,
@@ -99,14 +129,18 @@ def learn(
         columns.na_values,
         Training(source, schema.rows, schema.summaries, quality=quality, rules=tallies),
     )
+    if validation is not None:
+        program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
         why = f" ({C45} needs the rows in memory)" if schema.labels else ""
         notes.append(f"algorithm: {algorithm}{why}")
+    if options.prune == REDUCED_ERROR:
+        notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
 
 
-CHECKS = {CART: cart.check, ID3: id3.check}
+CHECKS = {CART: cart.check, ID3: id3.check}  # of the target and the criterion
 
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
@@ -126,8 +160,6 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
-    if options.prune == REDUCED_ERROR:
-        _refuse(f"--prune {REDUCED_ERROR}")
     known = offer_of(algorithm).criteria
     is_unbounded = options.criterion in known and options.criterion not in BOUNDS
     if algorithm == CART and is_unbounded:
@@ -152,36 +184,7 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Grown:
-    tree: Tree
-    distances: tuple[float, ...]  # of numbers, by node: see `value_quality`
-
-
-def _grow(
-    store: Store,
-    schema: Schema,
-    algorithm: str,
-    criterion: str,
-    limits: Limits,
-    progress: Callable[[int], Progress],
-) -> Grown:
-    if algorithm == ID3:
-        schema = replace(schema, features=unordered(schema.features))
-    answers = _answers(store, schema, criterion or offer_of(algorithm).criteria[0])
-    work = WorkTable(store, schema, answers)
-    work.create()
-    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
-    drafts = grow(source, limits, progress(schema.rows))
-    tree = finish(schema.features, schema.labels, drafts, answers.response)
-    if schema.labels:
-        return Grown(tree, ())
-    measured = drafts.joined("stats")[drafts.reading().numbers]
-    return Grown(tree, tuple(measured[:, DISTANCES].tolist()))
-
-
 def _answers(store: Store, schema: Schema, criterion: str) -> Answers:
-    if schema.labels:
-        most = BOUNDS.get(criterion)
-        return LabelAnswers(store, schema, MEASURES[criterion], most)
-    return NumberAnswers(store, schema)
+    if not schema.labels:
+        return NumberAnswers(store, schema)
+    return LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))

@@ -11,7 +11,7 @@ whole units and what rounding them left over, also in whole numbers of a unit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Stats
 from treecompile.learners.criteria import LEAST_SQUARES
+from treecompile.learners.drafts import Drafts
 from treecompile.learners.growth import Newest
 from treecompile.learners.limits import TIE
 from treecompile.learners.responses import SPARE_BITS, Numbers, Opened, Response
@@ -42,6 +43,13 @@ class MeasuredNumbers(Numbers):
 
     def stats(self, measured: Floats) -> list[Stats]:
         return super().stats(measured[:, :DISTANCES])
+
+
+def distances(drafts: Drafts) -> list[float]:
+    """Of each node of a tree: how far its rows are from its mean, added up."""
+    measured = drafts.joined("stats")[drafts.reading().numbers]
+    added_up: list[float] = measured[:, DISTANCES].tolist()
+    return added_up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +76,7 @@ class Held:
         return varies
 
     def some(self, which: Array | slice) -> Held:
-        return Held(*(getattr(self, name)[which] for name in self.__slots__))
+        return Held(*(getattr(self, name)[which] for name in Held.__slots__))
 
     def reach(self, centre: Floats, which: Array | slice) -> Floats:
         """How far from a centre the answers of some nodes lie at most."""
@@ -157,6 +165,13 @@ class NumberAnswers:
         """The unit of each node, as a power of two: so fine that sums of rows fit."""
         _, exponent = np.frexp(self.held.distances)
         return exponent - SPARE_BITS
+
+    def state(self) -> dict[str, Array]:
+        return {name: getattr(self.held, name) for name in Held.__slots__}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self.held = Held(**state)
+        self.unit = self._units()
 
     def open(self, sums: Array) -> Opened:
         size = self.rows(sums).astype(np.float64)

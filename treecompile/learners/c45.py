@@ -8,6 +8,7 @@ case with a missing value goes down every branch with a part of its weight.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from treecompile.collector import paused
@@ -19,8 +20,10 @@ from treecompile.learners.c45_choice import Choice, counted_features
 from treecompile.learners.c45_draft import Draft
 from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_prune import drop_impossible, prune
+from treecompile.learners.c45_rows import RowSource
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.costs import Costs
+from treecompile.learners.levels import THREADS
 from treecompile.learners.limits import Limits, Progress
 
 MOST_GROUPED = 200  # categories: the search for groups takes the third power of them
@@ -68,7 +71,15 @@ def draft(
         options.costs.measure_for(data.features) if options.costs else None,
         options.is_ratio,
     )
-    made = grow(sample, choice, limits, progress, is_grouping=options.is_grouping)
+    with ThreadPoolExecutor(THREADS) as pool:
+        source = RowSource(
+            sample,
+            pool,
+            float(limits.min_leaf),
+            is_grouping=options.is_grouping,
+            is_ratio=options.is_ratio,
+        )
+        made = grow(source, choice, limits, progress)
     if options.is_pruning:
         prune(made, sample, options.cf)
         drop_impossible(made)
