@@ -23,14 +23,17 @@ from tests.engines.test_in_database import (
     random_frame,
     table_of,
 )
+from tests.engines.test_in_database_resume import StoppedError, run
 from treecompile import training
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
-from treecompile.in_database.places import open_files
+from treecompile.in_database.places import open_files, open_table
+from treecompile.in_database.validation import InMemory
 from treecompile.ir import Moments, Program, Split, Tree, ValueQuality
-from treecompile.model_file import dumps
+from treecompile.model_file import dumps, loads
+from treecompile.read import read_table
 from treecompile.training import LearnOptions
 
 COLUMNS = DataOptions(target="y", task="regress")
@@ -178,6 +181,42 @@ def test_the_rows_stay_and_every_run_gives_the_same_bytes(
         texts.add(dumps(found.program))
     assert len(texts) == 1
     assert_equal(found.program, training.learn(frame, COLUMNS, options).program)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_run_goes_on_with_and_without_a_table(store: str, tmp_path: Path) -> None:
+    frame = numbers_frame(np.random.default_rng(2), "two sizes")[:300]
+    options = LearnOptions("cart", max_depth=5)
+    state = tmp_path / "state"
+    with table_of(store, frame, tmp_path) as where:
+        whole, _, _ = run(where, state, options, COLUMNS)
+        state.unlink()
+        for level, has_table in ((2, True), (3, False), (5, True)):
+            with pytest.raises(StoppedError):
+                run(
+                    *(where, state, options, COLUMNS),
+                    level=level,
+                    temporary_tables=has_table,
+                )
+        found, said, _ = run(where, state, options, COLUMNS, temporary_tables=False)
+    assert said[0].startswith("going on with level 5")
+    assert found == whole
+    here = training.learn(frame, COLUMNS, options)
+    assert_equal(loads(found), here.program)
+
+
+def test_other_rows_prune_and_measure_it(tmp_path: Path) -> None:
+    frame = numbers_frame(np.random.default_rng(1), "plain")
+    grown, other = frame[::2], frame[1::2]
+    options = LearnOptions("cart", min_leaf=3, prune="reduced-error")
+    here = training.learn(grown, COLUMNS, options, other)
+    with table_of("duckdb", grown, tmp_path) as where, open_table(*where) as there:
+        validation = InMemory(read_table(other))
+        found = in_database.learn(
+            *(there.store, there.relation, COLUMNS, options), validation=validation
+        )
+    assert found.notes == here.notes
+    assert_equal(found.program, here.program)
 
 
 @pytest.mark.parametrize("value", [3.0, -0.0, 1e-320])
