@@ -87,7 +87,10 @@ ORDERS = (*SHOP, "--table", "Orders")
         (["events", "--validation-table", "t"], "use --validation with files"),
         (["x.csv", "--validation-table", "t"], "use --validation FILE"),
         ([*ORDERS, "--validation-table", "none"], "DuckDB: "),
-        ([*ORDERS, "--validation-table", "dated"], "validation: column 'y' holds INTEGER"),
+        (
+            [*ORDERS, "--validation-table", "dated"],
+            "validation: column 'y' holds INTEGER",
+        ),
         ([*ORDERS, "--validation-table", "t", "--validation", "v.csv"], "not both"),
         (["events", "--algorithm", "c45"], "c45 needs the rows in memory"),
     ],
@@ -198,3 +201,58 @@ def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
     result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
     assert result.exit_code == 2
     assert "expected MODEL beside --from and --table" in result.stderr
+
+
+# ---------------------------------------------------------------- rules
+
+
+def test_rules_are_pruned_by_a_table(folder: Path) -> None:
+    with duckdb.connect("shop.db") as connection:
+        connection.execute(
+            "CREATE TABLE later AS SELECT * REPLACE"
+            " (CASE WHEN seven > 3 THEN 'yes' ELSE y END AS y) FROM s.orders"
+        )
+        (folder / "later").mkdir()
+        connection.execute("COPY later TO 'later/1.parquet'")
+    run("learn", *ORDERS, "--target", "y", "-q")
+    made = []
+    for where in (
+        ("--validation", "later/1.parquet"),
+        (*SHOP, "--validation-table", "later"),
+        ("--validation", "later"),
+        ("--validation", "later/*.parquet", "--memory-limit", "1GB"),
+    ):
+        result = run("rules", "model.json", *where)
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr.splitlines()[-1] == "3 rules: wrote rules.json"
+        made.append((folder / "rules.json").read_text())
+    assert made == made[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SHOP], "belong together: add --validation-table NAME"),
+        (["--validation-table", "t"], "belong together: add --from URL"),
+        (
+            [*SHOP, "--validation-table", "t", "--validation", "x.csv"],
+            "give --validation or --validation-table, not both",
+        ),
+        (
+            [*SHOP, "--validation-table", "t", "--training", "x.csv"],
+            "give --training or --validation-table, not both",
+        ),
+        (["--validation", "x.csv", "--memory-limit", "1GB"], "is for DuckDB"),
+        ([*SHOP, "--validation-table", "none"], "DuckDB: "),
+        ([*SHOP, "--validation-table", "dated"], "no column 'seven'"),
+    ],
+)
+def test_what_rules_cannot_be_pruned_by_is_one_line(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    run("learn", *ORDERS, "--target", "y", "-q")
+    result = run("rules", "model.json", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert message in line
+    assert not (folder / "rules.json").exists()

@@ -136,8 +136,12 @@ def with_a_row(found: Evaluation, program: Program, source: str) -> Evaluation:
     """The same, if some row has an answer that the model knows."""
     if sum(tally.decided for tally in found.tallies):
         return found
+    raise no_known_answer(program, source)
+
+
+def no_known_answer(program: Program, source: str) -> DataError:
     labels = program.body.labels
     known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
-    raise DataError(
+    return DataError(
         f"no row has a known {program.target!r} in {source}: expected {known}"
     )
