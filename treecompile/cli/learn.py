@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from treecompile.cli.learn_there import There, learning_there
 from treecompile.cli.options import learn_options, place_options, read_options
 from treecompile.cli.talk import output, progress_bar, summary, tell
 from treecompile.errors import OptionError
 
 if TYPE_CHECKING:
-    from treecompile.ir import Program
     from treecompile.training import Learned
 
 
@@ -20,7 +20,7 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
     from treecompile.reports import sequence
 
-    _require_target(options)
+    require_target(options)
     validation = options.pop("validation")
     if options.pop("validation_table", ""):
         raise OptionError(
@@ -38,36 +38,17 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     return learned
 
 
-def learn_there(
-    data: str | None,
-    url: str,
-    table: str,
-    memory_limit: str,
-    quiet: bool,
-    options: dict[str, Any],
-) -> Program:
-    """Learn in the database that has the table, or in DuckDB from many files."""
-    from treecompile.in_database.learn import learn
-    from treecompile.in_database.places import open_place
-    from treecompile.in_database.validation import validation_of
-
-    _require_target(options)
-    file, held_out = options.pop("validation"), options.pop("validation_table")
-    columns, how = read_options(options)
-    with ExitStack() as stack:
-        there = stack.enter_context(open_place(data, url, table, memory_limit))
-        rows = stack.enter_context(validation_of(there, file, held_out))
-        start = stack.enter_context(progress_bar("learning", quiet))
-        learned = learn(
-            there.store, there.relation, columns, how, there.source, start, rows
-        )
-    tell(quiet, *learned.notes)
-    return learned.program
-
-
-def _require_target(options: dict[str, Any]) -> None:
+def require_target(options: dict[str, Any]) -> None:
     if options["target"] is None:  # not needed where rules are compiled
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
+
+
+def state_path(out: str) -> Path | None:
+    """Where a long run keeps its state: beside the file to which the model goes."""
+    path = Path(out)
+    if out == "-" or (path.exists() and not path.is_file()):
+        return None
+    return path.with_name(f"{path.name}.state")
 
 
 def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
@@ -103,6 +84,11 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
     help="With --from: a table there, to measure the quality on or to prune by.",
 )
 @click.option(
+    "--no-temporary-tables",
+    is_flag=True,
+    help="In a database: make none, which is slower.",
+)
+@click.option(
     "-o",
     "out",
     default="model.json",
@@ -115,6 +101,7 @@ def command(
     url: str,
     table: str,
     memory_limit: str,
+    no_temporary_tables: bool,
     out: str,
     quiet: bool,
     **options: Any,
@@ -127,9 +114,17 @@ def command(
     from treecompile.model_file import dumps
 
     if is_there(data, url, table, memory_limit):
-        program = learn_there(data, url, table, memory_limit, quiet, options)
+        require_target(options)
+        place = (data, url, table, memory_limit)
+        there = There(place, no_temporary_tables, state_path(out))
+        with learning_there(there, quiet, options) as program:
+            output(out, dumps(program))
     else:
+        if no_temporary_tables:
+            raise OptionError(
+                "--no-temporary-tables is for learning in a database, with --from"
+            )
         assert data is not None
         program = learn_with(data, quiet, options).program
-    output(out, dumps(program))
+        output(out, dumps(program))
     tell(quiet, f"{summary(program)}: wrote {out}")

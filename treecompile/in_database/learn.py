@@ -16,8 +16,9 @@ from treecompile.errors import OptionError
 from treecompile.extract import outcomes
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.journal import Journal, run_of
+from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
-from treecompile.in_database.source import EngineSource
 from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import (
@@ -39,9 +40,8 @@ from treecompile.learners import (
 from treecompile.learners.choose_alpha import RULES
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
-from treecompile.learners.growth import grow
 from treecompile.learners.id3 import unordered
-from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.limits import Progress
 from treecompile.learners.prune import cost_complexity, least_loss
 from treecompile.stores.base import Store
 from treecompile.training import (
@@ -78,6 +78,10 @@ def learn(
     source: str = "",
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
     validation: Validation | None = None,
+    listener: Listener = Listener(),
+    *,
+    temporary_tables: bool = True,
+    journal: Journal | None = None,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
     check_options(options, validation is not None)
@@ -94,9 +98,27 @@ def learn(
     criterion = options.criterion or offer.criteria[0]
     if validation is not None:
         validation.check(columns.target, schema.labels)
-    tree = _grow(
-        store, schema, algorithm, criterion, limits_of(options, offer), progress
+    if algorithm == ID3:
+        schema = replace(schema, features=unordered(schema.features))
+    answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
+    former = None
+    if journal:
+        how = replace(options, algorithm=algorithm)
+        former, said = journal.begin(run_of(store, schema, columns, how))
+        for line in said:
+            listener.say(line)
+    bins = former.bins if former else None
+    work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+    drafts = grow_levels(
+        work,
+        limits_of(options, offer),
+        progress(schema.rows),
+        listener,
+        journal,
+        former,
+        is_multiway=algorithm == ID3,
     )
+    tree = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     if options.prune == REDUCED_ERROR:
@@ -161,25 +183,6 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     return Dataset(
         columns.target, schema.features, (), schema.labels, none, schema.notes, ""
     )
-
-
-def _grow(
-    store: Store,
-    schema: Schema,
-    algorithm: str,
-    criterion: str,
-    limits: Limits,
-    progress: Callable[[int], Progress],
-) -> Tree:
-    if algorithm == ID3:
-        schema = replace(schema, features=unordered(schema.features))
-    most = BOUNDS.get(criterion)
-    answers = LabelAnswers(store, schema, MEASURES[criterion], most)
-    work = WorkTable(store, schema, answers)
-    work.create()
-    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
-    drafts = grow(source, limits, progress(schema.rows))
-    return finish(schema.features, schema.labels, drafts, answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import TypeVar
 
 from treecompile import words
 from treecompile.divide import DIVIDED, divisible, exposed, settled
@@ -49,6 +50,8 @@ from treecompile.semantics import (
 )
 from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
+
+Decided = TypeVar("Decided")  # what a step comes to: a rule, or whatever is asked for
 
 
 def lower(source: Source, options: EmitOptions) -> Context:
@@ -174,9 +177,9 @@ def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterat
 
 def case_lines(
     steps: Iterable[Step],
-    decided: Mapping[int, Rule],
+    decided: Mapping[int, Decided],
     text: Callable[[Condition], str],
-    result: Callable[[Rule], str],
+    result: Callable[[Decided], str],
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""
