@@ -10,7 +10,7 @@ from typing import Protocol
 from treecompile import quality
 from treecompile.errors import DataError, OptionError
 from treecompile.in_database.evaluate import Counter, evaluate
-from treecompile.in_database.places import IN_MEMORY, Place, is_many_files, open_files
+from treecompile.in_database.places import Place, is_many_files, open_files
 from treecompile.in_database.reading import ColumnReader, reading
 from treecompile.ir import Label, Program, Tree
 from treecompile.learners.held_out import counted_losses, node_losses
@@ -97,7 +97,7 @@ def validation_of(
     if file and table:
         raise OptionError("give --validation or --validation-table, not both")
     if table:
-        if there.url == IN_MEMORY:
+        if there.is_files:
             raise OptionError(
                 "--validation-table is a table of the database that --from names: use"
                 " --validation with files"
