@@ -1,0 +1,187 @@
+"""How cases pass the tests of a C4.5 tree in a database: for pruning.
+
+Where the cases of the grown tree are is known from growth, with all counts. If other
+tests are tried on them, as where a branch is raised, a query says where they go. Such
+queries build on each other and keep nothing in the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.in_database.c45_answers import BORN, WEIGHT
+from treecompile.in_database.c45_source import CaseSource
+from treecompile.in_database.c45_table import MISSING
+from treecompile.in_database.work import NAME
+from treecompile.learners.c45_draft import Draft, SplitTests
+from treecompile.learners.c45_passing import Leaves, fall_by_levels
+from treecompile.learners.c45_sample import shares_of
+from treecompile.learners.stretches import Array, Floats, Positions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """The cases of some nodes."""
+
+    counts: Floats  # of each class at each node
+    numbers: Positions | None  # of nodes of the grown tree; None: of none
+    query: str = ""  # for the rows, each with the place `m` of its node ...
+    places: Positions = np.zeros(0, np.intp)  # ... which is that of these nodes
+
+    def some(self, chosen: Positions) -> Cases:
+        numbers = None if self.numbers is None else self.numbers[chosen]
+        places = self.places[chosen] if self.query else self.places
+        return Cases(self.counts[chosen], numbers, self.query, places)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    cases: Cases
+    branches: Positions
+    known: Floats
+
+
+class CasePassing:
+    """The cases of a tree as it was grown, before anything of it is pruned."""
+
+    def __init__(self, source: CaseSource, draft: Draft) -> None:
+        self.work, self.answers = source.work, source.answers
+        self.table, self.options = source.table_, source.options
+        self.parents, self.depths = np.array(source.parents), np.array(source.depths)
+        self.counts_, self.known = draft.counts.copy(), draft.known.copy()
+        self.tests = draft.tests.some(np.arange(len(draft.label)))
+        self.first, self.child = draft.first.copy(), draft.child
+
+    def everything(self) -> Cases:
+        return Cases(self.counts_[:1], np.zeros(1, np.intp))
+
+    def some(self, cases: Cases, chosen: Positions) -> Cases:
+        return cases.some(chosen)
+
+    def counts(self, cases: Cases) -> Floats:
+        return cases.counts
+
+    def fall(self, draft: Draft, nodes: Positions, cases: Cases) -> Leaves:
+        return fall_by_levels(self, draft, nodes, cases)
+
+    def divide(self, tests: SplitTests, cases: Cases) -> Passed:
+        if cases.numbers is not None and self._are_grown(tests, cases.numbers):
+            return self._grown(cases.numbers, tests)
+        if not cases.query:
+            assert cases.numbers is not None
+            cases = self._found(cases.numbers, cases.counts)
+        return self._asked(tests, cases)
+
+    # ------------------------------------------------------------ the grown tree
+
+    def _are_grown(self, tests: SplitTests, numbers: Positions) -> bool:
+        """Whether these nodes were split in this way."""
+        grown = self.tests.some(numbers)
+        return (
+            np.array_equal(grown.feature, tests.feature)
+            and np.array_equal(grown.cut, tests.cut)
+            and grown.groups == tests.groups
+        )
+
+    def _grown(self, numbers: Positions, tests: SplitTests) -> Passed:
+        within = np.arange(tests.size.sum())
+        within -= np.repeat(np.cumsum(tests.size) - tests.size, tests.size)
+        slots = np.repeat(self.first[numbers], tests.size) + within
+        known, children = self.known[slots], self.child[slots]
+        branches = np.flatnonzero(known)
+        here = children[branches]
+        return Passed(Cases(self.counts_[here], here), branches, known)
+
+    def _found(self, numbers: Positions, counts: Floats) -> Cases:
+        """The rows that were at some nodes of one depth of the grown tree."""
+        depth = int(self.depths[numbers[0]])
+        place = np.full(len(self.parents), -1)
+        place[numbers] = np.arange(len(numbers))
+        # A row rests at a node below, or at the very one.
+        for number in np.flatnonzero(self.depths > depth).tolist():
+            place[number] = place[self.parents[number]]
+        node = self.table.spelling.item(map(str, place.tolist()), "-1 - node")
+        columns = ", ".join(self.work.columns)
+        was_there = "node <= -2"
+        if self.answers.is_divided:
+            was_there += f" AND {BORN} <= {depth}"
+        query = (
+            f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns} FROM {NAME}"
+            f" WHERE {was_there}) AS w WHERE m >= 0"
+        )
+        return Cases(counts, None, query, np.arange(len(numbers)))
+
+    # ------------------------------------------------------------ other tests
+
+    def _asked(self, tests: SplitTests, cases: Cases) -> Passed:
+        every = SplitTests.none(int(cases.places.max()) + 1)
+        every.note(cases.places, tests)
+        columns = ", ".join(self.work.columns)
+        placed = (
+            f"SELECT m, {self.table.place(every, 'm')} AS place, {columns}"
+            f" FROM ({cases.query}) AS w"
+        )
+        nodes, size = len(cases.places), int(tests.size.sum())
+        starts = np.cumsum(tests.size) - tests.size
+        table, lost = self._counted(placed, cases.places, starts, size)
+        known = table.sum(axis=1) * self.answers.unit
+        shares = shares_of(
+            known, tests.size, starts, is_fractional=self.options.is_fractional
+        )
+        branches = np.flatnonzero(known)
+        above = np.repeat(np.arange(nodes), tests.size)
+        weights = (table + lost[above] * shares[:, None]) * self.answers.unit
+        query = self._sent(placed, cases.places, starts, above, branches, shares)
+        here = np.arange(len(branches))
+        return Passed(Cases(weights[branches], None, query, here), branches, known)
+
+    def _counted(
+        self, placed: str, places: Positions, starts: Positions, size: int
+    ) -> tuple[Array, Array]:
+        """The weight of each class in each branch, and of those without one."""
+        m, place, y, weight = self.work.store.arrays(
+            f"SELECT m, place, y, {self.answers.weight()} FROM ({placed}) AS w"
+            " GROUP BY m, place, y"
+        )
+        of_place = np.full(int(places.max()) + 1, -1)
+        of_place[places] = np.arange(len(places))
+        node = of_place[m.astype(np.intp)]
+        y, place = y.astype(np.intp), place.astype(np.intp)
+        table = np.zeros((size, self.answers.groups), np.int64)
+        lost = np.zeros((len(places), self.answers.groups), np.int64)
+        is_lost = place == MISSING
+        here = ~is_lost & (node >= 0)
+        table[starts[node[here]] + place[here], y[here]] = weight[here]
+        here = is_lost & (node >= 0)
+        lost[node[here], y[here]] = weight[here]
+        return table, lost
+
+    def _sent(
+        self,
+        placed: str,
+        places: Positions,
+        starts: Positions,
+        above: Positions,
+        branches: Positions,
+        shares: Floats,
+    ) -> str:
+        """A query for the rows behind the tests."""
+        number = self.table.spelling.number
+        rows = []
+        for new, slot in enumerate(branches.tolist()):
+            node = int(above[slot])
+            m = int(places[node])
+            rows.append(f"({m}, {slot - int(starts[node])}, {new}, {number(1.0)})")
+            if shares[slot]:
+                rows.append(f"({m}, {MISSING}, {new}, {number(float(shares[slot]))})")
+        weight = f"CAST(round(w.{WEIGHT} * share) AS BIGINT) AS {WEIGHT}"
+        columns = ", ".join(
+            weight if name == WEIGHT else f"w.{name}" for name in self.work.columns
+        )
+        return (
+            f"SELECT child AS m, {columns} FROM ({placed}) AS w JOIN"
+            f" (VALUES {', '.join(rows)}) AS a(a_m, a_place, child, share)"
+            " ON w.m = a_m AND w.place = a_place"
+        )
