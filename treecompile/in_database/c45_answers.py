@@ -6,11 +6,14 @@ power of two, so that their sums are the same in whatever order a database adds 
 
 from __future__ import annotations
 
+import numpy as np
+
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import entropy_bound
 from treecompile.in_database.schema import Schema
 from treecompile.learners.c45_level import Scale
 from treecompile.learners.criteria import MEASURES
+from treecompile.learners.stretches import Array
 from treecompile.stores.base import Store
 
 WEIGHT, BORN = "u", "born"  # columns: in units, and the depth where the part came up
@@ -37,6 +40,14 @@ class CaseAnswers(LabelAnswers):
 
     def asked(self, *, is_bounded: bool) -> list[str]:
         return [self.weight()]
+
+    def root(self, rows: str) -> Array:
+        y, weight = self.store.arrays(
+            f"SELECT y, {self.weight()} FROM {rows} GROUP BY y"
+        )
+        weights = np.zeros((1, self.groups), np.int64)
+        weights[0, y.astype(np.intp)] = weight
+        return weights
 
     def weight(self) -> str:
         """The weight of rows."""

@@ -7,7 +7,7 @@ queries build on each other and keep nothing in the database.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,14 +26,12 @@ class Cases:
     """The cases of some nodes."""
 
     counts: Floats  # of each class at each node
-    numbers: Positions | None  # of nodes of the grown tree; None: of none
-    query: str = ""  # for the rows, each with the place `m` of its node ...
-    places: Positions = np.zeros(0, np.intp)  # ... which is that of these nodes
+    nodes: Positions  # numbers in the grown tree; with a query, what `m` is there
+    query: str = ""  # for their rows
+    size: int = 0  # `m` is below
 
     def some(self, chosen: Positions) -> Cases:
-        numbers = None if self.numbers is None else self.numbers[chosen]
-        places = self.places[chosen] if self.query else self.places
-        return Cases(self.counts[chosen], numbers, self.query, places)
+        return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,12 +65,11 @@ class CasePassing:
         return fall_by_levels(self, draft, nodes, cases)
 
     def divide(self, tests: SplitTests, cases: Cases) -> Passed:
-        if cases.numbers is not None and self._are_grown(tests, cases.numbers):
-            return self._grown(cases.numbers, tests)
-        if not cases.query:
-            assert cases.numbers is not None
-            cases = self._found(cases.numbers, cases.counts)
-        return self._asked(tests, cases)
+        if cases.query:
+            return self._asked(tests, cases)
+        if self._are_grown(tests, cases.nodes):
+            return self._grown(cases.nodes, tests)
+        return self._asked(tests, self._found(cases))
 
     # ------------------------------------------------------------ the grown tree
 
@@ -94,8 +91,9 @@ class CasePassing:
         here = children[branches]
         return Passed(Cases(self.counts_[here], here), branches, known)
 
-    def _found(self, numbers: Positions, counts: Floats) -> Cases:
+    def _found(self, cases: Cases) -> Cases:
         """The rows that were at some nodes of one depth of the grown tree."""
+        numbers = cases.nodes
         depth = int(self.depths[numbers[0]])
         place = np.full(len(self.parents), -1)
         place[numbers] = np.arange(len(numbers))
@@ -111,21 +109,21 @@ class CasePassing:
             f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns} FROM {NAME}"
             f" WHERE {was_there}) AS w WHERE m >= 0"
         )
-        return Cases(counts, None, query, np.arange(len(numbers)))
+        return Cases(cases.counts, np.arange(len(numbers)), query, len(numbers))
 
     # ------------------------------------------------------------ other tests
 
     def _asked(self, tests: SplitTests, cases: Cases) -> Passed:
-        every = SplitTests.none(int(cases.places.max()) + 1)
-        every.note(cases.places, tests)
+        every = SplitTests.none(cases.size)
+        every.note(cases.nodes, tests)
         columns = ", ".join(self.work.columns)
         placed = (
             f"SELECT m, {self.table.place(every, 'm')} AS place, {columns}"
             f" FROM ({cases.query}) AS w"
         )
-        nodes, size = len(cases.places), int(tests.size.sum())
+        nodes, size = len(cases.nodes), int(tests.size.sum())
         starts = np.cumsum(tests.size) - tests.size
-        table, lost = self._counted(placed, cases.places, starts, size)
+        table, lost = self._counted(placed, cases, starts, size)
         known = table.sum(axis=1) * self.answers.unit
         shares = shares_of(
             known, tests.size, starts, is_fractional=self.options.is_fractional
@@ -133,24 +131,25 @@ class CasePassing:
         branches = np.flatnonzero(known)
         above = np.repeat(np.arange(nodes), tests.size)
         weights = (table + lost[above] * shares[:, None]) * self.answers.unit
-        query = self._sent(placed, cases.places, starts, above, branches, shares)
+        query = self._sent(placed, cases.nodes, starts, above, branches, shares)
         here = np.arange(len(branches))
-        return Passed(Cases(weights[branches], None, query, here), branches, known)
+        sent = Cases(weights[branches], here, query, len(here))
+        return Passed(sent, branches, known)
 
     def _counted(
-        self, placed: str, places: Positions, starts: Positions, size: int
+        self, placed: str, cases: Cases, starts: Positions, size: int
     ) -> tuple[Array, Array]:
         """The weight of each class in each branch, and of those without one."""
         m, place, y, weight = self.work.store.arrays(
             f"SELECT m, place, y, {self.answers.weight()} FROM ({placed}) AS w"
             " GROUP BY m, place, y"
         )
-        of_place = np.full(int(places.max()) + 1, -1)
-        of_place[places] = np.arange(len(places))
-        node = of_place[m.astype(np.intp)]
+        of_m = np.full(cases.size, -1)
+        of_m[cases.nodes] = np.arange(len(cases.nodes))
+        node = of_m[m.astype(np.intp)]
         y, place = y.astype(np.intp), place.astype(np.intp)
         table = np.zeros((size, self.answers.groups), np.int64)
-        lost = np.zeros((len(places), self.answers.groups), np.int64)
+        lost = np.zeros((len(cases.nodes), self.answers.groups), np.int64)
         is_lost = place == MISSING
         here = ~is_lost & (node >= 0)
         table[starts[node[here]] + place[here], y[here]] = weight[here]

@@ -50,7 +50,7 @@ class CaseTable:
             code, size = f"c{feature}", self.work.sizes[feature]
             known = self._known_place(tests, feature, mine, node)
             if self.work.is_binned(feature):
-                cuts = map(self.spelling.double, np.where(mine, tests.cut, 0.0))
+                cuts = map(self.spelling.double, np.where(mine, tests.cut, 0.0).tolist())
                 known = f"CASE WHEN x{feature} <= {of_node(cuts, node)} THEN 0 ELSE 1"
                 known += " END"
             arms.append(
@@ -106,7 +106,8 @@ class CaseTable:
         `branches` are the new nodes for the branches of each open node, `missing` for
         rows without a branch. Of `parts`, the first is where such rows were sent.
         """
-        where, starts = [], []
+        where: list[int] = []
+        starts: list[int] = []
         for each, none in zip(branches, missing, strict=True):
             starts.append(len(where) + 2)  # that of the first branch, counted from 1
             where += [none, *each]
