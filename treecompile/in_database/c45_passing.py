@@ -20,6 +20,8 @@ from treecompile.learners.c45_passing import Leaves, fall_by_levels
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.stretches import Array, Floats, Positions
 
+NONE = np.zeros(0, np.intp)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
@@ -51,6 +53,7 @@ class CasePassing:
         self.counts_, self.known = draft.counts.copy(), draft.known.copy()
         self.tests = draft.tests.some(np.arange(len(draft.label)))
         self.first, self.child = draft.first.copy(), draft.child
+        self.has_missing = any(each.missing for each in self.work.schema.summaries)
 
     def everything(self) -> Cases:
         return Cases(self.counts_[:1], np.zeros(1, np.intp))
@@ -62,7 +65,9 @@ class CasePassing:
         return cases.counts
 
     def fall(self, draft: Draft, nodes: Positions, cases: Cases) -> Leaves:
-        return fall_by_levels(self, draft, nodes, cases)
+        if self.has_missing:  # where these go depends on where the others have gone
+            return fall_by_levels(self, draft, nodes, cases)
+        return self._fall_at_once(draft, nodes, cases)
 
     def divide(self, tests: SplitTests, cases: Cases) -> Passed:
         if cases.query:
@@ -91,15 +96,21 @@ class CasePassing:
         here = children[branches]
         return Passed(Cases(self.counts_[here], here), branches, known)
 
-    def _found(self, cases: Cases) -> Cases:
-        """The rows that were at some nodes of one depth of the grown tree."""
+    def _found(self, cases: Cases, but: Positions = NONE) -> Cases:
+        """The rows that were at some nodes of one depth of the grown tree.
+
+        Without those that went on to some nodes below.
+        """
         numbers = cases.nodes
         depth = int(self.depths[numbers[0]])
         place = np.full(len(self.parents), -1)
         place[numbers] = np.arange(len(numbers))
         # A row rests at a node below, or at the very one.
+        is_left_out = np.zeros(len(place), np.bool_)
+        is_left_out[but] = True
         for number in np.flatnonzero(self.depths > depth).tolist():
-            place[number] = place[self.parents[number]]
+            if not is_left_out[number]:
+                place[number] = place[self.parents[number]]
         node = self.table.spelling.item(map(str, place.tolist()), "-1 - node")
         columns = ", ".join(self.work.columns)
         was_there = "node <= -2"
@@ -110,6 +121,67 @@ class CasePassing:
             f" WHERE {was_there}) AS w WHERE m >= 0"
         )
         return Cases(cases.counts, np.arange(len(numbers)), query, len(numbers))
+
+    # ------------------------------------------------------------ all tests at once
+
+    def _fall_at_once(self, draft: Draft, nodes: Positions, cases: Cases) -> Leaves:
+        """`fall` where no value is missing.
+
+        The cases of a node that have come down its own branch are counted there, so
+        only the others need to be asked for.
+        """
+        roots, leaves = leaves_below(draft, nodes)
+        counts = draft.counts[leaves]
+        if cases.query:
+            counts = np.zeros_like(counts)
+        else:
+            cases = self._found(cases, but=nodes)
+        query = cases.query
+        at = np.full(cases.size, -1)  # what stands at each `m`
+        at[cases.nodes] = nodes
+        while (draft.is_split[at] & (at >= 0)).any():
+            query, at = self._all_sent(draft, query, at)
+        m, y, weight = self.work.store.arrays(
+            f"SELECT m, y, {self.answers.weight()} FROM ({query}) AS w GROUP BY m, y"
+        )
+        of_leaf = {leaf: place for place, leaf in enumerate(leaves.tolist())}
+        for here, label, more in zip(
+            m.astype(np.intp).tolist(), y.astype(np.intp).tolist(), weight, strict=True
+        ):
+            if at[here] >= 0:
+                counts[of_leaf[int(at[here])], label] += more
+        reached = np.flatnonzero(counts.sum(axis=1))
+        return roots[reached], leaves[reached], counts[reached]
+
+    def _all_sent(
+        self, draft: Draft, query: str, at: Positions
+    ) -> tuple[str, Positions]:
+        """One step of all cases that are not at a leaf yet.
+
+        The query for them, and what stands at each new `m`.
+        """
+        splits = np.flatnonzero((at >= 0) & draft.is_split[at])
+        tests = SplitTests.none(len(at))
+        tests.note(splits, draft.tests.some(at[splits]))
+        new: list[int] = []
+        rows = []
+        for m in np.flatnonzero(at >= 0).tolist():
+            node, size = int(at[m]), int(tests.size[m])
+            children = [node]
+            if size:
+                first = int(draft.first[node])
+                children = draft.child[first : first + size].tolist()
+            for place, child in enumerate(children):
+                rows.append(f"({m}, {place if size else MISSING}, {len(new)})")
+                new.append(child)
+        columns = ", ".join(self.work.columns)
+        query = (
+            f"SELECT child AS m, {columns} FROM (SELECT m,"
+            f" {self.table.place(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
+            f" AS w JOIN (VALUES {', '.join(rows)}) AS a(a_m, a_place, child)"
+            " ON w.m = a_m AND w.place = a_place"
+        )
+        return query, np.array(new, np.intp)
 
     # ------------------------------------------------------------ other tests
 
@@ -184,3 +256,16 @@ class CasePassing:
             f" (VALUES {', '.join(rows)}) AS a(a_m, a_place, child, share)"
             " ON w.m = a_m AND w.place = a_place"
         )
+
+
+def leaves_below(draft: Draft, nodes: Positions) -> tuple[Positions, Positions]:
+    """All leaves below some nodes: for each the position of the node, and the leaf."""
+    roots, found = np.arange(len(nodes)), []
+    while len(nodes):
+        is_leaf = ~draft.is_split[nodes]
+        found.append((roots[is_leaf], nodes[is_leaf]))
+        roots, nodes = roots[~is_leaf], nodes[~is_leaf]
+        roots = np.repeat(roots, draft.tests.size[nodes])
+        nodes = draft.child[draft.branches(nodes)]
+    of_root, leaves = (np.concatenate(each) for each in zip(*found, strict=True))
+    return of_root, leaves

@@ -50,7 +50,9 @@ class CaseTable:
             code, size = f"c{feature}", self.work.sizes[feature]
             known = self._known_place(tests, feature, mine, node)
             if self.work.is_binned(feature):
-                cuts = map(self.spelling.double, np.where(mine, tests.cut, 0.0).tolist())
+                cuts = map(
+                    self.spelling.double, np.where(mine, tests.cut, 0.0).tolist()
+                )
                 known = f"CASE WHEN x{feature} <= {of_node(cuts, node)} THEN 0 ELSE 1"
                 known += " END"
             arms.append(
