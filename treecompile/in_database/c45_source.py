@@ -21,8 +21,8 @@ from treecompile.learners.c45 import C45Options
 from treecompile.learners.c45_columns import offer_of_values
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import Groups, SplitTests
-from treecompile.learners.c45_grow import Parted
 from treecompile.learners.c45_group import group_values
+from treecompile.learners.c45_grow import Parted
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
