@@ -15,7 +15,7 @@ import numpy as np
 
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.refine import refine
-from treecompile.in_database.work import CLOSED, NAME, Route, WorkTable
+from treecompile.in_database.work import CLOSED, Route, WorkTable
 from treecompile.ir import Kind
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.counted_column import divide_categories, search_blocks
@@ -48,12 +48,20 @@ class EngineSource:
     """The nodes of a level, each with its sums; the rows are in the working table."""
 
     def __init__(
-        self, work: WorkTable, limits: Limits, *, is_multiway: bool = False
+        self,
+        work: WorkTable,
+        limits: Limits,
+        sums: Array | None = None,  # of the open nodes; None: the root is to be opened
+        *,
+        is_multiway: bool = False,
     ) -> None:
         self.work, self.answers = work, work.answers
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
-        self.sums = self.answers.root(NAME)  # of the newest or of the open nodes
+        # Of the newest or of the open nodes.
+        if sums is None:
+            sums = self.answers.root(f"{work.rows()} AS w")
+        self.sums = sums
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
@@ -113,7 +121,7 @@ class EngineSource:
     # ------------------------------------------------------------ searching
 
     def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
-        tallies = list(map(self.work.count, range(len(self.features))))
+        tallies = self.work.counts(range(len(self.features)))
         parts = tallies[0].parts()
         self.sums = np.add.reduceat(tallies[0].sums, parts.starts)
         opened = self.answers.open(self.sums)

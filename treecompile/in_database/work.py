@@ -3,11 +3,14 @@
 Nodes are numbered within the level that is open, and -1 is a row that needs no more
 asking. A feature with few values has a code for each; one with many has its number, and
 as code the bin. Missing values have the code behind all others.
+
+Where no temporary table may be made, the same queries read the source table and work
+all of that out anew each time: the node by the tree so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +18,13 @@ import numpy as np
 from treecompile.in_database.answers import Answers
 from treecompile.in_database.bins import BINS, Bins
 from treecompile.in_database.cells import Ranges, Tally, in_order
+from treecompile.in_database.counting import Asked, count_keys
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
 from treecompile.learners.stretches import Array
 from treecompile.lower.sql import literal
-from treecompile.stores.base import Store
+from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
@@ -41,13 +45,31 @@ class Route:
     missing: int = CLOSED
     by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
 
+    def children(self) -> tuple[int, ...]:
+        return (self.below, self.above, self.missing, *self.by_code)
+
 
 class WorkTable:
-    def __init__(self, store: Store, schema: Schema, answers: Answers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        answers: Answers,
+        bins: Mapping[int, Bins] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
         self.store, self.schema, self.answers = store, schema, answers
         self.spelling = Spelling(store)
         self.sizes = [self._size(position) for position in range(len(schema.features))]
-        self.columns: list[str] = []  # but the node
+        self.bins = self._bins() if bins is None else bins
+        self.is_inline = is_inline  # whether there is no table
+        self.node = (
+            ""  # of a row of the source, by the tree so far; "": all at the root
+        )
+        self.columns, self.joins = self._columns()  # but the node
+        self.waiting: Sequence[Route] = ()  # by which rows are to be moved
+        self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -62,28 +84,56 @@ class WorkTable:
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        columns = ["CAST(0 AS INTEGER) AS node", *self.answers.columns()]
-        joins = []
-        bins = self._bins()
+        """Make the table; without the right to, go on without it."""
+        if self.is_inline:
+            return
+        try:
+            self.store.make(NAME, self._query())
+        except NoTemporaryTableError:
+            self.is_inline = True
+
+    def rows(self) -> str:
+        """What queries read from: a relation, every row at its node of now."""
+        if self.is_inline:
+            return f"({self._query()})"
+        if self.waiting:
+            self._move(self.waiting)
+            self.waiting = ()
+        return NAME
+
+    def _query(self) -> str:
+        columns = [f"CAST({self.node or 0} AS INTEGER) AS node"]
+        columns += [f"{value} AS {name}" for name, value in self.columns.items()]
+        rows = (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(self.joins)} WHERE {self.schema.target.known}"
+        )
+        moved = self.answers.moved("node") if self.node else {}
+        if not moved:
+            return rows
+        kept = ["node", *(name for name in self.columns if name not in moved)]
+        kept += [f"{value} AS {name}" for name, value in moved.items()]
+        return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
+
+    def _columns(self) -> tuple[dict[str, str], list[str]]:
+        """What each column is of a row of the source, and the joins that it takes."""
+        joins, columns = [], {}
+        for column in self.answers.columns():
+            value, _, name = column.rpartition(" AS ")
+            columns[name] = value
+        self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = bins[position].sql(source.value, self.spelling.double)
+                value = self.bins[position].sql(source.value, self.spelling.double)
                 # Added to 0 no zero is negative: all zeros are one value.
-                columns.append(f"{source.value} + 0e0 AS x{position}")
+                columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
                 value, join = self._code(position)
                 joins.append(join)
             size = self.sizes[position]
             code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
-            columns.append(
-                f"CAST({code} AS {self.spelling.small(size)}) AS c{position}"
-            )
-        self.columns = [column.rpartition(" AS ")[2] for column in columns[1:]]
-        query = (
-            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
-            f"{''.join(joins)} WHERE {self.schema.target.known}"
-        )
-        self.store.make(NAME, query)
+            columns[f"c{position}"] = f"CAST({code} AS {self.spelling.small(size)})"
+        return columns, joins
 
     def _bins(self) -> dict[int, Bins]:
         """Bins for each feature with many numbers, from one sample of all."""
@@ -110,38 +160,45 @@ class WorkTable:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
         pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
-        table = f"codes{position}"
+        # Names that no column of the source has.
+        value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
         join = (
-            f" LEFT JOIN (VALUES {pairs}) AS {table}(v, n)"
-            f" ON {source.value} = {table}.v"
+            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
+            f"({value}, {code}) ON {source.value} = {value}"
         )
-        return f"{table}.n", join
+        return code, join
 
     # ------------------------------------------------------------ asking it
 
-    def count(self, position: int) -> Tally:
-        """The values or bins of a feature at all open nodes."""
+    def counts(self, positions: Sequence[int]) -> list[Tally]:
+        """The values or bins of features at all open nodes."""
+        asked = [self._asked(position) for position in positions]
+        table = f"{self.rows()} AS w WHERE node >= 0"
+        found = count_keys(self.store, table, self.kept, asked)
+        return [
+            self._counted(position, *answer)
+            for position, answer in zip(positions, found, strict=True)
+        ]
+
+    def _asked(self, position: int) -> Asked:
         # Packed into one number, which is grouped by in two thirds of the time.
         width, groups = self.sizes[position] + 1, self.answers.groups
         key = f"CAST(node AS BIGINT) * {width} + c{position}"
         if groups > 1:
             key = f"({key}) * {groups} + y"
         is_binned = self.is_binned(position)
-        asked = self.answers.asked(is_bounded=is_binned)
-        if is_binned:
-            asked = [f"min(x{position})", f"max(x{position})", *asked]
-        keys, *found = self.store.arrays(
-            f"SELECT {key} AS k, {', '.join(asked)}"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY k"
-        )
-        cell, group = np.divmod(keys.astype(np.int64), groups)
-        node, code = np.divmod(cell, width)
+        sums = self.answers.asked(is_bounded=is_binned)
+        number = f"x{position}" if is_binned else ""
+        return Asked(key, self.open * width * groups, sums, number)
+
+    def _counted(self, position: int, keys: Array, *found: Array) -> Tally:
+        cell, group = np.divmod(keys.astype(np.int64), self.answers.groups)
+        node, code = np.divmod(cell, self.sizes[position] + 1)
+        if self.is_binned(position):
+            return self._cells([node, code], group, found[:2], found[2:])
         values = self.schema.values[position]
         numbers = np.array([*values, np.nan])[code] if values else code
-        ends = [numbers, numbers]
-        if is_binned:
-            ends, found = found[:2], found[2:]
-        return self._cells([node, code], group, ends, found)
+        return self._cells([node, code], group, [numbers, numbers], found)
 
     def finer(self, position: int, ranges: Ranges) -> Tally:
         """The rows in some ranges of a feature with many numbers, in small cells."""
@@ -174,7 +231,7 @@ class WorkTable:
         asked = [*asked, *self.answers.asked(is_bounded=True)]
         selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         found = self.store.arrays(
-            f"SELECT {', '.join((*selected, *asked))} FROM {NAME} AS w"
+            f"SELECT {', '.join((*selected, *asked))} FROM {self.rows()} AS w"
             f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
@@ -231,11 +288,20 @@ class WorkTable:
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
 
+        They are moved when they are next asked for. Where there is no table, it is
+        `node` that must say where they are.
+        """
+        self.waiting = routes
+        self.open = 1 + max(max(route.children()) for route in routes)
+
+    def _move(self, routes: Sequence[Route]) -> None:
+        """Give the rows of the table their new nodes.
+
         What each node does stands in lists, in which its number is the place: no join.
         """
         node = self._destination(routes)
         moved = {"node": node, **self.answers.moved(node)}
-        if self.store.phrases.updates:
+        if self.store.phrases.updates and not self.store.phrases.replaces:
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
             self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
             return
@@ -249,7 +315,10 @@ class WorkTable:
         """The rows as if they were sent: what stands behind FROM."""
         node = self._destination(routes)
         stays = ", ".join(self.columns)
-        return f"(SELECT {node} AS node, {stays} FROM {NAME} WHERE node >= 0) AS moved"
+        return (
+            f"(SELECT {node} AS node, {stays} FROM {self.rows()} AS w WHERE node >= 0)"
+            " AS moved"
+        )
 
     def _destination(self, routes: Sequence[Route]) -> str:
         """The node to which a row goes."""

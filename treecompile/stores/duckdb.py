@@ -17,6 +17,7 @@ from treecompile.targets import Dialect, read_dialect
 
 PHRASES = Phrases(
     byte="UTINYINT",
+    checksum="CAST(sum(hash({}) % 4294967296) AS VARCHAR)",
     sample="SELECT {columns} FROM {relation} USING SAMPLE reservoir({rows} ROWS)",
 )
 
@@ -38,7 +39,7 @@ class DuckDB:
         return [_plain(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+        self._ask(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {query}")
 
     def update(self, statement: str) -> None:
         self._ask(statement)
