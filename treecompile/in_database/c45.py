@@ -6,9 +6,10 @@ from treecompile.data import Dataset
 from treecompile.in_database.c45_answers import CaseAnswers
 from treecompile.in_database.c45_passing import CasePassing
 from treecompile.in_database.c45_source import CaseSource
+from treecompile.in_database.c45_table import CaseTable
+from treecompile.in_database.levels import NO_TABLE, Level, Listener
 from treecompile.in_database.schema import Schema
-from treecompile.in_database.work import WorkTable
-from treecompile.ir import Tree
+from treecompile.ir import MissingPolicy, Tree
 from treecompile.learners.c45 import C45Options, grow_by, prune_by
 from treecompile.learners.c45_build import build
 from treecompile.learners.limits import Limits, Progress
@@ -20,6 +21,12 @@ def is_divided(schema: Schema, options: C45Options) -> bool:
     return options.is_fractional and any(each.missing for each in schema.summaries)
 
 
+def are_leaves_counted(schema: Schema, options: C45Options) -> bool:
+    """Whether the leaves have counted the very rows that the tree sends there."""
+    is_fractional = options.policy is MissingPolicy.FRACTIONAL
+    return not is_fractional and not is_divided(schema, options)
+
+
 def learn_c45(
     store: Store,
     schema: Schema,
@@ -27,12 +34,21 @@ def learn_c45(
     limits: Limits,
     progress: Progress,
     options: C45Options,
+    listener: Listener,
+    *,
+    is_inline: bool = False,
 ) -> Tree:
     """Grow and prune a tree; `data` is the dataset without its rows."""
     answers = CaseAnswers(store, schema, is_divided=is_divided(schema, options))
-    work = WorkTable(store, schema, answers)
+    work = CaseTable(store, schema, answers, is_inline=is_inline)
     work.create()
-    source = CaseSource(work, answers, float(limits.min_leaf), options)
+    if work.is_inline:
+        listener.say(NO_TABLE)
+
+    def tell(depth: int, nodes: int, weight: float) -> None:
+        listener.level(Level(depth + 1, nodes, round(weight)))
+
+    source = CaseSource(work, float(limits.min_leaf), options, tell)
     made = grow_by(source, schema.rows, limits, progress, options)
     if options.is_pruning:
         prune_by(made, CasePassing(source, made), options.cf)

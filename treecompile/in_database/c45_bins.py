@@ -78,7 +78,7 @@ def _open(
             break
         rows = cells.sums[alive].sum() * terms.scale.unit
         is_last = not rounds_left or rows <= refine.FEW_ROWS
-        ask = table.work.values if is_last else table.work.finer
+        ask = table.values if is_last else table.finer
         cells = cells.opened(alive, ask(feature, cells.ranges(alive)))
         if is_last:
             runs = Runs.of_blocks(blocks_of(cells))
@@ -152,7 +152,7 @@ def count_cuts(
         asked = np.zeros(len(wanted), np.bool_)
         asked[bins.node[is_inside]] = True
         node, code, count = table.gaps(feature, asked)
-        width = table.work.sizes[feature] + 1
+        width = table.sizes[feature] + 1
         keys = bins.node * width + bins.code  # which are in order
         place = np.searchsorted(keys, node * width + code)
         counts = is_inside[place]

@@ -14,7 +14,6 @@ import numpy as np
 from treecompile.in_database.c45_answers import BORN, WEIGHT
 from treecompile.in_database.c45_source import CaseSource
 from treecompile.in_database.c45_table import MISSING
-from treecompile.in_database.work import NAME
 from treecompile.learners.c45_draft import Draft, SplitTests
 from treecompile.learners.c45_passing import Leaves, fall_by_levels
 from treecompile.learners.c45_sample import shares_of
@@ -48,7 +47,7 @@ class CasePassing:
 
     def __init__(self, source: CaseSource, draft: Draft) -> None:
         self.work, self.answers = source.work, source.answers
-        self.table, self.options = source.table_, source.options
+        self.options = source.options
         self.parents, self.depths = np.array(source.parents), np.array(source.depths)
         self.counts_, self.known = draft.counts.copy(), draft.known.copy()
         self.tests = draft.tests.some(np.arange(len(draft.label)))
@@ -111,13 +110,13 @@ class CasePassing:
         for number in np.flatnonzero(self.depths > depth).tolist():
             if not is_left_out[number]:
                 place[number] = place[self.parents[number]]
-        node = self.table.spelling.item(map(str, place.tolist()), "-1 - node")
+        node = self.work.spelling.item(map(str, place.tolist()), "-1 - node")
         columns = ", ".join(self.work.columns)
         was_there = "node <= -2"
         if self.answers.is_divided:
             was_there += f" AND {BORN} <= {depth}"
         query = (
-            f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns} FROM {NAME}"
+            f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns} FROM {self.work.rows()} AS v"
             f" WHERE {was_there}) AS w WHERE m >= 0"
         )
         return Cases(cases.counts, np.arange(len(numbers)), query, len(numbers))
@@ -177,7 +176,7 @@ class CasePassing:
         columns = ", ".join(self.work.columns)
         query = (
             f"SELECT child AS m, {columns} FROM (SELECT m,"
-            f" {self.table.place(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
+            f" {self.work.place(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
             f" AS w JOIN (VALUES {', '.join(rows)}) AS a(a_m, a_place, child)"
             " ON w.m = a_m AND w.place = a_place"
         )
@@ -190,7 +189,7 @@ class CasePassing:
         every.note(cases.nodes, tests)
         columns = ", ".join(self.work.columns)
         placed = (
-            f"SELECT m, {self.table.place(every, 'm')} AS place, {columns}"
+            f"SELECT m, {self.work.place(every, 'm')} AS place, {columns}"
             f" FROM ({cases.query}) AS w"
         )
         nodes, size = len(cases.nodes), int(tests.size.sum())
@@ -239,7 +238,7 @@ class CasePassing:
         shares: Floats,
     ) -> str:
         """A query for the rows behind the tests."""
-        number = self.table.spelling.number
+        number = self.work.spelling.number
         rows = []
         for new, slot in enumerate(branches.tolist()):
             node = int(above[slot])

@@ -6,16 +6,14 @@ comes back from a query is what a column in memory would have counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.in_database.c45_answers import CaseAnswers
 from treecompile.in_database.c45_bins import blocks_of, judge_bins, neighbours_of
 from treecompile.in_database.c45_table import GONE, CaseTable, Part, at_rest
-from treecompile.in_database.cells import Cells
-from treecompile.in_database.work import NAME, WorkTable
+from treecompile.in_database.cells import Cells, Tally
 from treecompile.ir import Kind
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.c45_columns import offer_of_values
@@ -26,6 +24,9 @@ from treecompile.learners.c45_grow import Parted
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
+
+# Told at each level its depth, the number of open nodes, and the weight at these.
+Tell = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +42,20 @@ class CaseSource:
 
     def __init__(
         self,
-        work: WorkTable,
-        answers: CaseAnswers,
+        work: CaseTable,
         min_leaf: float,
         options: C45Options,
+        tell: Tell = lambda depth, nodes, weight: None,
     ) -> None:
-        self.work, self.answers, self.min_leaf = work, answers, min_leaf
-        self.options = options
+        self.tell = tell
+        self.work, self.answers = work, work.weights
+        self.min_leaf, self.options = min_leaf, options
         self.features = work.schema.features
         self.rows_by_weight = 1.0
-        self.table_ = CaseTable(work, answers)
         # Of the newest nodes that have cases, then of the open ones.
-        self.weights: Floats = answers.root(f"{NAME} AS w") * answers.unit
+        self.weights: Floats = (
+            self.answers.root(f"{work.rows()} AS w") * self.answers.unit
+        )
         self.numbers = np.zeros(1, np.intp)  # in the draft
         self.counted: list[Counted] = []
         self.root: list[Cells] = []  # of each feature, before any bin is opened
@@ -79,7 +82,9 @@ class CaseSource:
             counts,
             counts.sum(axis=1),
         )
-        self.counted = [self._count(position) for position in range(len(self.features))]
+        self.tell(self.depths[-1], len(terms.totals), float(terms.totals.sum()))
+        tallies = self.work.counts(range(len(self.features)))
+        self.counted = list(map(self._counted, tallies, self.work.sizes))
         if not self.root:
             self.root = [each.known for each in self.counted]
         return [
@@ -87,9 +92,7 @@ class CaseSource:
             for position in range(len(self.features))
         ]
 
-    def _count(self, position: int) -> Counted:
-        tally = self.work.count(position)
-        size = self.work.sizes[position]
+    def _counted(self, tally: Tally, size: int) -> Counted:
         missing = np.zeros(self.weights.shape, np.int64)
         lost = np.flatnonzero(tally.code == size)
         missing[tally.node[lost]] = tally.sums[lost]
@@ -103,12 +106,12 @@ class CaseSource:
                 return self._judge_groups(counted, terms, len(feature.categories))
             return _judge_values(cells.some(usable[cells.node]), terms)
         if self.work.is_binned(position):
-            judged, cells = judge_bins(self.table_, position, cells, terms)
+            judged, cells = judge_bins(self.work, position, cells, terms)
             self.counted[position] = Counted(cells, counted.missing)
             return judged
         if not len(cells.node):
             return Judged.nothing(len(terms.totals))
-        values = self.table_.values(position)[cells.code]
+        values = self.work.numbers(position)[cells.code]
         exact = replace(cells, low=values, high=values)
         runs = Runs.of_blocks(blocks_of(exact))
         return best_cuts(terms, runs, neighbours_of(exact))
@@ -163,7 +166,7 @@ class CaseSource:
         if self.work.is_binned(feature):
             return (cells.high > tests.cut[test]).astype(np.intp)
         if self.features[feature].kind is not Kind.CATEGORICAL:
-            values = self.table_.values(feature)[cells.code]
+            values = self.work.numbers(feature)[cells.code]
             return (values > tests.cut[test]).astype(np.intp)
         if not tests.groups.keys() & set(mine.tolist()):
             return cells.code
@@ -229,14 +232,14 @@ class CaseSource:
                     for child, share in zip(branches[node], shares, strict=True)
                     if share and child != GONE
                 ]
-        self.table_.move(tests, branches, missing, parts, self.depths[-1])
+        self.work.move(tests, branches, missing, parts, self.depths[-1])
 
     # ------------------------------------------------------------ at the end
 
     def greatest(self, feature: int, bounds: Floats) -> Floats:
         cells = self.root[feature]
         if not self.work.is_binned(feature):
-            values = self.table_.values(feature)[np.unique(cells.code)]
+            values = self.work.numbers(feature)[np.unique(cells.code)]
             return values[np.searchsorted(values, bounds, side="right") - 1]
         # The last bin that begins up to the bound: all of it may be, or a part.
         place = np.searchsorted(cells.low, bounds, side="right") - 1
@@ -246,7 +249,7 @@ class CaseSource:
             asked, which = np.unique(bounds[cuts], return_inverse=True)
             codes = np.zeros(len(asked), np.intp)
             codes[which] = cells.code[place[cuts]]
-            found[cuts] = self.table_.greatest(feature, codes.tolist(), asked)[which]
+            found[cuts] = self.work.greatest(feature, codes.tolist(), asked)[which]
         return found
 
 

@@ -7,18 +7,21 @@ came up. So the cases of any node of the tree can be found again, with their wei
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from treecompile.in_database.bins import Bins
 from treecompile.in_database.c45_answers import BORN, WEIGHT, CaseAnswers
 from treecompile.in_database.cells import Ranges
+from treecompile.in_database.schema import Schema
 from treecompile.in_database.work import NAME, WorkTable
 from treecompile.ir import Kind
 from treecompile.learners.c45_cuts import GAP
 from treecompile.learners.c45_draft import SplitTests
 from treecompile.learners.stretches import Array, Floats, Positions
 from treecompile.learners.thresholds import LARGEST
+from treecompile.stores.base import Store
 
 MISSING = -1  # the place of a row whose value is missing
 GONE = -1  # the node of a row that is not asked for again
@@ -32,10 +35,22 @@ def at_rest(number: int) -> int:
     return -2 - number
 
 
-class CaseTable:
-    def __init__(self, work: WorkTable, answers: CaseAnswers) -> None:
-        self.work, self.answers = work, answers
-        self.store, self.spelling = work.store, work.spelling
+class CaseTable(WorkTable):
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        answers: CaseAnswers,
+        bins: Mapping[int, Bins] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
+        super().__init__(store, schema, answers, bins, is_inline=is_inline)
+        self.weights = answers
+        self.inline = self._query()  # where there is no table
+
+    def rows(self) -> str:
+        return f"({self.inline})" if self.is_inline else NAME
 
     # ------------------------------------------------------------ tests in SQL
 
@@ -47,9 +62,9 @@ class CaseTable:
         of_node, arms = self.spelling.of_node, []
         for feature in np.unique(tests.feature[tests.feature >= 0]).tolist():
             mine = tests.feature == feature
-            code, size = f"c{feature}", self.work.sizes[feature]
+            code, size = f"c{feature}", self.sizes[feature]
             known = self._known_place(tests, feature, mine, node)
-            if self.work.is_binned(feature):
+            if self.is_binned(feature):
                 cuts = map(
                     self.spelling.double, np.where(mine, tests.cut, 0.0).tolist()
                 )
@@ -68,9 +83,9 @@ class CaseTable:
         self, tests: SplitTests, feature: int, mine: Array, node: str
     ) -> str:
         """The branch of a row by its code."""
-        code, size = f"CAST(c{feature} AS INTEGER)", self.work.sizes[feature]
-        if self.work.schema.features[feature].kind is not Kind.CATEGORICAL:
-            values = self.values(feature)
+        code, size = f"CAST(c{feature} AS INTEGER)", self.sizes[feature]
+        if self.schema.features[feature].kind is not Kind.CATEGORICAL:
+            values = self.numbers(feature)
             last = np.searchsorted(values, tests.cut, side="right") - 1
             lasts = map(str, np.where(mine, last, 0).tolist())
             bound = self.spelling.of_node(lasts, node)
@@ -88,10 +103,10 @@ class CaseTable:
         first = self.spelling.of_node(map(str, start.tolist()), node)
         return self.spelling.item(map(str, places), f"{first} + {code} + 1")
 
-    def values(self, feature: int) -> Floats:
+    def numbers(self, feature: int) -> Floats:
         """The numbers that the codes of a feature stand for, if they are in order."""
-        values = self.work.schema.values[feature]
-        return np.array(values or range(self.work.sizes[feature]), np.float64)
+        values = self.schema.values[feature]
+        return np.array(values or range(self.sizes[feature]), np.float64)
 
     # ------------------------------------------------------------ moving on
 
@@ -115,31 +130,32 @@ class CaseTable:
             where += [none, *each]
         start = self.spelling.of_node(map(str, starts))
         node = self.spelling.item(map(str, where), f"{start} + {self.place(tests)}")
-        columns = ", ".join(self.work.columns)
-        if self.store.phrases.updates:
+        self.open = 1 + max(where)
+        columns, phrases = ", ".join(self.columns), self.store.phrases
+        if phrases.updates and not phrases.replaces and not self.is_inline:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
             if parts:
                 divided = self._parts(NAME, parts, depth)
                 self.store.update(f"INSERT INTO {NAME} (node, {columns}) {divided}")
             return
-        query = (
-            f"SELECT {node} AS node, {columns} FROM {NAME} WHERE node >= 0"
-            f" UNION ALL SELECT node, {columns} FROM {NAME} WHERE node < {GONE}"
+        moved = (
+            f"SELECT CASE WHEN node >= 0 THEN {node} ELSE node END AS node, {columns}"
+            f" FROM {self.rows()} AS w WHERE node <> {GONE}"
         )
+        query = f"{phrases.once.format(name='moved', query=moved)} SELECT * FROM moved"
         if parts:
-            divided = self._parts("moved", parts, depth)
-            query = (
-                f"WITH moved AS ({query}) SELECT node, {columns} FROM moved"
-                f" UNION ALL {divided}"
-            )
-        self.store.make(NAME, query)
+            query += f" UNION ALL {self._parts('moved', parts, depth)}"
+        if self.is_inline:
+            self.inline = query
+        else:
+            self.store.make(NAME, query)
 
     def _parts(self, rows: str, parts: Sequence[Part], depth: int) -> str:
         changed = {
             WEIGHT: f"CAST(round({WEIGHT} * part.share) AS BIGINT)",
             BORN: f"CAST({depth} AS INTEGER)",
         }
-        columns = ", ".join(changed.get(name, name) for name in self.work.columns)
+        columns = ", ".join(changed.get(name, name) for name in self.columns)
         number = self.spelling.number
         table = ", ".join(f"({a}, {b}, {number(share)})" for a, b, share in parts)
         return (
@@ -162,7 +178,7 @@ class CaseTable:
         node, codes, count = self.store.arrays(
             f"SELECT node, {code}, count(*) FROM (SELECT node, {code}, {x},"
             f" lag({x}) OVER (PARTITION BY node, {code} ORDER BY {x}) AS former"
-            f" FROM {NAME} WHERE {wanted} AND {code} <> {self.work.sizes[feature]})"
+            f" FROM {self.rows()} AS v WHERE {wanted} AND {code} <> {self.sizes[feature]})"
             f" AS w WHERE {self._are_apart('former', x)} GROUP BY node, {code}"
         )
         return node.astype(np.intp), codes.astype(np.intp), count.astype(np.intp)
@@ -189,7 +205,7 @@ class CaseTable:
             "SELECT place, count(*) FROM (SELECT place, least_weight, most_weight,"
             f" {x}, lead({x}) {over} AS following, sum(weight) {over} AS below FROM"
             f" (SELECT place, least_weight, most_weight, {x},"
-            f" {self.answers.weight()} AS weight FROM {NAME} AS w JOIN (VALUES {table})"
+            f" {self.weights.weight()} AS weight FROM {self.rows()} AS w JOIN (VALUES {table})"
             " AS a(place, a_node, a_code, least_weight, most_weight)"
             f" ON w.node = a_node AND w.c{feature} = a_code"
             f" GROUP BY place, least_weight, most_weight, {x}) AS v) AS r"
@@ -222,7 +238,7 @@ class CaseTable:
             )
         )
         place, found = self.store.arrays(
-            f"SELECT place, max(x{feature}) FROM {NAME} AS w JOIN (VALUES {table})"
+            f"SELECT place, max(x{feature}) FROM {self.rows()} AS w JOIN (VALUES {table})"
             f" AS a(place, code, bound) ON w.c{feature} = a.code"
             f" AND w.x{feature} <= a.bound GROUP BY place"
         )

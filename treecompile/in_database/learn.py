@@ -16,6 +16,8 @@ from treecompile.errors import OptionError
 from treecompile.extract import outcomes
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.c45 import are_leaves_counted, learn_c45
+from treecompile.in_database.evaluate import evaluate
 from treecompile.in_database.journal import Journal, run_of
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
@@ -38,6 +40,7 @@ from treecompile.learners import (
     offer_of,
 )
 from treecompile.learners.choose_alpha import RULES
+from treecompile.learners.costs import check_costs
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
 from treecompile.learners.id3 import unordered
@@ -49,6 +52,7 @@ from treecompile.training import (
     LearnOptions,
     alpha_of,
     as_option,
+    c45_options_of,
     check_offer,
     check_options,
     given_options,
@@ -61,6 +65,7 @@ BARRED = (
     *("missing", "predict_missing", "subset", "costs", "one_hot", "one_hot_all"),
     *("class_weight", "balanced", "prior", "validation_fraction"),
 )
+OF_C45 = ("missing", "predict_missing", "subset", "costs")  # but not there
 SPELT = {"balanced": "--class-weight"}
 
 
@@ -88,57 +93,84 @@ def learn(
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
+    data = _as_data(schema, columns)
     if not schema.labels:
         raise OptionError(
             f"the target {columns.target!r} is a number, and in a database only labels"
             f" are learned: use --task {CLASSIFY} if it has few values, or {INSTEAD}"
         )
     offer = offer_of(algorithm)
-    check_offer(_as_data(schema, columns), algorithm, offer, options)
+    check_offer(data, algorithm, offer, options)
     criterion = options.criterion or offer.criteria[0]
     if validation is not None:
         validation.check(columns.target, schema.labels)
-    if algorithm == ID3:
-        schema = replace(schema, features=unordered(schema.features))
-    answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
-    former = None
-    if journal:
-        how = replace(options, algorithm=algorithm)
-        former, said = journal.begin(run_of(store, schema, columns, how))
-        for line in said:
-            listener.say(line)
-    bins = former.bins if former else None
-    work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
-    drafts = grow_levels(
-        work,
-        limits_of(options, offer),
-        progress(schema.rows),
-        listener,
-        journal,
-        former,
-        is_multiway=algorithm == ID3,
-    )
-    tree = finish(schema.features, schema.labels, drafts, answers.response)
+    if algorithm == C45:
+        names = [column.name for column in store.columns(relation)]
+        check_costs(options.costs, names, columns.target)
+    limits = limits_of(options, offer)
+    own = c45_options_of(options, offer, options.prune or offer.prunings[0])
+    if algorithm == C45:
+        tree = learn_c45(
+            store,
+            schema,
+            data,
+            limits,
+            progress(schema.rows),
+            own,
+            listener,
+            is_inline=not temporary_tables,
+        )
+    else:
+        if algorithm == ID3:
+            schema = replace(schema, features=unordered(schema.features))
+        answers = LabelAnswers(
+            store, schema, MEASURES[criterion], BOUNDS.get(criterion)
+        )
+        former = None
+        if journal:
+            how = replace(options, algorithm=algorithm)
+            former, said = journal.begin(run_of(store, schema, columns, how))
+            for line in said:
+                listener.say(line)
+        bins = former.bins if former else None
+        work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+        drafts = grow_levels(
+            work,
+            limits,
+            progress(schema.rows),
+            listener,
+            journal,
+            former,
+            is_multiway=algorithm == ID3,
+        )
+        tree = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     if options.prune == REDUCED_ERROR:
         assert validation is not None
         grown = Program(columns.target, algorithm, tree, (), columns.na_values)
         tree = least_loss(tree, validation.losses(grown))
-    quality, tallies = leaf_quality(tree)
     program = Program(
         columns.target,
         algorithm,
         tree,
         given_options(options, columns.weights, None),
         columns.na_values,
-        Training(source, schema.rows, schema.summaries, quality=quality, rules=tallies),
+        Training(source, schema.rows, schema.summaries),
     )
+    if algorithm == C45 and not are_leaves_counted(schema, own):
+        program = with_quality(store, relation, program)
+    else:
+        quality, tallies = leaf_quality(tree)
+        summary = Training(
+            source, schema.rows, schema.summaries, quality=quality, rules=tallies
+        )
+        program = replace(program, training=summary)
     if validation is not None:
         program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
-        notes.append(f"algorithm: {algorithm} ({C45} needs the rows in memory)")
+        notes.append(f"algorithm: {algorithm} (quicker there than {C45})")
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
@@ -147,16 +179,13 @@ def learn(
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
     """Refuse what cannot be done in a database."""
     offer_of(algorithm)
-    if algorithm == C45:
-        raise OptionError(
-            f"c45 needs the rows in memory: use --algorithm {CART} or {ID3} in a"
-            f" database, or {INSTEAD}"
-        )
     if columns.weights:
         _refuse("--weights")
     defaults = {field.name: field.default for field in fields(LearnOptions)}
     for name in BARRED:
         given = getattr(options, name)
+        if algorithm == C45 and name in OF_C45:
+            continue
         if given != defaults[name] and (name, given) != ("missing", "majority"):
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
@@ -183,6 +212,14 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     return Dataset(
         columns.target, schema.features, (), schema.labels, none, schema.notes, ""
     )
+
+
+def with_quality(store: Store, relation: str, program: Program) -> Program:
+    """The program with what it does on the rows, which are asked for once more."""
+    assert program.training is not None
+    found = evaluate(store, relation, program)
+    summary = replace(program.training, quality=found.quality, rules=found.tallies)
+    return replace(program, training=summary)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:
