@@ -91,9 +91,6 @@ ORDERS = (*SHOP, "--table", "Orders")
             [*ORDERS, "--validation-table", "dated"],
             "validation: column 'y' holds INTEGER",
         ),
-            [*ORDERS, "--validation-table", "dated"],
-            "validation: column 'y' holds INTEGER",
-        ),
         ([*ORDERS, "--validation-table", "t", "--validation", "v.csv"], "not both"),
     ],
 )
