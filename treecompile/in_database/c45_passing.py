@@ -116,8 +116,8 @@ class CasePassing:
         if self.answers.is_divided:
             was_there += f" AND {BORN} <= {depth}"
         query = (
-            f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns} FROM {self.work.rows()} AS v"
-            f" WHERE {was_there}) AS w WHERE m >= 0"
+            f"SELECT m, {columns} FROM (SELECT {node} AS m, {columns}"
+            f" FROM {self.work.rows()} AS v WHERE {was_there}) AS w WHERE m >= 0"
         )
         return Cases(cases.counts, np.arange(len(numbers)), query, len(numbers))
 

@@ -178,7 +178,8 @@ class CaseTable(WorkTable):
         node, codes, count = self.store.arrays(
             f"SELECT node, {code}, count(*) FROM (SELECT node, {code}, {x},"
             f" lag({x}) OVER (PARTITION BY node, {code} ORDER BY {x}) AS former"
-            f" FROM {self.rows()} AS v WHERE {wanted} AND {code} <> {self.sizes[feature]})"
+            f" FROM {self.rows()} AS v"
+            f" WHERE {wanted} AND {code} <> {self.sizes[feature]})"
             f" AS w WHERE {self._are_apart('former', x)} GROUP BY node, {code}"
         )
         return node.astype(np.intp), codes.astype(np.intp), count.astype(np.intp)
@@ -205,8 +206,9 @@ class CaseTable(WorkTable):
             "SELECT place, count(*) FROM (SELECT place, least_weight, most_weight,"
             f" {x}, lead({x}) {over} AS following, sum(weight) {over} AS below FROM"
             f" (SELECT place, least_weight, most_weight, {x},"
-            f" {self.weights.weight()} AS weight FROM {self.rows()} AS w JOIN (VALUES {table})"
-            " AS a(place, a_node, a_code, least_weight, most_weight)"
+            f" {self.weights.weight()} AS weight FROM {self.rows()} AS w"
+            f" JOIN (VALUES {table}) AS a(place, a_node, a_code, least_weight,"
+            " most_weight)"
             f" ON w.node = a_node AND w.c{feature} = a_code"
             f" GROUP BY place, least_weight, most_weight, {x}) AS v) AS r"
             " WHERE below >= least_weight AND below <= most_weight"
@@ -238,8 +240,8 @@ class CaseTable(WorkTable):
             )
         )
         place, found = self.store.arrays(
-            f"SELECT place, max(x{feature}) FROM {self.rows()} AS w JOIN (VALUES {table})"
-            f" AS a(place, code, bound) ON w.c{feature} = a.code"
+            f"SELECT place, max(x{feature}) FROM {self.rows()} AS w"
+            f" JOIN (VALUES {table}) AS a(place, code, bound) ON w.c{feature} = a.code"
             f" AND w.x{feature} <= a.bound GROUP BY place"
         )
         result = np.zeros(len(bounds))
