@@ -11,32 +11,33 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from treecompile.data import CLASSIFY, DataOptions, Dataset
+from treecompile.data import DataOptions, Dataset
 from treecompile.errors import OptionError
-from treecompile.extract import outcomes
-from treecompile.in_database.answers import LabelAnswers
+from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.c45 import are_leaves_counted, learn_c45
 from treecompile.in_database.evaluate import evaluate
 from treecompile.in_database.journal import Journal, run_of
+from treecompile.in_database.leaf_quality import (
+    Measured,
+    class_quality,
+    value_quality,
+)
 from treecompile.in_database.levels import Listener, grow_levels
+from treecompile.in_database.numbers import NumberAnswers, distances
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
-from treecompile.ir import (
-    ClassCounts,
-    ClassQuality,
-    Program,
-    RuleTally,
-    Training,
-    Tree,
-)
+from treecompile.ir import Program, Training
 from treecompile.learners import (
     C45,
     CART,
     COST_COMPLEXITY,
     ID3,
     REDUCED_ERROR,
+    c45,
+    cart,
+    id3,
     offer_of,
 )
 from treecompile.learners.choose_alpha import RULES
@@ -93,39 +94,26 @@ def learn(
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    data = _as_data(schema, columns)
-    if not schema.labels:
-        raise OptionError(
-            f"the target {columns.target!r} is a number, and in a database only labels"
-            f" are learned: use --task {CLASSIFY} if it has few values, or {INSTEAD}"
-        )
     offer = offer_of(algorithm)
+    data = _as_data(schema, columns)
     check_offer(data, algorithm, offer, options)
-    criterion = options.criterion or offer.criteria[0]
+    CHECKS[algorithm](data, options.criterion)
     if validation is not None:
         validation.check(columns.target, schema.labels)
+    limits, tell = limits_of(options, offer), progress(schema.rows)
+    own = c45_options_of(options, offer, options.prune or offer.prunings[0])
+    is_inline = not temporary_tables
+    drafts = None
     if algorithm == C45:
         names = [column.name for column in store.columns(relation)]
         check_costs(options.costs, names, columns.target)
-    limits = limits_of(options, offer)
-    own = c45_options_of(options, offer, options.prune or offer.prunings[0])
-    if algorithm == C45:
         tree = learn_c45(
-            store,
-            schema,
-            data,
-            limits,
-            progress(schema.rows),
-            own,
-            listener,
-            is_inline=not temporary_tables,
+            store, schema, data, limits, tell, own, listener, is_inline=is_inline
         )
     else:
         if algorithm == ID3:
             schema = replace(schema, features=unordered(schema.features))
-        answers = LabelAnswers(
-            store, schema, MEASURES[criterion], BOUNDS.get(criterion)
-        )
+        answers = _answers(store, schema, options.criterion or offer.criteria[0])
         former = None
         if journal:
             how = replace(options, algorithm=algorithm)
@@ -133,23 +121,19 @@ def learn(
             for line in said:
                 listener.say(line)
         bins = former.bins if former else None
-        work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+        work = WorkTable(store, schema, answers, bins, is_inline=is_inline)
+        is_multiway = algorithm == ID3
         drafts = grow_levels(
-            work,
-            limits,
-            progress(schema.rows),
-            listener,
-            journal,
-            former,
-            is_multiway=algorithm == ID3,
+            work, limits, tell, listener, journal, former, is_multiway=is_multiway
         )
         tree = finish(schema.features, schema.labels, drafts, answers.response)
+    grown = tree
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     if options.prune == REDUCED_ERROR:
         assert validation is not None
-        grown = Program(columns.target, algorithm, tree, (), columns.na_values)
-        tree = least_loss(tree, validation.losses(grown))
+        whole = Program(columns.target, algorithm, tree, (), columns.na_values)
+        tree = least_loss(tree, validation.losses(whole))
     program = Program(
         columns.target,
         algorithm,
@@ -159,21 +143,28 @@ def learn(
         Training(source, schema.rows, schema.summaries),
     )
     if algorithm == C45 and not are_leaves_counted(schema, own):
-        program = with_quality(store, relation, program)
+        found = evaluate(store, relation, program)
+        program = with_quality(program, (found.quality, found.tallies))
+    elif drafts is None or schema.labels:
+        program = with_quality(program, class_quality(tree))
     else:
-        quality, tallies = leaf_quality(tree)
-        summary = Training(
-            source, schema.rows, schema.summaries, quality=quality, rules=tallies
-        )
-        program = replace(program, training=summary)
+        program = with_quality(program, value_quality(tree, grown, distances(drafts)))
     if validation is not None:
         program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
-        notes.append(f"algorithm: {algorithm} (quicker there than {C45})")
+        why = f" (quicker there than {C45})" if schema.labels else ""
+        notes.append(f"algorithm: {algorithm}{why}")
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
+
+
+CHECKS = {
+    C45: c45.check,
+    CART: cart.check,
+    ID3: id3.check,
+}  # of the target and the criterion
 
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
@@ -214,25 +205,15 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     )
 
 
-def with_quality(store: Store, relation: str, program: Program) -> Program:
-    """The program with what it does on the rows, which are asked for once more."""
+def with_quality(program: Program, measured: Measured) -> Program:
+    """The program with what it does on the rows that it was learned from."""
     assert program.training is not None
-    found = evaluate(store, relation, program)
-    summary = replace(program.training, quality=found.quality, rules=found.tallies)
+    quality, tallies = measured
+    summary = replace(program.training, quality=quality, rules=tallies)
     return replace(program, training=summary)
 
 
-def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:
-    """How a tree does on the rows that its leaves have counted."""
-    size = len(tree.labels)
-    confusion = np.zeros((size, size), np.int64)  # actual by predicted
-    tallies = []
-    for rule in outcomes(tree).values():
-        assert isinstance(rule.stats, ClassCounts)
-        # A leaf without cases has the counts of the node above.
-        counts = np.array(rule.stats.weights) if rule.weight else np.zeros(size)
-        answer = tree.labels.index(rule.value)
-        confusion[:, answer] += counts.astype(np.int64)
-        rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
-        tallies.append(RuleTally(rows, wrong, rows, wrong))
-    return ClassQuality(tuple(tuple(map(int, row)) for row in confusion)), (*tallies,)
+def _answers(store: Store, schema: Schema, criterion: str) -> Answers:
+    if not schema.labels:
+        return NumberAnswers(store, schema)
+    return LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))

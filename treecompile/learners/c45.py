@@ -51,13 +51,18 @@ def learn(
     options: C45Options = C45Options(),
 ) -> Tree:
     """Grow and prune a tree by C4.5."""
+    check(data)
+    with paused(lasting=True):
+        return build(draft(data, limits, progress, options), data, options.policy)
+
+
+def check(data: Dataset, criterion: str = "") -> None:
+    """Refuse a target that is no label, whatever the criterion."""
     if not data.labels:
         raise OptionError(
             f"c45 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    with paused(lasting=True):
-        return build(draft(data, limits, progress, options), data, options.policy)
 
 
 def draft(

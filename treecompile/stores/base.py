@@ -69,6 +69,7 @@ class Phrases:
     byte: str = "SMALLINT"  # the smallest type that holds 255
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
+    round: str = "round({})"  # to a whole number; of two as near, either
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     once: str = "WITH {name} AS ({query})"  # a query that is worked out once
@@ -100,7 +101,10 @@ class Store(Protocol):
         """
 
     def update(self, statement: str) -> None:
-        """Change a table, or make one to last, where `phrases.updates` says so."""
+        """Change a temporary table, where `phrases.updates` says so."""
+
+    def save(self, name: str, query: str) -> None:
+        """A table that lasts, whole or not at all; one that exists is an error."""
 
 
 # Takes the address that the user gave, and the most memory that may be used, or "",
