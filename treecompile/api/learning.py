@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treecompile import cross_validation, training
+from treecompile.api.database import Data, Table, in_memory, is_there, learn_there
 from treecompile.api.model import Model
 from treecompile.api.options import counting, several, sort_options
 from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions
+from treecompile.errors import OptionError
 from treecompile.ir import Label
 from treecompile.training import LearnOptions
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Data = str | Path | pd.DataFrame
 
 
 def learn(
@@ -60,7 +56,9 @@ def learn(
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
 
-    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
+    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet);
+    or a `Table` in a database, or a folder or a pattern of Parquet files, which are
+    learned from where they are.
     The options are those of `treecompile learn`; `costs` is a mapping from columns,
     `class_weight` (or "balanced") and `prior` are mappings from labels, and `one_hot`
     may be True for all columns. What was chosen and what looks odd about the data is in
@@ -105,6 +103,12 @@ def learn(
         seed=seed,
         **counting(one_hot, class_weight, prior),
     )
+    if is_there(data):
+        found = learn_there(data, columns, options, validation)
+        return Model(found.program, found.notes)
+    if isinstance(validation, Table):
+        raise OptionError("a Table to validate by goes with a Table to learn from")
+    data = in_memory(data, "learn")
     learned = training.learn(data, columns, options, validation)
     return Model(learned.program, learned.notes)
 
@@ -124,4 +128,5 @@ def cross_validate(
     7
     """
     columns, how = sort_options("cross_validate", target, options)
-    return cross_validation.cross_validate(data, columns, how, k)
+    rows = in_memory(data, "cross_validate")
+    return cross_validation.cross_validate(rows, columns, how, k)

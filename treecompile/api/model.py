@@ -13,6 +13,7 @@ from treecompile import compiler, model_file, pruning
 from treecompile.analysis import check as analysis_check
 from treecompile.analysis.budget import STEPS
 from treecompile.analysis.check import Check
+from treecompile.api.database import Data, Table, in_memory, is_there, opened
 from treecompile.api.options import several
 from treecompile.batch import Columns, answers, shares
 from treecompile.data import encode_features
@@ -21,6 +22,9 @@ from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
 from treecompile.importance import importances, tree_of
+from treecompile.in_database.evaluate import evaluate
+from treecompile.in_database.rules import prune_there
+from treecompile.in_database.score import score
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.learners.prune import Step, weakest_links
 from treecompile.lower import EmitOptions
@@ -35,8 +39,6 @@ from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    Data = str | Path | pd.DataFrame
 
 
 class Model:
@@ -127,12 +129,20 @@ class Model:
         """Post-pruned rules: against a validation set, or as c4.5rules makes them.
 
         Give the rows of one: `rules.prune(validation)` drops conditions while the
-        accuracy there does not fall and sorts the rules by it,
-        `rules.prune(training=...)` does without a validation set. Both start from the
-        paths of the tree that `rules()` was called on; of a list that was loaded, from
-        its rules.
+        accuracy there does not fall and sorts the rules by it, where the rows are if
+        they are a `Table`; `rules.prune(training=...)` does without a validation set.
+        Both start from the paths of the tree that `rules()` was called on; of a list
+        that was loaded, from its rules.
         """
-        pruned = pruning.prune(self._origin, validation, training, several(na_value))
+        na = several(na_value)
+        if training is None and is_there(validation):
+            with opened(validation) as there:
+                rows = there.store, there.relation, there.source
+                pruned = prune_there(*rows, self._origin, na)
+        else:
+            held_out = None if validation is None else in_memory(validation, "prune")
+            own = None if training is None else in_memory(training, "c4.5rules")
+            pruned = pruning.prune(self._origin, held_out, own, na)
         return Model(pruned.program, pruned.notes)
 
     def emit(
@@ -219,12 +229,47 @@ class Model:
 
     def _encoded(self, data: Data) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and how many rows."""
+        if isinstance(data, Table):
+            raise OptionError(
+                "predict gives a value for each row in memory: for a Table, `score`"
+                " makes another Table"
+            )
         table = read_table(data)
         return encode_features(self.program, table), table.rows
 
-    def evaluate(self, data: Data) -> Evaluation:
-        """Accuracy, confusion and what each rule did, on rows that have the target."""
-        return evaluate_on(self.program, read_table(data))
+    def evaluate(self, data: Data, *, na_value: str | Sequence[str] = ()) -> Evaluation:
+        """Accuracy, confusion and what each rule did, on rows that have the target.
+
+        Those of a `Table`, and of many Parquet files, are counted where they are.
+        """
+        na = several(na_value)
+        if not is_there(data):
+            return evaluate_on(
+                self.program, read_table(in_memory(data, "evaluate")), na
+            )
+        with opened(data) as there:
+            return evaluate(there.store, there.relation, self.program, na)
+
+    def score(
+        self,
+        data: Data,
+        into: str,
+        *,
+        output: str = "label",
+        label: str = "",
+        na_value: str | Sequence[str] = (),
+    ) -> None:
+        """Predict for a `Table`, into a new one of the same database.
+
+        It has all columns and what `output` names (label, probability or rule, or
+        several with commas). A folder or a pattern of Parquet files goes into one file.
+        """
+        if not is_there(data):
+            raise OptionError(
+                "score is for a Table or many Parquet files: for others, `predict`"
+            )
+        with opened(data, writes=True) as there:
+            score(self.program, there, into, output, label, several(na_value))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Prove the text of an artefact equal to this model; see `verify.verify`."""
