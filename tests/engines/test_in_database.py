@@ -347,9 +347,7 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"criterion": "nonsense"}, "--criterion 'nonsense': cart has gini"),
     ({}, {"prune": "pessimistic"}, "--prune 'pessimistic': cart has none"),
     ({}, {"algorithm": "id3"}, "id3 needs categories, and column 'normal'"),
-    ({"target": "normal"}, {}, "'normal' is a number, and in a database only labels"),
     ({"target": "none"}, {}, "no column 'none'"),
-    ({"task": "regress"}, {}, "'y' is a number, and in a database only labels"),
     ({"categorical": ("normal",)}, {}, "a category is text, an integer or a boolean"),
 )
 

@@ -48,7 +48,7 @@ class Answers(Protocol):
     def gather(
         self, cell: Positions, group: Array, found: Sequence[Array]
     ) -> tuple[Array, Array]:
-        """The sums and the ends of each cell, from lines that tell of parts of it."""
+        """The sums and the spread of each cell, from lines that tell of parts of it."""
 
     # ------------------------------------------------------------ of nodes
 

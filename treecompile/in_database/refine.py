@@ -18,7 +18,8 @@ from treecompile.learners.stretches import Floats, Mask
 
 FEW_ROWS = 300_000  # in bins of one feature: as many are fetched value by value
 ROUNDS = 4  # of cutting more finely
-SLACK = 1e-9  # by which a bound may be too small, from rounding
+SLACK = 1e-9  # by which a bound may be too small, from rounding: of its own size,
+TIES = 1e3  # and by so many times what makes no difference between two cuts
 
 
 def refine(
@@ -55,6 +56,7 @@ def _alive(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Mask:
     share = parts.spread(answers.rows(totals) / terms.opened.sizes[node])
     some = np.flatnonzero(alive)
     most = answers.bound(before[some], cells.some(some), totals[whose[some]])
-    gain = most * share[some] * (1 + SLACK) + SLACK
-    alive[some] = gain >= least[cells.node[some]]
+    node = cells.node[some]
+    gain = most * share[some] * (1 + SLACK) + terms.opened.tie[node] * TIES
+    alive[some] = gain >= least[node]
     return alive

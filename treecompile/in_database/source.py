@@ -232,7 +232,7 @@ class EngineSource:
             for each in np.unique(side).tolist():
                 held[each, node] = sums[side == each].sum(axis=0)
             rest = self.sums[node] - sums.sum(axis=0)
-            if rest.any():
+            if self.answers.rows(rest[None]).any():
                 to = (int(heaviest[node]), node)
                 held[to] = held.get(to, np.zeros(width, np.int64)) + rest
         keys = sorted(held)

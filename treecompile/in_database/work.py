@@ -96,9 +96,9 @@ class WorkTable:
         """What queries read from: a relation, every row at its node of now."""
         if self.is_inline:
             return f"({self._query()})"
-        if self.waiting:
-            self._move(self.waiting)
-            self.waiting = ()
+        routes, self.waiting = self.waiting, ()
+        if routes:
+            self._move(routes)
         return NAME
 
     def _query(self) -> str:
@@ -270,7 +270,7 @@ class WorkTable:
         """A cell for all lines of equal keys, the node and the code being the first."""
         order, cell, starts = in_order(keys)
         low, high = (each[order].astype(np.float64) for each in ends)
-        sums, extremes = self.answers.gather(
+        sums, spread = self.answers.gather(
             cell, group[order], [each[order] for each in found]
         )
         firsts = order[starts]
@@ -278,7 +278,7 @@ class WorkTable:
             keys[0][firsts],
             keys[1][firsts],
             sums,
-            extremes,
+            spread,
             np.minimum.reduceat(low, starts) if len(starts) else low,
             np.maximum.reduceat(high, starts) if len(starts) else high,
         )
@@ -299,16 +299,19 @@ class WorkTable:
 
         What each node does stands in lists, in which its number is the place: no join.
         """
-        node = self._destination(routes)
-        moved = {"node": node, **self.answers.moved(node)}
         if self.store.phrases.updates and not self.store.phrases.replaces:
+            node = self._destination(routes)
+            moved = {"node": node, **self.answers.moved(node)}
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
             self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
             return
-        stays = [name for name in self.columns if name not in moved]
-        selected = [f"{value} AS {name}" for name, value in moved.items()] + stays
+        changed = self.answers.moved("node")
+        selected = [f"{value} AS {name}" for name, value in changed.items()]
+        selected += (name for name in self.columns if name not in changed)
         self.store.make(
-            NAME, f"SELECT {', '.join(selected)} FROM {NAME} WHERE node >= 0"
+            NAME,
+            f"SELECT node, {', '.join(selected)} FROM {self.moved(routes)}"
+            " WHERE node >= 0",
         )
 
     def moved(self, routes: Sequence[Route]) -> str:

@@ -69,6 +69,7 @@ class Phrases:
     byte: str = "SMALLINT"  # the smallest type that holds 255
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
+    round: str = "round({})"  # to a whole number; of two as near, either
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     stacked: Stacked | None = None  # where features are best counted by one query

@@ -35,7 +35,8 @@ def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -
 class Spark:
     phrases = Phrases(
         list="array({})",
-        item="element_at({list}, {place})",
+        item="get({list}, {place} - 1)",  # NULL where there is none
+        round="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
