@@ -13,11 +13,12 @@ import numpy as np
 
 from treecompile.data import DataOptions, Dataset
 from treecompile.errors import OptionError
+from treecompile.in_database import c45_state, state
 from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.c45 import are_leaves_counted, learn_c45
 from treecompile.in_database.evaluate import evaluate
-from treecompile.in_database.journal import Journal, run_of
+from treecompile.in_database.journal import Journal, Kind, run_of
 from treecompile.in_database.leaf_quality import (
     Measured,
     class_quality,
@@ -104,22 +105,38 @@ def learn(
     own = c45_options_of(options, offer, options.prune or offer.prunings[0])
     is_inline = not temporary_tables
     drafts = None
+
+    def begin(loads: Callable[[str], Kind]) -> Kind | None:
+        """The state to go on from, if there is one."""
+        if journal is None:
+            return None
+        how = replace(options, algorithm=algorithm)
+        found, said = journal.begin(run_of(store, schema, columns, how), loads)
+        for line in said:
+            listener.say(line)
+        return found
+
     if algorithm == C45:
         names = [column.name for column in store.columns(relation)]
         check_costs(options.costs, names, columns.target)
+        begun = begin(c45_state.loads)
         tree = learn_c45(
-            store, schema, data, limits, tell, own, listener, is_inline=is_inline
+            store,
+            schema,
+            data,
+            limits,
+            tell,
+            own,
+            listener,
+            journal,
+            begun,
+            is_inline=is_inline,
         )
     else:
         if algorithm == ID3:
             schema = replace(schema, features=unordered(schema.features))
         answers = _answers(store, schema, options.criterion or offer.criteria[0])
-        former = None
-        if journal:
-            how = replace(options, algorithm=algorithm)
-            former, said = journal.begin(run_of(store, schema, columns, how))
-            for line in said:
-                listener.say(line)
+        former = begin(state.loads)
         bins = former.bins if former else None
         work = WorkTable(store, schema, answers, bins, is_inline=is_inline)
         is_multiway = algorithm == ID3
