@@ -51,12 +51,12 @@ def learn(
     options: C45Options = C45Options(),
 ) -> Tree:
     """Grow and prune a tree by C4.5."""
-    check(data)
+    check(data, "")
     with paused(lasting=True):
         return build(draft(data, limits, progress, options), data, options.policy)
 
 
-def check(data: Dataset, criterion: str = "") -> None:
+def check(data: Dataset, criterion: str) -> None:
     """Refuse a target that is no label, whatever the criterion."""
     if not data.labels:
         raise OptionError(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class Store(Protocol):
 # Takes the address that the user gave, and the most memory that may be used, or "",
 # and whether tables are written that shall last.
 Open = Callable[[str, str, bool], AbstractContextManager[Store]]
+# Takes a connection of the user, which is left as it was.
+Borrow = Callable[[Any], AbstractContextManager[Store]]
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:
