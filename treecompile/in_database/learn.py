@@ -160,14 +160,6 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
-    known = offer_of(algorithm).criteria
-    is_unbounded = options.criterion in known and options.criterion not in BOUNDS
-    if algorithm == CART and is_unbounded:
-        shown = ", ".join(BOUNDS)
-        raise OptionError(
-            f"--criterion {options.criterion}: in a database {CART} has {shown}; use"
-            f" one of these, or {INSTEAD}"
-        )
 
 
 def _refuse(option: str) -> None:
