@@ -8,7 +8,6 @@ are opened step by step as those of large tables are.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,14 +21,12 @@ import pytest
 
 from tests.engines.databases import postgres_url, unavailable
 from treecompile import training
-from treecompile.api import Model
 from treecompile.data import DataOptions, make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.schema import read_schema
-from treecompile.in_database.score import score
 from treecompile.learners.criteria import MEASURES
 from treecompile.model_file import dumps
 from treecompile.read import read_table
@@ -218,7 +215,7 @@ class Watched:
         self.store, self.longest = store, 0
         self.dialect, self.phrases = store.dialect, store.phrases
         self.columns, self.make = store.columns, store.make
-        self.update = store.update
+        self.update, self.save = store.update, store.save
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
@@ -457,28 +454,3 @@ def test_nothing_but_the_model_goes_to_standard_output() -> None:
     with open_store("duckdb://") as store:
         (shown,) = store.arrays("SELECT current_setting('enable_progress_bar')")
     assert shown.tolist() == [False]
-
-
-# ---------------------------------------------------------------- predicting there
-
-
-@pytest.mark.parametrize("store", STORES)
-def test_predictions_are_made_in_the_database(store: str, tmp_path: Path) -> None:
-    frame = random_frame(np.random.default_rng(7), 400)
-    learned = training.learn(frame, COLUMNS, LearnOptions("cart", max_depth=5))
-    into = f"predicted_{tmp_path.name}"
-    program = learned.program
-    with table_of(store, frame, tmp_path) as (url, table):
-        score(program, url, table, into)
-        query = f'SELECT y, prediction, count(*) FROM "{into}" GROUP BY y, prediction'
-        try:
-            with pytest.raises(EngineError, match="already exists"):
-                score(program, url, table, into)
-            with open_store(url) as opened:
-                found = zip(*opened.arrays(query), strict=True)
-                counted = {(int(y), int(p)): int(n) for y, p, n in found}
-        finally:
-            with open_store(url, writes=True) as opened:
-                opened.update(f'DROP TABLE "{into}"')
-    pairs = zip(frame["y"], Model(program).predict(frame), strict=True)
-    assert counted == Counter((int(y), int(p)) for y, p in pairs)

@@ -100,7 +100,10 @@ class Store(Protocol):
         """
 
     def update(self, statement: str) -> None:
-        """Change a table, or make one to last, where `phrases.updates` says so."""
+        """Change a temporary table, where `phrases.updates` says so."""
+
+    def save(self, name: str, query: str) -> None:
+        """A table that lasts, whole or not at all; one that exists is an error."""
 
 
 # Takes the address that the user gave, and the most memory that may be used, or "",

@@ -5,6 +5,7 @@ On a cluster the session is the cluster's: where there is one already, it is use
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from treecompile.targets import read_dialect
 from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 
 
@@ -73,6 +75,27 @@ class Spark:
 
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
+
+    def save(self, name: str, query: str) -> None:
+        """In the catalog of the session, or as files: parquet.`/path`."""
+        writer = self._ask(query).write
+        files = FILES.fullmatch(name)
+        folder = files[1].replace("``", "`") if files else ""
+        is_new = False
+        try:
+            is_new = bool(folder) and not self._path(folder)
+            (writer.parquet(folder) if folder else writer.saveAsTable(name))
+        except self.errors as error:
+            if is_new:  # what is left of it is an empty folder
+                self._path(folder, remove=True)
+            raise _said(error) from None
+
+    def _path(self, folder: str, *, remove: bool = False) -> bool:
+        """Whether there is such a folder; or remove it."""
+        context = self.session.sparkContext
+        path = context._jvm.org.apache.hadoop.fs.Path(folder)
+        system = path.getFileSystem(context._jsc.hadoopConfiguration())
+        return bool(system.delete(path, True) if remove else system.exists(path))
 
     def _ask(self, query: str) -> Any:
         try:
