@@ -31,7 +31,8 @@ FEW, MORE, AT_ONCE, FINER = 40, 150, 3, 8
 def skewed(rng: np.random.Generator) -> np.ndarray:
     """Values that no even parts tell apart: each is a thousandth of the next."""
     sizes = np.exp(rng.normal(size=ROWS)) * 1000.0 ** rng.integers(-90, 90, ROWS)
-    return sizes * rng.choice([-1, 1], ROWS)
+    signed: np.ndarray = sizes * rng.choice([-1, 1], ROWS)
+    return signed
 
 
 def crowded(rng: np.random.Generator) -> np.ndarray:

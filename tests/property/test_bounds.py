@@ -32,10 +32,10 @@ def gain(name: str, left: Floats, totals: Floats) -> float:
     below = sum(w * impurity(p) for w, p in zip(weights, shares, strict=True))
     gained = impurity(totals / whole) - below
     if name == "gain-ratio":
-        return gained / impurity(weights)
+        return float(gained / impurity(weights))
     if name == "distance":
-        return gained / impurity(sides.ravel() / whole)
-    return gained
+        return float(gained / impurity(sides.ravel() / whole))
+    return float(gained)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 9])
