@@ -217,8 +217,20 @@ class WorkTable:
         keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
         return self._cells(keys, group, [keys[2], keys[2]], found)
 
+    def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
+        """The first values in one range, as many as so many lines tell of."""
+        keys, group, found = self._within(
+            *(position, ranges, [f"w.x{position}"], []), f" ORDER BY k2 LIMIT {lines}"
+        )
+        return self._cells(keys, group, [keys[2], keys[2]], found)
+
     def _within(
-        self, position: int, ranges: Ranges, parts: Sequence[str], asked: list[str]
+        self,
+        position: int,
+        ranges: Ranges,
+        parts: Sequence[str],
+        asked: list[str],
+        which: str = "",
     ) -> tuple[list[Array], Array, list[Array]]:
         """What is asked of the rows of some ranges, by node, code and parts of these.
 
@@ -235,7 +247,7 @@ class WorkTable:
             f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
-            f" GROUP BY {', '.join(names)}"
+            f" GROUP BY {', '.join(names)}{which}"
         )
         found[:2] = (each.astype(np.intp) for each in found[:2])
         group: Array = np.zeros(len(found[0]), np.intp)
