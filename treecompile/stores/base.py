@@ -72,6 +72,7 @@ class Phrases:
     round: str = "round({})"  # to a whole number; of two as near, either
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
+    once: str = "WITH {name} AS ({query})"  # a query that is worked out once
     stacked: Stacked | None = None  # where features are best counted by one query
     # A text that depends on the columns {} of all rows, not on their order; "": none.
     checksum: str = ""
