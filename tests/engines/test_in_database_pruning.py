@@ -203,7 +203,7 @@ def test_what_is_wrong_with_the_rows_to_prune_by_is_said(tmp_path: Path) -> None
             held_out.assign(y="other"),
             "validation: no row has a known 'y' in v: expected",
         ),
-        (held_out[:0], "validation: there is no row"),
+        (held_out[:0], "validation: no row has a known 'y' in v"),
     ):
         with (
             both("duckdb", train, change, tmp_path) as (place, rows),
