@@ -32,7 +32,7 @@ from treecompile.stores.base import Store
 from treecompile.training import LearnOptions
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -47,7 +47,7 @@ class Stopping:
     def _count(self) -> None:
         self.asked += 1
         if self.asked == self.at:
-            raise Stopped
+            raise StoppedError
 
     def arrays(self, query: str) -> list[np.ndarray]:
         self._count()
@@ -80,7 +80,7 @@ def run(
 
     def reached(found: Level) -> None:
         if found.number == level:
-            raise Stopped
+            raise StoppedError
 
     with open_table(*where) as there:
         store = Stopping(there.store, at)
@@ -122,7 +122,7 @@ def test_every_level_can_be_the_last_of_a_run(
             level += 1
             try:
                 found, said, _ = run(where, state, options, level=level)
-            except Stopped:
+            except StoppedError:
                 former = f"going on with level {level}, from {state}; remove that file"
                 continue
             assert found == here
@@ -145,7 +145,7 @@ def test_every_query_can_be_the_last_of_a_run(tmp_path: Path) -> None:
         assert whole == here
         for at in range(1, queries + 1):
             state.unlink(missing_ok=True)
-            with pytest.raises(Stopped):
+            with pytest.raises(StoppedError):
                 run(where, state, options, at=at)
             found, said, _ = run(where, state, options)
             assert found == here
@@ -159,9 +159,9 @@ def test_without_a_table_it_goes_on_as_well(tmp_path: Path) -> None:
     here = dumps(training.learn(frame, COLUMNS, options).program)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(where, state, options, level=3, temporary_tables=True)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(where, state, options, level=4, temporary_tables=False)
         found, said, _ = run(where, state, options, temporary_tables=False)
     assert found == here
@@ -185,7 +185,7 @@ def test_another_run_starts_anew_and_says_why(
     other = replace(COLUMNS, **columns), replace(first, **options)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(where, state, first, level=3)
         found, said, _ = run(where, state, other[1], other[0])
     assert said == [f"{state} {why}: starting anew"]
@@ -209,7 +209,7 @@ def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(15), 200)[["normal", "few", "text", "y"]]
     options = LearnOptions("cart", max_depth=4)
     state = tmp_path / "state"
-    with table_of(store, frame, tmp_path) as where, pytest.raises(Stopped):
+    with table_of(store, frame, tmp_path) as where, pytest.raises(StoppedError):
         run(where, state, options, level=3)
     kept = state.read_text()
     for how, why in (
@@ -234,7 +234,7 @@ def test_what_no_digest_sees_is_refused(
     x = np.arange(40.0)
     frame = pd.DataFrame({"x": x, "y": (x > 10) ^ (x > 30)})
     state = tmp_path / "state"
-    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(Stopped):
+    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
         run(where, state, LearnOptions("cart"), level=2)
     (tmp_path / "data.db").unlink()
     frame["x"] = np.where((x > 5) & (x < 15), 20 - x, x)
@@ -251,7 +251,7 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
     options = LearnOptions("cart", max_depth=4)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(where, state, options, level=3)
         text = state.read_text()
         made = {
@@ -273,7 +273,7 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
 def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(17), 300)
     state = tmp_path / "state"
-    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(Stopped):
+    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
         run(where, state, LearnOptions("cart"), level=4)
     text = state.read_text().splitlines()[1]
     assert state_text(read_state(text)) == text
