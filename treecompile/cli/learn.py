@@ -22,6 +22,11 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
 
     require_target(options)
     validation = options.pop("validation")
+    if options.pop("validation_table", ""):
+        raise OptionError(
+            "--validation-table is a table of the database that --from names: with"
+            " DATA in a file, use --validation FILE"
+        )
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
         learned = training.learn(data, columns, how, validation, start)
@@ -72,6 +77,12 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
 @click.argument("data", required=False)
 @learn_options
 @place_options
+@click.option(
+    "--validation-table",
+    default="",
+    metavar="NAME",
+    help="With --from: a table there, to measure the quality on or to prune by.",
+)
 @click.option(
     "--no-temporary-tables",
     is_flag=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treecompile.cli.options import read_options
 from treecompile.cli.talk import LevelBar, tell
-from treecompile.errors import EngineError, OptionError
+from treecompile.errors import EngineError
 
 if TYPE_CHECKING:
     from treecompile.ir import Program
@@ -54,18 +54,18 @@ def _learn(there: There, journal: Any, quiet: bool, options: dict[str, Any]) -> 
     from treecompile.in_database.learn import learn
     from treecompile.in_database.levels import Level, Listener
     from treecompile.in_database.places import open_place
+    from treecompile.in_database.validation import validation_of
 
-    if options.pop("validation"):
-        raise OptionError(
-            "--validation needs the rows in memory: leave it out in a database, and"
-            " measure afterwards with `treecompile evaluate`"
-        )
+    file, held_out = options.pop("validation"), options.pop("validation_table")
     columns, how = read_options(options)
 
     def shown(level: Level) -> None:
         bar.level(level.number, level.nodes, level.rows)
 
-    with open_place(*there.place) as place, LevelBar(quiet, how.max_depth) as bar:
+    with ExitStack() as stack:
+        place = stack.enter_context(open_place(*there.place))
+        rows = stack.enter_context(validation_of(place, file, held_out))
+        bar = stack.enter_context(LevelBar(quiet, how.max_depth))
         learned = learn(
             place.store,
             place.relation,
@@ -73,6 +73,7 @@ def _learn(there: There, journal: Any, quiet: bool, options: dict[str, Any]) -> 
             how,
             place.source,
             bar.start,
+            rows,
             Listener(shown, partial(tell, quiet)),
             temporary_tables=not there.no_temporary_tables,
             journal=journal,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecompile.errors import DataError
 from treecompile.extract import outcomes
@@ -35,6 +36,8 @@ from treecompile.lower.sql import Conditions, check_values, expressions
 from treecompile.quality import Evaluation, summed_up
 from treecompile.semantics import is_fractional
 from treecompile.stores.base import Store
+
+Doubles = NDArray[np.float64]
 
 AT_ONCE = 40  # rules that one query counts
 PLAIN = EmitOptions(comments=False)
@@ -91,29 +94,33 @@ class Counter:
     # ------------------------------------------------------------ labels
 
     def labels(self) -> Found:
-        body, size = self.body, len(self.body.labels)
-        answer = {
-            position: body.labels.index(rule.value)
-            for position, rule in outcomes(body).items()
-        }
+        size = len(self.body.labels)
+        confusion = np.zeros((size, size), np.int64)  # actual by predicted
+        decided: dict[int, tuple[int, float]] = {}
+        unknown = 0
+        for where, said, actual, count in self._answers():
+            if actual == MISSING or actual >= size:
+                unknown += count
+                continue
+            confusion[actual, said] += count
+            rows, errors = decided.get(where, (0, 0.0))
+            decided[where] = rows + count, errors + (count if actual != said else 0.0)
+        lines = tuple(tuple(map(int, line)) for line in confusion)
+        return Found(ClassQuality(lines), int(confusion.sum()), unknown, decided)
+
+    def _answers(self) -> Iterator[tuple[int, int, int, int]]:
+        """What decides, the label it says, the actual one, and how many rows so."""
+        body = self.body
         key = "d, p, y" if is_fractional(body) else "d, y"
         *keys, counts = self._whole(
             f"SELECT {key}, count(*) FROM {self.decided_rows()} GROUP BY {key}"
         )
-        deciders, actual = keys[0], keys[-1]
-        said = keys[1] if is_fractional(body) else [answer[d] for d in deciders]
-        confusion = np.zeros((size, size), np.int64)  # actual by predicted
-        decided: dict[int, tuple[int, float]] = {}
-        unknown = 0
-        for where, p, y, n in zip(deciders, said, actual, counts, strict=True):
-            if y == MISSING or y >= size:
-                unknown += n
-                continue
-            confusion[y, p] += n
-            rows, errors = decided.get(where, (0, 0.0))
-            decided[where] = rows + n, errors + (n if y != p else 0.0)
-        lines = tuple(tuple(map(int, line)) for line in confusion)
-        return Found(ClassQuality(lines), int(confusion.sum()), unknown, decided)
+        if is_fractional(body):
+            said = keys[1]
+        else:
+            rules = outcomes(body)
+            said = [body.labels.index(rules[where].value) for where in keys[0]]
+        yield from zip(keys[0], said, keys[-1], counts, strict=True)
 
     def _whole(self, query: str) -> list[list[int]]:
         return [column.astype(np.int64).tolist() for column in self.store.arrays(query)]
@@ -151,6 +158,24 @@ class Counter:
             for where, count, square in zip(wheres, counts, squares, strict=True)
         }
         return Found(quality, known, unknown, decided)
+
+    # ------------------------------------------------------------ leaves
+
+    def by_leaf(self) -> dict[int, Doubles]:
+        """The rows of each leaf, as `held_out.counted_losses` takes them."""
+        size = len(self.body.labels)
+        found: dict[int, Doubles] = {}
+        if size:
+            for where, _, actual, count in self._answers():
+                if 0 <= actual < size:
+                    found.setdefault(where, np.zeros(size))[actual] += count
+            return found
+        wheres, *sums = self.store.arrays(
+            "SELECT d, count(*), sum(y - p), sum((y - p) * (y - p))"
+            f" FROM {self.decided_rows()} WHERE y IS NOT NULL GROUP BY d"
+        )
+        lines = np.array(sums, np.float64).T
+        return {int(where): line for where, line in zip(wheres, lines, strict=True)}
 
     # ------------------------------------------------------------ rules
 

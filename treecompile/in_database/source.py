@@ -121,7 +121,7 @@ class EngineSource:
     # ------------------------------------------------------------ searching
 
     def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
-        tallies = list(map(self.work.count, range(len(self.features))))
+        tallies = self.work.counts(range(len(self.features)))
         parts = tallies[0].parts()
         self.sums = np.add.reduceat(tallies[0].sums, parts.starts)
         opened = self.answers.open(self.sums)

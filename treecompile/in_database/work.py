@@ -18,6 +18,7 @@ import numpy as np
 from treecompile.in_database.answers import Answers
 from treecompile.in_database.bins import BINS, Bins
 from treecompile.in_database.cells import Ranges, Tally, in_order
+from treecompile.in_database.counting import Asked, count_keys
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
@@ -44,6 +45,9 @@ class Route:
     missing: int = CLOSED
     by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
 
+    def children(self) -> tuple[int, ...]:
+        return (self.below, self.above, self.missing, *self.by_code)
+
 
 class WorkTable:
     def __init__(
@@ -65,6 +69,7 @@ class WorkTable:
         )
         self.columns, self.joins = self._columns()  # but the node
         self.waiting: Sequence[Route] = ()  # by which rows are to be moved
+        self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -116,6 +121,7 @@ class WorkTable:
         for column in self.answers.columns():
             value, _, name = column.rpartition(" AS ")
             columns[name] = value
+        self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
                 value = self.bins[position].sql(source.value, self.spelling.double)
@@ -164,29 +170,35 @@ class WorkTable:
 
     # ------------------------------------------------------------ asking it
 
-    def count(self, position: int) -> Tally:
-        """The values or bins of a feature at all open nodes."""
+    def counts(self, positions: Sequence[int]) -> list[Tally]:
+        """The values or bins of features at all open nodes."""
+        asked = [self._asked(position) for position in positions]
+        table = f"{self.rows()} AS w WHERE node >= 0"
+        found = count_keys(self.store, table, self.kept, asked)
+        return [
+            self._counted(position, *answer)
+            for position, answer in zip(positions, found, strict=True)
+        ]
+
+    def _asked(self, position: int) -> Asked:
         # Packed into one number, which is grouped by in two thirds of the time.
         width, groups = self.sizes[position] + 1, self.answers.groups
         key = f"CAST(node AS BIGINT) * {width} + c{position}"
         if groups > 1:
             key = f"({key}) * {groups} + y"
         is_binned = self.is_binned(position)
-        asked = self.answers.asked(is_bounded=is_binned)
-        if is_binned:
-            asked = [f"min(x{position})", f"max(x{position})", *asked]
-        keys, *found = self.store.arrays(
-            f"SELECT {key} AS k, {', '.join(asked)}"
-            f" FROM {self.rows()} AS w WHERE node >= 0 GROUP BY k"
-        )
-        cell, group = np.divmod(keys.astype(np.int64), groups)
-        node, code = np.divmod(cell, width)
+        sums = self.answers.asked(is_bounded=is_binned)
+        number = f"x{position}" if is_binned else ""
+        return Asked(key, self.open * width * groups, sums, number)
+
+    def _counted(self, position: int, keys: Array, *found: Array) -> Tally:
+        cell, group = np.divmod(keys.astype(np.int64), self.answers.groups)
+        node, code = np.divmod(cell, self.sizes[position] + 1)
+        if self.is_binned(position):
+            return self._cells([node, code], group, found[:2], found[2:])
         values = self.schema.values[position]
         numbers = np.array([*values, np.nan])[code] if values else code
-        ends = [numbers, numbers]
-        if is_binned:
-            ends, found = found[:2], found[2:]
-        return self._cells([node, code], group, ends, found)
+        return self._cells([node, code], group, [numbers, numbers], found)
 
     def finer(self, position: int, ranges: Ranges) -> Tally:
         """The rows in some ranges of a feature with many numbers, in small cells."""
@@ -280,6 +292,7 @@ class WorkTable:
         `node` that must say where they are.
         """
         self.waiting = routes
+        self.open = 1 + max(max(route.children()) for route in routes)
 
     def _move(self, routes: Sequence[Route]) -> None:
         """Give the rows of the table their new nodes.
@@ -288,7 +301,7 @@ class WorkTable:
         """
         node = self._destination(routes)
         moved = {"node": node, **self.answers.moved(node)}
-        if self.store.phrases.updates:
+        if self.store.phrases.updates and not self.store.phrases.replaces:
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
             self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
             return

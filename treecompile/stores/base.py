@@ -56,6 +56,11 @@ class StoredColumn:
         return family(self.type)
 
 
+# What stands behind FROM for pairs of a key and a number, each in a row of its own as
+# k and x, beside some columns of a table.
+Stacked = Callable[[str, Sequence[str], Sequence[tuple[str, str]]], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """What queries for learning say differently from one database to the next."""
@@ -64,7 +69,9 @@ class Phrases:
     byte: str = "SMALLINT"  # the smallest type that holds 255
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
-    updates: bool = True  # whether a temporary table can be changed
+    updates: bool = True  # whether a temporary table can be changed ...
+    replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
+    stacked: Stacked | None = None  # where features are best counted by one query
     # A text that depends on the columns {} of all rows, not on their order; "": none.
     checksum: str = ""
 
@@ -86,9 +93,9 @@ class Store(Protocol):
     def make(self, name: str, query: str) -> None:
         """A temporary table of what a query gives.
 
-        It hides a table of that name which is not temporary. Where `phrases.updates` is
-        false, it takes the place of the temporary one of that name. Raises
-        NoTemporaryTableError where the right to make it is missing.
+        It hides a table of that name which is not temporary, and takes the place of the
+        temporary one of that name. Raises NoTemporaryTableError where the right to make
+        it is missing.
         """
 
     def update(self, statement: str) -> None:

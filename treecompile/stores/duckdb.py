@@ -39,7 +39,7 @@ class DuckDB:
         return [_plain(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+        self._ask(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {query}")
 
     def update(self, statement: str) -> None:
         self._ask(statement)

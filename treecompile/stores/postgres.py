@@ -26,6 +26,7 @@ READ_ONLY = ("42501", "25006")
 class PostgreSQL:
     phrases = Phrases(
         list="ARRAY[{}]",
+        replaces=True,
         checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
     )
 
@@ -51,11 +52,13 @@ class PostgreSQL:
 
     def make(self, name: str, query: str) -> None:
         try:
-            self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+            self._ask(f"CREATE TEMPORARY TABLE {name}_made AS {query}")
         except EngineError as error:
             if getattr(error.__cause__, "sqlstate", None) in READ_ONLY:
                 raise NoTemporaryTableError(str(error)) from None
             raise
+        self._ask(f"DROP TABLE IF EXISTS pg_temp.{name}")
+        self._ask(f"ALTER TABLE pg_temp.{name}_made RENAME TO {name}")
 
     def update(self, statement: str) -> None:
         self._ask(statement)

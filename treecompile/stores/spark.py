@@ -6,7 +6,7 @@ On a cluster the session is the cluster's: where there is one already, it is use
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,11 +22,20 @@ SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 
 
+def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
+    """One job for all features, where each query takes a tenth of a second to begin."""
+    cells = ", ".join(
+        f"named_struct('k', {key}, 'x', {number})" for key, number in pairs
+    )
+    return f"(SELECT {', '.join(kept)}, inline(array({cells})) AS (k, x) FROM {table})"
+
+
 class Spark:
     phrases = Phrases(
         list="array({})",
         item="element_at({list}, {place})",
         updates=False,
+        stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
     )
 
