@@ -27,7 +27,7 @@ class PostgreSQL:
     phrases = Phrases(
         list="ARRAY[{}]",
         replaces=True,
-        checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
+        checksum="CAST(sum(hashtextextended(CAST(ROW({}) AS TEXT), 0)) AS TEXT)",
     )
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:

@@ -6,9 +6,10 @@ On a cluster the session is the cluster's: where there is one already, it is use
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 HERE = "local[*]"  # the master, if neither the address nor a session names one
+CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
+Found = TypeVar("Found")
 
 
 def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
@@ -44,27 +47,51 @@ class Spark:
         self.dialect = read_dialect("spark")
         self.made: dict[str, Any] = {}
 
+    def wait(self, work: Callable[[], Found]) -> Found:
+        """What is found, by a thread of its own.
+
+        Ctrl-C cancels all jobs by the connection of this thread, which must be free.
+        """
+        from pyspark import InheritableThread
+
+        found: list[Found] = []
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(work())
+            except BaseException as error:
+                failed.append(error)
+
+        thread = InheritableThread(run, session=self.session)
+        thread.daemon = True
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            thread.join(CANCELLED)
+            raise
+        if failed:
+            if isinstance(failed[0], self.errors):
+                raise _said(failed[0]) from None
+            raise failed[0]
+        return found[0]
+
     def columns(self, relation: str) -> list[StoredColumn]:
-        found = self._ask(f"SELECT * FROM {relation} LIMIT 0").dtypes
+        query = f"SELECT * FROM {relation} LIMIT 0"
+        found = self.wait(lambda: self.session.sql(query).dtypes)
         return [StoredColumn(name, kind) for name, kind in found]
 
     def arrays(self, query: str) -> list[np.ndarray]:
-        frame = self._ask(query)
-        try:
-            with warnings.catch_warnings():
-                # It leaves the sockets of its results for others to close.
-                warnings.simplefilter("ignore", ResourceWarning)
-                table = frame.toArrow()
-        except self.errors as error:
-            raise _said(error) from None
+        with warnings.catch_warnings():
+            # It leaves the sockets of its results for others to close.
+            warnings.simplefilter("ignore", ResourceWarning)
+            table = self.wait(lambda: self.session.sql(query).toArrow())
         return [as_array(column.to_pylist()) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
-        try:
-            # A checkpoint, or the plan of each level would hold those of all before it.
-            frame = self._ask(query).localCheckpoint(eager=True)
-        except self.errors as error:
-            raise _said(error) from None
+        # A checkpoint, or the plan of each level would hold those of all before it.
+        frame = self.wait(lambda: self.session.sql(query).localCheckpoint(eager=True))
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
             former.unpersist()
@@ -73,19 +100,13 @@ class Spark:
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
 
-    def _ask(self, query: str) -> Any:
-        try:
-            return self.session.sql(query)
-        except self.errors as error:
-            raise _said(error) from None
-
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
             frame.unpersist()
 
 
-def _said(error: Exception) -> EngineError:
+def _said(error: BaseException) -> EngineError:
     text = " ".join(str(error).split("\n")[0].split())
     return EngineError(f"Spark: {text}")
 
@@ -103,6 +124,8 @@ def open_spark(
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
+    warehouse = Path("spark-warehouse")  # an empty folder that a new session may make
+    is_ours = session is None and not warehouse.exists()
     if session is None:
         master = url.removeprefix("spark:") or HERE
         session = start(url if master.startswith("//") else master, SETTINGS)
@@ -111,3 +134,6 @@ def open_spark(
         yield store
     finally:
         store.close()
+        if is_ours:
+            with suppress(OSError):
+                warehouse.rmdir()
