@@ -51,7 +51,7 @@ class LevelBar:
     def start(self, rows: int) -> Callable[[int], None]:
         """Given the rows of the table, it makes itself seen."""
         self.length = rows * (self.most_levels or 1)
-        self.bar = _bar("level 1", self.length, self.quiet, rows)
+        self.bar = _bar("reading the table", self.length, self.quiet, rows)
         return lambda settled: None  # `level` tells all
 
     def level(self, number: int, nodes: int, rows: int) -> None:
@@ -78,6 +78,10 @@ class LevelBar:
     def __exit__(self, *_: object) -> None:
         if self.bar:
             self.bar.__exit__(None, None, None)
+
+    def finish(self) -> None:
+        """All levels are done, or there was none to be counted."""
+        self.bar.update(self.length - self.done)
 
 
 def tell(quiet: bool, *lines: str) -> None:
