@@ -98,6 +98,8 @@ class Grown:
     choice: Choice | None = None
 
 
+OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
+
 # Columns, answers and weights of rows to prune by, for a tree that may not test all.
 ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
 HeldOut = Callable[[Tree], ToPruneBy]
@@ -165,9 +167,7 @@ def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list
             f" of {choice.table[0].step.leaves}"
         )
     if options.prune == REDUCED_ERROR:
-        notes.append(
-            "the validation rows pruned the tree: its quality on them is optimistic"
-        )
+        notes.append(OPTIMISTIC)
     return notes
 
 
@@ -245,22 +245,25 @@ def _grow(
     data: Dataset, offer: Offer, options: LearnOptions, prune: str, progress: Progress
 ) -> Tree:
     limits = limits_of(options, offer)
-    policy = MissingPolicy(options.predict_missing)
-    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
-    own = C45Options(
-        is_ratio=options.criterion != "gain",
-        is_pruning=prune == PESSIMISTIC,
-        cf=options.cf,
-        is_fractional=(options.missing or offer.missing[0]) == "fractional",
-        policy=policy,
-        is_grouping=options.subset,
-        costs=costs if options.costs else None,
-    )
+    own = c45_options_of(options, offer, prune)
     data = _weighting(options).apply(data)
     expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
     tree = offer.learn(expanded.data, limits, progress, options.criterion, own)
     tree = expanded.restore(tree)
-    return replace(tree, missing=policy)
+    return replace(tree, missing=own.policy)
+
+
+def c45_options_of(options: LearnOptions, offer: Offer, prune: str) -> C45Options:
+    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
+    return C45Options(
+        is_ratio=options.criterion != "gain",
+        is_pruning=prune == PESSIMISTIC,
+        cf=options.cf,
+        is_fractional=(options.missing or offer.missing[0]) == "fractional",
+        policy=MissingPolicy(options.predict_missing),
+        is_grouping=options.subset,
+        costs=costs if options.costs else None,
+    )
 
 
 def limits_of(options: LearnOptions, offer: Offer) -> Limits:
@@ -371,7 +374,7 @@ def _check_pruning(options: LearnOptions, has_validation: bool) -> None:
     if options.prune == REDUCED_ERROR and not held_out:
         raise OptionError(
             "--prune reduced-error needs rows to prune by: add --validation FILE or"
-            " --validation-fraction F"
+            " --validation-fraction F (in a database, --validation-table NAME)"
         )
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.in_database.bounds import Bound
-from treecompile.in_database.refine import Cells, refine
+from treecompile.in_database.cells import Cells
+from treecompile.in_database.judge import blocks_of
+from treecompile.in_database.refine import refine
 from treecompile.in_database.work import CLOSED, Route, WorkTable
 from treecompile.ir import Kind
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.counted_column import divide_categories, search_blocks
-from treecompile.learners.criteria import Measure
 from treecompile.learners.growth import Newest
 from treecompile.learners.level import (
     LEFT,
@@ -30,7 +30,7 @@ from treecompile.learners.level import (
     in_two,
     thresholds,
 )
-from treecompile.learners.limits import TIE, Limits
+from treecompile.learners.limits import Limits
 from treecompile.learners.multiway_column import divide_branches, search_branches
 from treecompile.learners.responses import Opened
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
@@ -46,21 +46,23 @@ class Division:
 
 
 class EngineSource:
-    """The nodes of a level, each with its counts; the rows are in the working table."""
+    """The nodes of a level, each with its sums; the rows are in the working table."""
 
     def __init__(
         self,
         work: WorkTable,
-        measure: Measure,
-        bound: Bound | None,  # None: no feature has bins
         limits: Limits,
+        sums: Array | None = None,  # of the open nodes; None: the root is to be opened
         *,
         is_multiway: bool = False,
     ) -> None:
-        self.work, self.criterion, self.bound = work, measure, bound
+        self.work, self.answers = work, work.answers
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
-        self.counts = work.totals()  # nodes by classes
+        # Of the newest or of the open nodes.
+        if sums is None:
+            sums = self.answers.root(f"{work.rows()} AS w")
+        self.sums = sums
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
@@ -77,20 +79,22 @@ class EngineSource:
         self.heaviest: Array = np.zeros(0, np.intp)
 
     def measure(self) -> Newest:
-        rows = self.counts.sum(axis=1)
-        varies = self.counts.max(axis=1) < rows
-        stats, weights = self.counts.astype(np.float64), rows.astype(np.float64)
-        return Newest(stats, weights, rows, varies)
+        return self.answers.newest(self.sums, self.parent, self._newest_rows)
+
+    def _newest_rows(self) -> str:
+        """What stands behind FROM for the rows of all newest nodes."""
+        return self.work.moved(self._routes(np.arange(len(self.parent))))
 
     def keep(self, is_open: Mask) -> None:
         numbers = np.full(len(is_open), CLOSED)
         numbers[is_open] = np.arange(np.count_nonzero(is_open))
-        self.counts = self.counts[is_open]
+        self.sums = self.sums[is_open]
+        self.answers.keep(is_open)
         if len(self.parent) and is_open.any():
-            self._route(numbers)
+            self.work.route(self._routes(numbers))
 
-    def _route(self, numbers: Array) -> None:
-        """Send the rows of the former level to the open nodes of this one."""
+    def _routes(self, numbers: Array) -> list[Route]:
+        """Where the rows of the former level go, the newest nodes being so numbered."""
         to = {}
         for parent, branch, number in zip(
             self.parent.tolist(), self.branch.tolist(), numbers.tolist(), strict=True
@@ -113,23 +117,19 @@ class EngineSource:
                 children = [to.get((node, side), CLOSED) for side in sides]
                 by_code = (*children, missing)
                 routes.append(Route(node, division.feature, by_code=by_code))
-        self.work.route(routes)
+        return routes
 
     # ------------------------------------------------------------ searching
 
     def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
-        size = len(self.counts)
-        totals = [self.counts[:, label] for label in range(1, self.counts.shape[1])]
-        tie = np.full(size, TIE * self.criterion.slack)
-        sizes = self.counts.sum(axis=1).astype(np.float64)
-        opened = Opened(totals, sizes, tie, np.zeros(size, np.int32))
-        limits = self.limits
-        terms = Terms(opened, self.criterion, limits.min_leaf, limits.chi2, None)
+        tallies = self.work.counts(range(len(self.features)))
+        parts = tallies[0].parts()
+        self.sums = np.add.reduceat(tallies[0].sums, parts.starts)
+        opened = self.answers.open(self.sums)
+        limits, measure = self.limits, self.answers.measure
+        terms = Terms(opened, measure, limits.min_leaf, limits.chi2, None)
         self.terms, self.divisions = terms, {}
-        self.cells = [
-            Cells.of(self.work.count(position), self.work.sizes[position])
-            for position in range(len(self.features))
-        ]
+        self.cells = list(map(Cells.of, tallies, self.work.sizes))
         self.found = [self._search(p, cells) for p, cells in enumerate(self.cells)]
         while self._refine(terms):
             pass  # what was best may be found to be chance, and others be of interest
@@ -138,16 +138,15 @@ class EngineSource:
     def _refine(self, terms: Terms) -> bool:
         """Open the cells that may hold a better cut; False if there are none."""
         is_better = False
-        tie = terms.opened.tie
+        tie, unit = terms.opened.tie, terms.opened.unit
+        with np.errstate(over="ignore"):  # infinite is right: no gain is so large
+            wanted = np.ldexp(self.limits.min_gain, -unit)
         for position in range(len(self.features)):
             if not self.work.is_binned(position):
                 continue
             best = np.max([found.gain for found in self.found], axis=0)
-            least = np.maximum(best, self.limits.min_gain) - tie
-            assert self.bound is not None
-            cells = refine(
-                self.work, position, self.cells[position], terms, self.bound, least
-            )
+            least = np.maximum(best, wanted) - tie
+            cells = refine(self.work, position, self.cells[position], terms, least)
             if cells is not self.cells[position]:
                 self.cells[position] = cells
                 self.found[position] = self._search(position, cells)
@@ -157,9 +156,10 @@ class EngineSource:
     def _search(self, position: int, cells: Cells) -> Found:
         assert self.terms is not None
         is_ordered = self.features[position].kind is not Kind.CATEGORICAL
+        blocks = blocks_of(self.answers, cells)
         if self.is_multiway and not is_ordered:
-            return search_branches(self.terms, cells.blocks())
-        return search_blocks(self.terms, cells.blocks(), is_ordered)
+            return search_branches(self.terms, blocks)
+        return search_blocks(self.terms, blocks, is_ordered)
 
     # ------------------------------------------------------------ dividing
 
@@ -212,25 +212,25 @@ class EngineSource:
     def descend(self, heaviest: Array) -> tuple[Positions, Array]:
         """The branches by side, then by parent, with what each of them holds."""
         self.heaviest = heaviest
-        classes = self.counts.shape[1]
+        width = self.sums.shape[1]
         held: dict[tuple[int, int], Array] = {}
         for node, division in self.divisions.items():
             cells = self.cells[division.feature]
             mine = cells.of_node(node)
-            counts = cells.counts[mine]
+            sums = cells.sums[mine]
             if division.by_code is None:
                 side = np.where(cells.high[mine] <= division.cut, LEFT, RIGHT)
             else:
                 side = division.by_code[cells.code[mine]]
             for each in np.unique(side).tolist():
-                held[each, node] = counts[side == each].sum(axis=0)
-            rest = self.counts[node] - counts.sum(axis=0)
-            if rest.any():
+                held[each, node] = sums[side == each].sum(axis=0)
+            rest = self.sums[node] - sums.sum(axis=0)
+            if self.answers.rows(rest[None]).any():
                 to = (int(heaviest[node]), node)
-                held[to] = held.get(to, np.zeros(classes, np.int64)) + rest
+                held[to] = held.get(to, np.zeros(width, np.int64)) + rest
         keys = sorted(held)
         self.parent = np.array([node for _, node in keys], np.intp)
         self.branch = np.array([side - LEFT for side, _ in keys], np.intp)
-        self.counts = np.array([held[key] for key in keys], np.int64)
-        self.counts = self.counts.reshape(len(keys), classes)
+        self.sums = np.array([held[key] for key in keys], np.int64)
+        self.sums = self.sums.reshape(len(keys), width)
         return self.parent, self.branch

@@ -3,40 +3,34 @@
 Nodes are numbered within the level that is open, and -1 is a row that needs no more
 asking. A feature with few values has a code for each; one with many has its number, and
 as code the bin. Missing values have the code behind all others.
+
+Where no temporary table may be made, the same queries read the source table and work
+all of that out anew each time: the node by the tree so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 
+from treecompile.in_database.answers import Answers
 from treecompile.in_database.bins import BINS, Bins
+from treecompile.in_database.cells import Ranges, Tally, in_order
+from treecompile.in_database.counting import Asked, count_keys
 from treecompile.in_database.schema import Schema
+from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
-from treecompile.learners.stretches import Array, Floats, Positions
-from treecompile.literals import DOUBLES
+from treecompile.learners.stretches import Array
 from treecompile.lower.sql import literal
-from treecompile.stores.base import Store
+from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
 SAMPLED = 20_000  # rows from which bins are made
 FINER = 64  # parts into which a bin is cut that may hold the best cut
 SPELT_OUT = 60  # categories beyond which codes are looked up by a join
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """What one feature's values at the open nodes add up to: a cell for each."""
-
-    node: Positions
-    code: Positions
-    counts: Array  # cells by classes
-    low: Floats  # the least and the greatest number of the cell
-    high: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +45,29 @@ class Route:
     missing: int = CLOSED
     by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
 
+    def children(self) -> tuple[int, ...]:
+        return (self.below, self.above, self.missing, *self.by_code)
+
 
 class WorkTable:
-    def __init__(self, store: Store, schema: Schema) -> None:
-        self.store, self.schema = store, schema
-        self.double = DOUBLES[store.dialect.literals.double]
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        answers: Answers,
+        bins: Mapping[int, Bins] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
+        self.store, self.schema, self.answers = store, schema, answers
+        self.spelling = Spelling(store)
         self.sizes = [self._size(position) for position in range(len(schema.features))]
-        self.columns: list[str] = []  # but the node
+        self.bins = self._bins() if bins is None else bins
+        self.is_inline = is_inline  # whether there is no table
+        self.node = ""  # of a row of the source, by the tree so far; "": the root
+        self.columns, self.joins = self._columns()  # but the node
+        self.waiting: Sequence[Route] = ()  # by which rows are to be moved
+        self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -72,40 +82,63 @@ class WorkTable:
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        columns = ["CAST(0 AS INTEGER) AS node", f"{self._answer()} AS y"]
-        joins = []
-        bins = self._bins()
+        """Make the table; without the right to, go on without it."""
+        if self.is_inline:
+            return
+        try:
+            self.store.make(NAME, self._query())
+        except NoTemporaryTableError:
+            self.is_inline = True
+
+    def place(self, node: str, opened: int) -> None:
+        """Say by SQL at which of so many open nodes a row of the source is.
+
+        That is for the table still to be made, or for queries where there is none.
+        """
+        self.node, self.open = node, opened
+
+    def rows(self) -> str:
+        """What queries read from: a relation, every row at its node of now."""
+        if self.is_inline:
+            return f"({self._query()})"
+        routes, self.waiting = self.waiting, ()
+        if routes:
+            self._move(routes)
+        return NAME
+
+    def _query(self) -> str:
+        columns = [f"CAST({self.node or 0} AS INTEGER) AS node"]
+        columns += [f"{value} AS {name}" for name, value in self.columns.items()]
+        rows = (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(self.joins)} WHERE {self.schema.target.known}"
+        )
+        moved = self.answers.moved("node") if self.node else {}
+        if not moved:
+            return rows
+        kept = ["node", *(name for name in self.columns if name not in moved)]
+        kept += [f"{value} AS {name}" for name, value in moved.items()]
+        return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
+
+    def _columns(self) -> tuple[dict[str, str], list[str]]:
+        """What each column is of a row of the source, and the joins that it takes."""
+        joins, columns = [], {}
+        for column in self.answers.columns():
+            value, _, name = column.rpartition(" AS ")
+            columns[name] = value
+        self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = bins[position].sql(source.value, self.double)
+                value = self.bins[position].sql(source.value, self.spelling.double)
                 # Added to 0 no zero is negative: all zeros are one value.
-                columns.append(f"{source.value} + 0e0 AS x{position}")
+                columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
                 value, join = self._code(position)
                 joins.append(join)
             size = self.sizes[position]
             code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
-            columns.append(f"CAST({code} AS {self._small(size)}) AS c{position}")
-        self.columns = [column.rpartition(" AS ")[2] for column in columns[1:]]
-        query = (
-            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
-            f"{''.join(joins)} WHERE {self.schema.target.known}"
-        )
-        self.store.make(NAME, query)
-
-    def _small(self, size: int) -> str:
-        return self.store.phrases.byte if size < 256 else "INTEGER"
-
-    def _answer(self) -> str:
-        target, dialect = self.schema.target, self.store.dialect
-        if not self.schema.labels:
-            return target.value
-        arms = " ".join(
-            f"WHEN {target.value} = {literal(label, dialect)} THEN {code}"
-            for code, label in enumerate(self.schema.labels)
-        )
-        small = self._small(len(self.schema.labels))
-        return f"CAST(CASE {arms} END AS {small})"
+            columns[f"c{position}"] = f"CAST({code} AS {self.spelling.small(size)})"
+        return columns, joins
 
     def _bins(self) -> dict[int, Bins]:
         """Bins for each feature with many numbers, from one sample of all."""
@@ -125,131 +158,146 @@ class WorkTable:
         """The code of a known value, and the join that looks it up, if there is one."""
         feature, source = self.schema.features[position], self.schema.sources[position]
         numbers = self.schema.values[position]
-        texts = [self._number(value) for value in numbers] or [
+        texts = [self.spelling.number(value) for value in numbers] or [
             literal(value, self.store.dialect) for value in feature.categories
         ]
         if len(texts) <= SPELT_OUT:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
         pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
-        table = f"codes{position}"
+        # Names that no column of the source has.
+        value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
         join = (
-            f" LEFT JOIN (VALUES {pairs}) AS {table}(v, n)"
-            f" ON {source.value} = {table}.v"
+            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
+            f"({value}, {code}) ON {source.value} = {value}"
         )
-        return f"{table}.n", join
+        return code, join
 
     # ------------------------------------------------------------ asking it
 
-    def totals(self) -> Array:
-        """The cases of each class at the root."""
-        y, count = self.store.arrays(f"SELECT y, count(*) FROM {NAME} GROUP BY y")
-        counts = np.zeros((1, len(self.schema.labels)), np.int64)
-        counts[0, y.astype(np.intp)] = count
-        return counts
+    def counts(self, positions: Sequence[int]) -> list[Tally]:
+        """The values or bins of features at all open nodes."""
+        asked = [self._asked(position) for position in positions]
+        table = f"{self.rows()} AS w WHERE node >= 0"
+        found = count_keys(self.store, table, self.kept, asked)
+        return [
+            self._counted(position, *answer)
+            for position, answer in zip(positions, found, strict=True)
+        ]
 
-    def count(self, position: int) -> Tally:
-        """The values or bins of a feature at all open nodes."""
+    def _asked(self, position: int) -> Asked:
         # Packed into one number, which is grouped by in two thirds of the time.
-        width, classes = self.sizes[position] + 1, len(self.schema.labels)
-        key = f"(CAST(node AS BIGINT) * {width} + c{position}) * {classes} + y"
-        asked = ", min({0}), max({0})".format(f"x{position}")
-        keys, count, *ends = self.store.arrays(
-            f"SELECT {key} AS k, count(*){asked if self.is_binned(position) else ''}"
-            f" FROM {NAME} WHERE node >= 0 GROUP BY k"
-        )
-        cell, y = np.divmod(keys.astype(np.int64), classes)
-        node, code = np.divmod(cell, width)
-        low, high = ends or (code, code)
-        found = self._cells(node, code, y, count, low, high, ())
-        values = self.schema.values[position]
-        if not values:
-            return found
-        numbers = np.array([*values, np.nan])[found.code]
-        return Tally(found.node, found.code, found.counts, numbers, numbers)
+        width, groups = self.sizes[position] + 1, self.answers.groups
+        key = f"CAST(node AS BIGINT) * {width} + c{position}"
+        if groups > 1:
+            key = f"({key}) * {groups} + y"
+        is_binned = self.is_binned(position)
+        sums = self.answers.asked(is_bounded=is_binned)
+        number = f"x{position}" if is_binned else ""
+        return Asked(key, self.open * width * groups, sums, number)
 
-    def finer(self, position: int, cells: Tally) -> Tally:
-        """Some cells of a feature with many numbers, cut more finely."""
+    def _counted(self, position: int, keys: Array, *found: Array) -> Tally:
+        cell, group = np.divmod(keys.astype(np.int64), self.answers.groups)
+        node, code = np.divmod(cell, self.sizes[position] + 1)
+        if self.is_binned(position):
+            return self._cells([node, code], group, found[:2], found[2:])
+        values = self.schema.values[position]
+        numbers = np.array([*values, np.nan])[code] if values else code
+        return self._cells([node, code], group, [numbers, numbers], found)
+
+    def finer(self, position: int, ranges: Ranges) -> Tally:
+        """The rows in some ranges of a feature with many numbers, in small cells."""
         number = f"w.x{position}"
         part = (
-            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high"
-            f" THEN {FINER - 1} ELSE least({FINER - 2}e0,"
+            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
+            f" ELSE least(a.most - 1e0,"
             f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
         )
-        return self._tally(
-            f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
-            f" a.cell, {part} AS part FROM {self._within(position, cells)}"
-            f" GROUP BY w.node, a.code, w.y, a.cell, part"
+        asked = [f"min({number})", f"max({number})"]
+        keys, group, found = self._within(position, ranges, ["a.low", part], asked)
+        return self._cells(keys, group, found[:2], found[2:])
+
+    def values(self, position: int, ranges: Ranges) -> Tally:
+        """Every value in some ranges."""
+        keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
+        return self._cells(keys, group, [keys[2], keys[2]], found)
+
+    def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
+        """The first values in one range, as many as so many lines tell of."""
+        keys, group, found = self._within(
+            *(position, ranges, [f"w.x{position}"], []), f" ORDER BY k2 LIMIT {lines}"
         )
+        return self._cells(keys, group, [keys[2], keys[2]], found)
 
-    def values(self, position: int, cells: Tally) -> Tally:
-        """Every value in some cells."""
-        number = f"w.x{position}"
-        return self._tally(
-            f"SELECT w.node, a.code, w.y, count(*), min({number}), max({number}),"
-            f" {number} FROM {self._within(position, cells)}"
-            f" GROUP BY w.node, a.code, w.y, {number}"
-        )
+    def _within(
+        self,
+        position: int,
+        ranges: Ranges,
+        parts: Sequence[str],
+        asked: list[str],
+        which: str = "",
+    ) -> tuple[list[Array], Array, list[Array]]:
+        """What is asked of the rows of some ranges, by node, code and parts of these.
 
-    def _within(self, position: int, cells: Tally) -> str:
-        """The rows of some cells, each beside its cell."""
-        rows = []
-        for cell, (node, code, low, high) in enumerate(
-            zip(
-                cells.node.tolist(),
-                cells.code.tolist(),
-                cells.low.tolist(),
-                cells.high.tolist(),
-                strict=True,
-            )
-        ):
-            numbers = ", ".join(map(self._number, (low, high, _scale(low, high))))
-            rows.append(f"({node}, {code}, {numbers}, {cell})")
-        return (
-            f"{NAME} AS w JOIN (VALUES {', '.join(rows)})"
-            " AS a(node, code, low, high, scale, cell)"
-            f" ON w.node = a.node AND w.c{position} = a.code"
-            f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
-        )
-
-    def _number(self, value: float) -> str:
-        if isfinite(value):
-            return self.double(value)
-        sign = "-" if value < 0 else ""
-        return f"CAST('{sign}Infinity' AS {self.store.dialect.types.number})"
-
-    def _tally(self, query: str) -> Tally:
-        """Counts by node, code, class and what else is asked; a cell for all classes.
-
-        The cells come in the order of the numbers.
+        The keys of each line, which of the answers it tells of, and what it tells.
         """
-        node, code, y, count, low, high, *further = self.store.arrays(query)
-        return self._cells(node, code, y, count, low, high, further)
+        keys = ["w.node", "a.code", *parts]
+        if self.answers.groups > 1:
+            keys.append("w.y")
+        names = [f"k{place}" for place in range(len(keys))]
+        asked = [*asked, *self.answers.asked(is_bounded=True)]
+        selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
+        found = self.store.arrays(
+            f"SELECT {', '.join((*selected, *asked))} FROM {self.rows()} AS w"
+            f" JOIN {self._table(ranges)} ON w.node = a.node"
+            f" AND w.c{position} = a.code"
+            f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
+            f" GROUP BY {', '.join(names)}{which}"
+        )
+        found[:2] = (each.astype(np.intp) for each in found[:2])
+        group: Array = np.zeros(len(found[0]), np.intp)
+        if self.answers.groups > 1:
+            group = found[len(keys) - 1].astype(np.intp)
+        return found[: 2 + len(parts)], group, found[len(keys) :]
+
+    def _table(self, ranges: Ranges) -> str:
+        """Some ranges as a table, by which rows find their own."""
+        rows = []
+        for node, code, low, high, cells in zip(
+            ranges.node.tolist(),
+            ranges.code.tolist(),
+            ranges.low.tolist(),
+            ranges.high.tolist(),
+            ranges.cells.tolist(),
+            strict=True,
+        ):
+            parts = cells * FINER
+            scale = _scale(parts, low, high)
+            numbers = map(self.spelling.number, (low, high, scale, parts - 1.0))
+            rows.append(f"({node}, {code}, {', '.join(numbers)})")
+        return f"(VALUES {', '.join(rows)}) AS a(node, code, low, high, scale, most)"
 
     def _cells(
         self,
-        node: Array,
-        code: Array,
-        y: Array,
-        count: Array,
-        low: Array,
-        high: Array,
-        further: Sequence[Array],
+        keys: Sequence[Array],
+        group: Array,
+        ends: Sequence[Array],
+        found: Sequence[Array],
     ) -> Tally:
-        keys = [node.astype(np.intp), code.astype(np.intp), *further]
-        order = np.lexsort(keys[::-1])
-        keys = [key[order] for key in keys]
-        is_new = np.ones(len(order), np.bool_)
-        is_new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-        starts = np.flatnonzero(is_new)
-        counts = np.zeros((len(starts), len(self.schema.labels)), np.int64)
-        counts[np.cumsum(is_new) - 1, y[order].astype(np.intp)] = count[order]
+        """A cell for all lines of equal keys, the node and the code being the first."""
+        order, cell, starts = in_order(keys)
+        low, high = (each[order].astype(np.float64) for each in ends)
+        sums, spread = self.answers.gather(
+            cell, group[order], [each[order] for each in found]
+        )
+        firsts = order[starts]
         return Tally(
-            keys[0][starts],
-            keys[1][starts],
-            counts,
-            np.minimum.reduceat(low[order].astype(np.float64), starts),
-            np.maximum.reduceat(high[order].astype(np.float64), starts),
+            keys[0][firsts],
+            keys[1][firsts],
+            sums,
+            spread,
+            np.minimum.reduceat(low, starts) if len(starts) else low,
+            np.maximum.reduceat(high, starts) if len(starts) else high,
         )
 
     # ------------------------------------------------------------ moving on
@@ -257,19 +305,50 @@ class WorkTable:
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
 
+        They are moved when they are next asked for. Where there is no table, it must
+        be said by `place` where they are.
+        """
+        self.waiting = routes
+        self.open = 1 + max(max(route.children()) for route in routes)
+
+    def _move(self, routes: Sequence[Route]) -> None:
+        """Give the rows of the table their new nodes.
+
         What each node does stands in lists, in which its number is the place: no join.
         """
-        here = "CAST(node AS INTEGER) + 1"
+        if self.store.phrases.updates and not self.store.phrases.replaces:
+            node = self._destination(routes)
+            moved = {"node": node, **self.answers.moved(node)}
+            changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
+            self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
+            return
+        changed = self.answers.moved("node")
+        selected = [f"{value} AS {name}" for name, value in changed.items()]
+        selected += (name for name in self.columns if name not in changed)
+        self.store.make(
+            NAME,
+            f"SELECT node, {', '.join(selected)} FROM {self.moved(routes)}"
+            " WHERE node >= 0",
+        )
 
-        def of_node(values: Iterable[str]) -> str:
-            return self._item(self._list(values), here)
+    def moved(self, routes: Sequence[Route]) -> str:
+        """The rows as if they were sent: what stands behind FROM."""
+        node = self._destination(routes)
+        stays = ", ".join(self.columns)
+        return (
+            f"(SELECT {node} AS node, {stays} FROM {self.rows()} AS w WHERE node >= 0)"
+            " AS moved"
+        )
 
+    def _destination(self, routes: Sequence[Route]) -> str:
+        """The node to which a row goes."""
+        of_node = self.spelling.of_node
         arms = []
         for position in sorted({route.feature for route in routes} - {-1}):
             mine = [route if route.feature == position else NOTHING for route in routes]
             code = f"c{position}"
             if self.is_binned(position):
-                cut = of_node(self.double(route.cut) for route in mine)
+                cut = of_node(self.spelling.double(route.cut) for route in mine)
                 to = (
                     f"CASE WHEN {code} = {self.sizes[position]}"
                     f" THEN {of_node(str(route.missing) for route in mine)}"
@@ -282,29 +361,21 @@ class WorkTable:
                 nothing = (CLOSED,) * width
                 children = (str(c) for route in mine for c in route.by_code or nothing)
                 place = f"CAST(node AS INTEGER) * {width} + {code} + 1"
-                to = self._item(self._list(children), place)
+                to = self.spelling.item(children, place)
             arms.append(f"WHEN {position} THEN {to}")
         feature = of_node(str(route.feature) for route in routes)
-        node = f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END" if arms else CLOSED
-        if self.store.phrases.updates:
-            self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
-            return
-        kept = ", ".join(self.columns)
-        moved = f"SELECT {node} AS node, {kept} FROM {NAME} WHERE node >= 0"
-        self.store.make(NAME, moved)
-
-    def _list(self, values: Iterable[str]) -> str:
-        return self.store.phrases.list.format(", ".join(values))
-
-    def _item(self, of: str, place: str) -> str:
-        return self.store.phrases.item.format(list=of, place=place)
+        return (
+            f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END"
+            if arms
+            else str(CLOSED)
+        )
 
 
 NOTHING = Route(0, -1)
 
 
-def _scale(low: float, high: float) -> float:
-    """Parts by number within a cell; 0 where its ends are too far apart."""
+def _scale(parts: int, low: float, high: float) -> float:
+    """Parts by number within a range; 0 where its ends are too far apart."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scale = float(np.divide(FINER, high - low))
+        scale = float(np.divide(parts, high - low))
     return scale if np.isfinite(scale) else 0.0

@@ -6,7 +6,7 @@ they are few; categories are counted. The forms are those of CART's columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from treecompile.learners.blocks import Blocks, count_blocks
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import SLACK, Groups
 from treecompile.learners.c45_group import group_values
-from treecompile.learners.c45_level import Level, bits, counting, information
+from treecompile.learners.c45_level import Level, Terms, bits, counting, information
 from treecompile.learners.c45_sample import Sample
 from treecompile.learners.columns import make_column
 from treecompile.learners.counted_column import Counted
@@ -173,23 +173,13 @@ class Few:
         blocks = blocks_of(self.column, level, is_exact=True)
         if not len(blocks.known):
             return Judged.nothing(len(level.totals))
-        parts = blocks.parts
-        weights = blocks.weights.copy()
-        sizes = parts.sums(weights)
-        totals = [parts.sums(each) for each in blocks.sums[1:]]
-        running = (
-            parts.run(each.copy(), total)
-            for each, total in zip(blocks.sums[1:], totals, strict=True)
-        )
-        below = parts.run(weights, sizes)
-        runs = Runs(parts, blocks.known, below, running, sizes, totals)
         low, high = self._values()
 
         def neighbours(places: Positions) -> tuple[Floats, Floats]:
             code = blocks.code
             return high.take(code.take(places)), low.take(code.take(places + 1))
 
-        return best_cuts(level, runs, neighbours)
+        return best_cuts(level, Runs.of_blocks(blocks), neighbours)
 
     def _values(self) -> tuple[Floats, Floats]:
         """The least and the greatest value that each code stands for."""
@@ -216,19 +206,28 @@ class Nominal:
         blocks = blocks_of(self.column, level, is_exact=False)
         if not len(blocks.known):
             return judged
-        parts, nodes = blocks.parts, blocks.known
         table = np.array(blocks.sums, np.float64).T
-        sizes = table.sum(axis=1)
-        total = level.totals[nodes]
-        known = np.add.reduceat(table, parts.starts, axis=0)
-        after = parts.sums(information(table))
-        large = parts.sums((sizes >= level.min_leaf - SLACK).astype(np.intp)) >= 2
-        gains = (information(known) - after) / total
-        parted = parts.sums(bits(sizes)) + bits(total - parts.sums(sizes))
-        where = usable[nodes]
-        judged.gains[where] = np.where(large, gains, -np.inf)
-        judged.splits[where] = (bits(total) - parted) / total
+        offered = offer_of_values(level, blocks.parts, blocks.known, table)
+        where = usable[blocks.known]
+        judged.gains[where], judged.splits[where] = offered
         return judged
+
+
+def offer_of_values(
+    terms: Terms, parts: Stretches, nodes: Positions, table: Floats
+) -> tuple[Floats, Floats]:
+    """Gains and split informations of a branch for each line of class weights.
+
+    The lines are those of known values; `parts` are the lines of each of the nodes.
+    """
+    sizes = table.sum(axis=1)
+    total = terms.totals[nodes]
+    known = np.add.reduceat(table, parts.starts, axis=0)
+    after = parts.sums(information(table))
+    large = parts.sums((sizes >= terms.min_leaf - SLACK).astype(np.intp)) >= 2
+    gains = (information(known) - after) / total
+    parted = parts.sums(bits(sizes)) + bits(total - parts.sums(sizes))
+    return np.where(large, gains, -np.inf), (bits(total) - parted) / total
 
 
 class Grouped:
@@ -236,14 +235,13 @@ class Grouped:
 
     def __init__(self, column: Counted, is_ratio: bool) -> None:
         self.column, self.is_ratio = column, is_ratio
-        self.groups: dict[int, Groups] = {}  # of the nodes of the last level
 
     def follow(self, passage: Passage) -> None:
         pass
 
     def judge(self, level: Level, usable: Positions) -> Judged:
-        judged = Judged.nothing(len(level.totals))
-        self.groups = {}
+        groups: dict[int, Groups] = {}
+        judged = replace(Judged.nothing(len(level.totals)), groups=groups)
         width, classes = self.column.size + 1, level.classes
         most = max(1, MOST_CELLS // (width * classes))
         for start in range(0, len(usable), most):
@@ -261,5 +259,5 @@ class Grouped:
                     each[:-1], each[-1], level.min_leaf, is_ratio=self.is_ratio
                 )
                 judged.gains[node], judged.splits[node] = found.gain, found.split
-                self.groups[node] = found.groups
+                groups[node] = found.groups
         return judged

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learners.c45_level import Level, Room, bits
+from treecompile.learners.blocks import Blocks
+from treecompile.learners.c45_draft import Groups
+from treecompile.learners.c45_level import Terms, bits
 from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Array, Floats, Mask, Positions, Stretches
 from treecompile.learners.thresholds import LARGEST, midpoints
@@ -28,6 +30,7 @@ class Judged:
     splits: Floats  # split information
     cuts: Floats
     tries: Positions  # cuts that were possible
+    groups: dict[int, Groups] | None = None  # of categories, where they are grouped
 
     @classmethod
     def nothing(cls, nodes: int) -> Judged:
@@ -50,23 +53,55 @@ class Runs:
     sizes: Array  # the weight of each part
     totals: Sequence[Array]  # of every class but the first
 
+    @classmethod
+    def of_blocks(cls, blocks: Blocks) -> Runs:
+        """Of values that were counted, in their order."""
+        parts = blocks.parts
+        weights = blocks.weights.copy()
+        sizes = parts.sums(weights)
+        totals = [parts.sums(each) for each in blocks.sums[1:]]
+        running = (
+            parts.run(each.copy(), total)
+            for each, total in zip(blocks.sums[1:], totals, strict=True)
+        )
+        below = parts.run(weights, sizes)
+        return cls(parts, blocks.known, below, running, sizes, totals)
+
 
 # From positions of elements, in order: the greatest value before a cut behind each, and
 # the least value after it.
 Neighbours = Callable[[Positions], tuple[Floats, Floats]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The cut of each part where one is possible; gains are before the correction."""
+
+    parts: Positions  # which of the runs
+    gains: Floats
+    places: Positions  # the last element below the cut
+    tries: Positions
+
+
 def best_cuts(
-    level: Level,
+    terms: Terms,
     runs: Runs,
     neighbours: Neighbours,
     inside: Positions | None = None,
 ) -> Judged:
     """The cut with the greatest gain at each node, the lowest at a tie."""
-    judged = Judged.nothing(len(level.totals))
+    found = find_cuts(terms, runs, neighbours, inside)
+    return judge_cuts(terms, runs, neighbours, found)
+
+
+def find_cuts(
+    terms: Terms,
+    runs: Runs,
+    neighbours: Neighbours,
+    inside: Positions | None = None,
+) -> Found:
     if inside is None:
-        room = Room.of(runs.sizes, level.classes, level.min_leaf, level.scale.unit)
-        inside = np.flatnonzero(room.holds(runs.parts, runs.below))
+        inside = np.flatnonzero(terms.room(runs.sizes).holds(runs.parts, runs.below))
     apart = np.empty(len(inside), np.bool_)
     for chunk in chunks(len(inside)):
         apart[chunk] = are_apart(*neighbours(inside[chunk]))
@@ -76,34 +111,39 @@ def best_cuts(
     tries = np.diff(np.searchsorted(inside, ends), prepend=0)
     some = np.flatnonzero(tries)
     if not len(some):
-        return judged
+        return Found(some, np.zeros(0), some, some)
     parts = Stretches.of(tries[some])
-    gains = _gains(level, runs, inside, parts, some)
+    gains = _gains(terms, runs, inside, parts, some)
     gain, at = parts.pick(gains, np.full(len(some), TIE))
-    node, tries = runs.nodes[some], tries[some]
-    total = level.totals[node]
-    gain = gain - np.log2(tries) / total
+    return Found(some, gain, inside.take(at), tries[some])
+
+
+def judge_cuts(
+    terms: Terms, runs: Runs, neighbours: Neighbours, found: Found
+) -> Judged:
+    """What the feature offers, by its best cuts."""
+    judged = Judged.nothing(len(terms.totals))
+    node = runs.nodes[found.parts]
+    gain = found.gains - np.log2(found.tries) / terms.totals[node]
     worthy = np.flatnonzero(gain > TIE)  # no gain is none, however it was rounded
-    node, at, some = node[worthy], at[worthy], some[worthy]
-    total = total[worthy]
-    unit = level.scale.unit
-    at = inside.take(at)
+    node, at, some = node[worthy], found.places[worthy], found.parts[worthy]
+    total = terms.totals[node]
     below = runs.below.take(at)
     above = runs.sizes[some] - below
-    sides = level.scale.bits(below) + level.scale.bits(above)
-    parted = sides + bits(total - runs.sizes[some] * unit)
+    sides = terms.scale.bits(below) + terms.scale.bits(above)
+    parted = sides + bits(total - runs.sizes[some] * terms.scale.unit)
     judged.gains[node] = gain[worthy]
     judged.splits[node] = (bits(total) - parted) / total
     judged.cuts[node] = midpoints(*neighbours(at))
-    judged.tries[node] = tries[worthy]
+    judged.tries[node] = found.tries[worthy]
     return judged
 
 
 def _gains(
-    level: Level, runs: Runs, inside: Positions, parts: Stretches, some: Positions
+    terms: Terms, runs: Runs, inside: Positions, parts: Stretches, some: Positions
 ) -> Floats:
     """The information gain of every possible cut, before the correction."""
-    own = level.scale.bits
+    own = terms.scale.bits
     size = runs.sizes[some]
     first = size - sum(total[some] for total in runs.totals)
     whole = own(size) - own(first)
@@ -126,7 +166,7 @@ def _gains(
             gains[chunk] += own(high)
             below[chunk] -= low
             above[chunk] -= high
-    total = level.totals[runs.nodes[some]]
+    total = terms.totals[runs.nodes[some]]
     for chunk in chunks(len(inside)):
         gain = gains[chunk]
         gain += own(below[chunk])

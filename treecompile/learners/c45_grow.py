@@ -1,74 +1,66 @@
 """The growth of a C4.5 tree level by level, what is not worth its while taken back.
 
-All open nodes of a level are judged at once, feature by feature; the features are
-shared out among threads. The nodes of a level are numbered one after the other, with
-the branches of a node side by side.
+All open nodes of a level are judged at once, feature by feature. What there is to know
+of their cases is asked of a source: rows in memory, or a table in a database. The nodes
+of a level are numbered one after the other, with the branches of a node side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Protocol
 
 import numpy as np
 
+from treecompile.ir import Feature, Kind
 from treecompile.learners.c45_choice import Choice
-from treecompile.learners.c45_columns import Column, Grouped, make_column_of
 from treecompile.learners.c45_cuts import Judged
 from treecompile.learners.c45_draft import EPSILON, SLACK, Draft, SplitTests
-from treecompile.learners.c45_level import Level, bits, information
-from treecompile.learners.c45_sample import Cases, Divided, Sample
+from treecompile.learners.c45_level import information
 from treecompile.learners.criteria import Table, by_chance
-from treecompile.learners.levels import THREADS, WORTH_THREADS
 from treecompile.learners.limits import Limits, Progress
-from treecompile.learners.passage import Passage
-from treecompile.learners.stretches import (
-    Array,
-    Floats,
-    Mask,
-    Positions,
-    Stretches,
-)
+from treecompile.learners.stretches import Floats, Mask, Positions, Stretches
 
 
-def grow(
-    sample: Sample,
-    choice: Choice,
-    limits: Limits,
-    progress: Progress,
-    *,
-    is_grouping: bool = False,
-) -> Draft:
-    """Grow a tree, then collapse what does no better than a leaf."""
-    make = partial(
-        make_column_of, sample, is_grouping=is_grouping, is_ratio=choice.is_ratio
-    )
-    features = len(sample.columns)
-    with ThreadPoolExecutor(THREADS) as pool:
-        is_large = len(sample.y) * features >= WORTH_THREADS
-        columns = list((pool.map if is_large else map)(make, range(features)))
-        growth = Growth(sample, choice, limits, progress)
-        while growth.settle():
-            level, passage, usable = growth.level(), growth.passage, growth.usable
-            is_large = len(level.cases.rows) * features >= WORTH_THREADS
-            judge = partial(_judge, level, passage)
-            run = pool.map if is_large else map
-            judged = list(run(judge, columns, map(np.flatnonzero, usable.T)))
-            growth.split(level, columns, judged)
-    draft = assemble(growth.done)
-    lower_cuts(draft, sample)
-    collapse(draft, [len(each.label) for each in growth.done])
-    return draft
+@dataclass(frozen=True, slots=True, eq=False)
+class Parted:
+    """What the splits of some nodes have come to."""
+
+    branches: Positions  # those with cases, in the order of the newest nodes
+    known: Floats  # of each branch: the weight of the cases whose value is known
+    table: Floats  # of each branch: the same for each class
 
 
-def _judge(
-    level: Level, passage: Passage | None, column: Column, usable: Positions
-) -> Judged:
-    if passage is not None:
-        column.follow(passage)
-    return column.judge(level, usable)
+class Source(Protocol):
+    """The cases of the newest nodes, then of those of them that are open."""
+
+    features: tuple[Feature, ...]
+    rows_by_weight: float
+
+    def counts(self) -> Floats:
+        """The weight of each class at those of the newest nodes that have cases."""
+
+    def keep(self, is_open: Mask) -> None:
+        """Go on with the open ones of these nodes."""
+
+    def judge(self, counts: Floats, usable: Mask) -> Sequence[Judged]:
+        """What each feature offers at the open nodes, whose counts are given.
+
+        `usable` says for nodes by features where a feature may be used.
+        """
+
+    def table(self, tests: SplitTests, some: Positions) -> Floats:
+        """The weight of each class in each branch if some open nodes had these tests.
+
+        Of cases whose value is known.
+        """
+
+    def divide(self, tests: SplitTests, some: Positions) -> Parted:
+        """Split some of the open nodes: their branches are the newest nodes then."""
+
+    def greatest(self, feature: int, bounds: Floats) -> Floats:
+        """The greatest number of the whole training set up to each bound."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,32 +74,74 @@ class Grown:
     known: Floats  # of each branch
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """How far a growth has come: all that is needed to go on with the open nodes."""
+
+    done: list[Grown]
+    nodes: Positions  # which of the last level are open
+    usable: Mask  # nodes by features
+    settled: float  # rows that are done
+
+
+Watch = Callable[["Growth"], None]  # called before the open nodes of a level are split
+
+
+def grow(
+    source: Source,
+    choice: Choice,
+    limits: Limits,
+    progress: Progress,
+    watch: Watch = lambda growth: None,
+    former: Kept | None = None,
+) -> Draft:
+    """Grow a tree, then collapse what does no better than a leaf.
+
+    With what was kept of a former growth, the source being at those open nodes already,
+    go on from there.
+    """
+    growth = Growth(source, choice, limits, progress)
+    if former is not None:
+        growth.resume(former)
+    while growth.is_open or growth.settle():
+        watch(growth)
+        growth.split()
+    draft = assemble(growth.done)
+    lower_cuts(draft, source)
+    collapse(draft, [len(each.label) for each in growth.done])
+    return draft
+
+
 class Growth:
-    """The newest nodes, their cases, and all levels so far."""
+    """The newest nodes, and all levels so far."""
 
     def __init__(
-        self, sample: Sample, choice: Choice, limits: Limits, progress: Progress
+        self, source: Source, choice: Choice, limits: Limits, progress: Progress
     ) -> None:
-        self.sample, self.choice, self.limits = sample, choice, limits
-        self.settled = _Settled(progress, sample)
+        self.source, self.choice, self.limits = source, choice, limits
+        self.settled = _Settled(progress, source.rows_by_weight)
+        self.is_nominal = _is_nominal(source.features)
         self.done: list[Grown] = []
-        size = len(sample.y)
-        self.table = bits(np.arange(size + 1.0))  # n log2 n of whole cases
         # The newest nodes: those with cases, which they are of all, and the class of
         # the parents of all.
-        self.cases = sample.everything()
         self.nodes = np.zeros(1, np.intp)
         self.parent = np.zeros(1, np.intp)
-        self.usable: Mask = np.full((1, len(sample.columns)), True)
-        # How they came about.
-        self.divided: Divided | None = None
-        self.before, self.size = np.zeros(0, np.intp), 0
-        self.passage: Passage | None = None
+        self.usable: Mask = np.full((1, len(source.features)), True)
+        self.is_open = False  # whether the newest nodes are counted, and some open
+
+    def kept(self) -> Kept:
+        """What to go on from with the open nodes, which are not split yet."""
+        return Kept(self.done, self.nodes, self.usable, self.settled.rows)
+
+    def resume(self, former: Kept) -> None:
+        self.done, self.nodes, self.usable = former.done, former.nodes, former.usable
+        self.settled.add_rows(former.settled)
+        self.is_open = True
 
     def settle(self) -> bool:
         """Count the newest nodes and keep the open ones; False if there are none."""
-        counts = np.zeros((len(self.parent), self.sample.classes))
-        here = self.sample.counts(self.cases)
+        here = self.source.counts()
+        counts = np.zeros((len(self.parent), here.shape[1]))
         counts[self.nodes] = here
         label = self.parent.copy()
         label[self.nodes] = here.argmax(axis=1)
@@ -116,15 +150,10 @@ class Growth:
         self.settled.add(float(weights[~is_open].sum()))
         tests, first = SplitTests.none(len(label)), np.zeros(len(label), np.intp)
         self.done.append(Grown(tests, counts, label, first, np.zeros(0)))
-        if not is_open.any():
-            return False
-        if self.divided is not None:
-            self.passage = self.divided.passage(is_open, self.before, self.size)
-            self.divided = None
-        some = np.flatnonzero(is_open)
-        self.cases, self.nodes = self.cases.some(some), self.nodes[some]
-        self.usable = self.usable[some]
-        return True
+        self.source.keep(is_open)
+        self.nodes, self.usable = self.nodes[is_open], self.usable[is_open]
+        self.is_open = bool(is_open.any())
+        return self.is_open
 
     def _is_open(self, counts: Floats, weights: Floats) -> Mask:
         limits = self.limits
@@ -135,38 +164,32 @@ class Growth:
         several &= weights >= least - SLACK
         return several
 
-    def level(self) -> Level:
-        """The open nodes."""
-        counts = self.done[-1].counts[self.nodes]
-        least = float(self.limits.min_leaf)
-        return Level.of(self.sample, self.cases, counts, least, self.table)
-
-    def split(
-        self, level: Level, columns: Sequence[Column], judged: Sequence[Judged]
-    ) -> None:
+    def split(self) -> None:
         """Split the nodes for which there is a split; their branches are the newest."""
-        feature = self._choose(columns, judged)
+        self.is_open = False
+        done = self.done[-1]
+        counts = done.counts[self.nodes]
+        totals = counts.sum(axis=1)
+        judged = self.source.judge(counts, self.usable)
+        feature = self._choose(judged)
         some = np.flatnonzero(feature >= 0)
-        self.settled.add(float(level.totals[feature < 0].sum()))
-        tests, tries = self._tests(columns, judged, feature, some)
-        cases = self.cases.some(some)
-        self.size = len(self.cases.rows)
-        self.before = self.cases.nodes.within(some)
-        divided = self.sample.divide(tests, cases)
-        self._measure(tests, cases, divided, level.totals[some], tries)
-        done, nodes = self.done[-1], self.nodes[some]
+        self.settled.add(float(totals[feature < 0].sum()))
+        tests, tries = self._tests(judged, feature, some)
+        parted = self.source.divide(tests, some)
+        self._measure(tests, parted.table, totals[some], tries)
+        nodes = self.nodes[some]
         done.tests.note(nodes, tests)
         done.first[nodes] = np.cumsum(tests.size) - tests.size
-        done.known = divided.known
-        self.divided, self.cases, self.nodes = divided, divided.cases, divided.branches
+        done.known = parted.known
+        self.nodes = parted.branches
         self.parent = np.repeat(done.label[nodes], tests.size)
         inherited = self.usable[some]
-        used = np.flatnonzero(self.sample.is_nominal[tests.feature])
-        used = used[[not isinstance(columns[f], Grouped) for f in tests.feature[used]]]
+        used = np.flatnonzero(self.is_nominal[tests.feature])
+        used = used[[judged[f].groups is None for f in tests.feature[used]]]
         inherited[used, tests.feature[used]] = False
         self.usable = np.repeat(inherited, tests.size, axis=0)[self.nodes]
 
-    def _choose(self, columns: Sequence[Column], judged: Sequence[Judged]) -> Positions:
+    def _choose(self, judged: Sequence[Judged]) -> Positions:
         """The feature of each node; one whose split may be chance is passed over."""
         gains = np.stack([each.gains for each in judged], axis=1)
         splits = np.stack([each.splits for each in judged], axis=1)
@@ -176,22 +199,16 @@ class Growth:
             return feature
         some = np.flatnonzero(feature >= 0)
         while len(some):
-            tests, _ = self._tests(columns, judged, feature, some)
-            cases, branches = self.cases.some(some), Stretches.of(tests.size)
-            places = self.sample.places(tests, cases)
-            table = self._table(tests, cases, places, branches.starts)
-            some = some[by_chance(Table(table, branches), self.limits.chi2)]
+            tests, _ = self._tests(judged, feature, some)
+            table = Table(self.source.table(tests, some), Stretches.of(tests.size))
+            some = some[by_chance(table, self.limits.chi2)]
             barred[some, feature[some]] = True
             feature = self.choice.best(gains, splits, barred)
             some = some[feature[some] >= 0]
         return feature
 
     def _tests(
-        self,
-        columns: Sequence[Column],
-        judged: Sequence[Judged],
-        feature: Positions,
-        some: Positions,
+        self, judged: Sequence[Judged], feature: Positions, some: Positions
     ) -> tuple[SplitTests, Positions]:
         """The tests of the nodes that have one, and how many cuts were possible."""
         tests = SplitTests.none(len(some))
@@ -199,39 +216,33 @@ class Growth:
         tries = np.ones(len(some), np.intp)
         for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
-            nodes, offer, column = some[mine], judged[position], columns[position]
+            nodes, offer = some[mine], judged[position]
             tests.gain[mine] = offer.gains[nodes]
             tests.size[mine] = 2
-            if not self.sample.is_nominal[position]:
+            if not self.is_nominal[position]:
                 tests.cut[mine], tries[mine] = offer.cuts[nodes], offer.tries[nodes]
-            elif isinstance(column, Grouped):
-                groups = [column.groups[node] for node in nodes.tolist()]
+            elif offer.groups is not None:
+                groups = [offer.groups[node] for node in nodes.tolist()]
                 tests.groups.update(zip(mine.tolist(), groups, strict=True))
                 tests.size[mine] = [len(each) for each in groups]
             else:
-                tests.size[mine] = len(self.sample.data.features[position].categories)
+                tests.size[mine] = len(self.source.features[position].categories)
         return tests, tries
 
     def _measure(
-        self,
-        tests: SplitTests,
-        cases: Cases,
-        divided: Divided,
-        totals: Floats,
-        tries: Positions,
+        self, tests: SplitTests, table: Floats, totals: Floats, tries: Positions
     ) -> None:
         """The gains of the chosen splits from the cases themselves.
 
         So the digits that are saved do not depend on how the splits were found.
         """
         starts = np.cumsum(tests.size) - tests.size
-        table = self._table(tests, cases, divided.places, starts)
         for position in sorted(set(tests.feature.tolist())):
             mine = np.flatnonzero(tests.feature == position)
             if tests.groups.keys() & set(mine.tolist()):
                 continue
             parts = table[starts[mine, None] + np.arange(tests.size[mine[0]])]
-            if self.sample.is_nominal[position]:
+            if self.is_nominal[position]:
                 gains = _gains_of_values(parts)
             else:
                 low, high = parts[:, 0], parts[:, 1]
@@ -239,21 +250,9 @@ class Growth:
             total = totals[mine]
             tests.gain[mine] = gains / total - np.log2(tries[mine]) / total
 
-    def _table(
-        self, tests: SplitTests, cases: Cases, places: Array, starts: Positions
-    ) -> Floats:
-        """The weight of each class in each branch, of known values."""
-        classes = self.sample.classes
-        cells = cases.nodes.spread(starts)
-        cells += places
-        cells *= classes
-        cells += self.sample.y.take(cases.rows)
-        weights, size = cases.weights, int(tests.size.sum()) * classes
-        if (places < 0).any():
-            known = np.flatnonzero(places >= 0)
-            cells = cells.take(known)
-            weights = None if weights is None else weights.take(known)
-        return np.bincount(cells, weights, size).reshape(-1, classes).astype(np.float64)
+
+def _is_nominal(features: Sequence[Feature]) -> Mask:
+    return np.array([feature.kind is Kind.CATEGORICAL for feature in features])
 
 
 def _gains_of_values(parts: Floats) -> Floats:
@@ -291,16 +290,15 @@ def assemble(levels: Sequence[Grown]) -> Draft:
     )
 
 
-def lower_cuts(draft: Draft, sample: Sample) -> None:
+def lower_cuts(draft: Draft, source: Source) -> None:
     """Put each cut at the greatest value of the whole training set not above it."""
-    tests = draft.tests
+    tests, is_nominal = draft.tests, _is_nominal(source.features)
     for feature in np.unique(tests.feature).tolist():
-        if feature < 0 or sample.is_nominal[feature]:
+        if feature < 0 or is_nominal[feature]:
             continue
         some = np.flatnonzero(tests.feature == feature)
-        ordered = np.sort(sample.columns[feature])  # missing ones come last
         middle = tests.cut[some]
-        low = ordered[np.searchsorted(ordered, middle, side="right") - 1]
+        low = source.greatest(feature, middle)
         tests.cut[some] = np.where(np.isfinite(low), low, middle) + 0.0  # never -0.0
 
 
@@ -325,13 +323,15 @@ def collapse(draft: Draft, sizes: Sequence[int]) -> None:
 class _Settled:
     """Counts whole rows out of fractions of them, and whatever they weigh."""
 
-    def __init__(self, progress: Progress, sample: Sample) -> None:
-        self.progress, self.weight, self.told = progress, 0.0, 0
-        weights = sample.data.weights
-        self.each = 1.0 if weights is None else len(weights) / float(weights.sum())
+    def __init__(self, progress: Progress, each: float) -> None:
+        self.progress, self.rows, self.told = progress, 0.0, 0
+        self.each = each  # rows by weight
 
     def add(self, weight: float) -> None:
-        self.weight += weight * self.each
-        whole = int(self.weight + SLACK)
+        self.add_rows(weight * self.each)
+
+    def add_rows(self, rows: float) -> None:
+        self.rows += rows
+        whole = int(self.rows + SLACK)
         self.progress(whole - self.told)
         self.told = whole

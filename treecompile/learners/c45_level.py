@@ -53,11 +53,21 @@ class Scale:
     def of(cls, weights: Floats | None, table: Floats, most: float) -> Scale:
         if weights is None:
             return cls(1.0, table)
-        _, exponent = frexp(most)
-        return cls(2.0 ** (exponent - SPARE_BITS), table[:0])
+        return cls(_unit(most), table[:0])
+
+    @classmethod
+    def of_size(cls, size: int, *, is_divided: bool) -> Scale:
+        """Of so many cases, which may be divided or not, without a table."""
+        return cls(_unit(size + 1.0) if is_divided else 1.0, np.zeros(0))
 
     def bits(self, sums: Array) -> Floats:
         return self.table.take(sums) if len(self.table) else bits(sums * self.unit)
+
+
+def _unit(most: float) -> float:
+    """In which sums up to this much are exact."""
+    _, exponent = frexp(most)
+    return 2.0 ** (exponent - SPARE_BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,18 +93,28 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class Terms:
+    """On what the open nodes are judged, wherever their cases are."""
+
+    scale: Scale
+    classes: int
+    min_leaf: float
+    counts: Floats  # of each class at each node
+    totals: Floats  # the weight of each node
+
+    def room(self, sizes: Array) -> Room:
+        """Where nodes may be cut whose known cases have these sizes."""
+        return Room.of(sizes, self.classes, self.min_leaf, self.scale.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level(Terms):
     """The open nodes and their cases."""
 
     cases: Cases
     y: Array
     units: Array | None  # the weights as integers; None where all cases are whole
-    scale: Scale
-    classes: int
-    min_leaf: float
     node: Array  # of each case
-    counts: Floats  # of each class at each node
-    totals: Floats  # the weight of each node
     below: Array  # where no value is missing: the cases up to each, itself included
     inside: Positions  # and behind which of them a cut leaves enough on both sides
 
@@ -117,15 +137,15 @@ class Level:
             room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
             inside = np.flatnonzero(room.holds(nodes, below))
         return cls(
-            cases,
-            sample.y.take(cases.rows),
-            units,
             scale,
             sample.classes,
             min_leaf,
-            nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
             counts,
             counts.sum(axis=1),
+            cases,
+            sample.y.take(cases.rows),
+            units,
+            nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
             below,
             inside,
         )
@@ -138,15 +158,15 @@ class Level:
         cases = self.cases.some(chosen)
         node = cases.nodes.spread(np.arange(len(chosen), dtype=np.int32))
         return Level(
-            cases,
-            self.y.take(places),
-            None if self.units is None else self.units.take(places),
             self.scale,
             self.classes,
             self.min_leaf,
-            node,
             self.counts[chosen],
             self.totals[chosen],
+            cases,
+            self.y.take(places),
+            None if self.units is None else self.units.take(places),
+            node,
             self.below[:0],
             self.inside[:0],
         )

@@ -7,27 +7,27 @@ is below it, so all nodes of one depth are decided at once, the deepest first.
 
 from __future__ import annotations
 
+from typing import Generic
+
 import numpy as np
 
 from treecompile.learners.c45_draft import Draft
 from treecompile.learners.c45_errors import best_labels, leaf_errors
-from treecompile.learners.c45_sample import Cases, Sample
+from treecompile.learners.c45_passing import Held, Passing
 from treecompile.learners.stretches import Floats, Positions, Stretches
 
 MARGIN = 0.1  # errors by which a simpler tree may be worse
 
-Some = tuple[Positions, Cases]  # some nodes, and the cases of each
 
-
-def prune(draft: Draft, sample: Sample, cf: float) -> None:
+def prune(draft: Draft, sample: Passing[Held], cf: float) -> None:
     """Prune a tree in place."""
     Pruning(draft, sample, cf).run()
 
 
-class Pruning:
+class Pruning(Generic[Held]):
     """A draft that is being pruned."""
 
-    def __init__(self, draft: Draft, sample: Sample, cf: float) -> None:
+    def __init__(self, draft: Draft, sample: Passing[Held], cf: float) -> None:
         self.draft, self.sample, self.cf = draft, sample, cf
         # Errors are added up from the last leaf to the first.
         order = draft.reading_order()
@@ -48,18 +48,19 @@ class Pruning:
             nodes, cases = waiting[-1].pop()
             raised = self.simplify(nodes, cases)
             if len(raised):
-                waiting.append(self.enter(nodes[raised], cases.some(raised)))
+                some = self.sample.some(cases, raised)
+                waiting.append(self.enter(nodes[raised], some))
 
-    def enter(self, nodes: Positions, cases: Cases) -> list[Some]:
+    def enter(self, nodes: Positions, cases: Held) -> list[tuple[Positions, Held]]:
         """Count the cases anew in all that is below some nodes; its splits by depth."""
         draft = self.draft
-        found: list[Some] = []
+        found: list[tuple[Positions, Held]] = []
         while True:
             self._count(nodes, self.sample.counts(cases))
             inner = np.flatnonzero(draft.is_split[nodes])
             if not len(inner):
                 return found
-            nodes, cases = nodes[inner], cases.some(inner)
+            nodes, cases = nodes[inner], self.sample.some(cases, inner)
             found.append((nodes, cases))
             branches = draft.branches(nodes)
             divided = self.sample.divide(draft.tests.some(nodes), cases)
@@ -87,7 +88,7 @@ class Pruning:
             nodes = draft.child[draft.branches(inner)]
             draft.become_leaves(inner)
 
-    def simplify(self, nodes: Positions, cases: Cases) -> Positions:
+    def simplify(self, nodes: Positions, cases: Held) -> Positions:
         """Decide nodes whose branches are pruned; which get their largest branch.
 
         Expects the errors of the nodes as leaves; leaves those of what they become.
@@ -111,34 +112,13 @@ class Pruning:
         draft.errors[nodes[kept]] = as_tree[kept]
         return np.flatnonzero(is_raised)
 
-    def estimate(self, nodes: Positions, cases: Cases) -> Floats:
+    def estimate(self, nodes: Positions, cases: Held) -> Floats:
         """The errors to expect if these cases came to nodes that stay as they are."""
-        draft, count = self.draft, len(nodes)
-        roots = np.arange(count)
-        found: list[tuple[Positions, Positions, Floats]] = []
-        while True:
-            is_split = draft.is_split[nodes]
-            leaves = np.flatnonzero(~is_split)
-            if len(leaves):
-                counts = self.sample.counts(cases.some(leaves))
-                label = best_labels(counts, draft.label[nodes[leaves]])
-                errors = leaf_errors(counts, label, self.cf)
-                found.append((roots[leaves], self.rank[nodes[leaves]], errors))
-            inner = np.flatnonzero(is_split)
-            if not len(inner):
-                break
-            nodes, roots, cases = nodes[inner], roots[inner], cases.some(inner)
-            tests = draft.tests.some(nodes)
-            divided = self.sample.divide(tests, cases)
-            children = draft.child[draft.branches(nodes)]
-            nodes = children[divided.branches]
-            roots = np.repeat(roots, tests.size)[divided.branches]
-            cases = divided.cases
-        if not found:
-            return np.zeros(count)
-        of_root, rank, errors = map(np.concatenate, zip(*found, strict=True))
-        order = np.lexsort((rank, of_root))
-        return np.bincount(of_root[order], errors[order], count).astype(np.float64)
+        root, leaf, counts = self.sample.fall(self.draft, nodes, cases)
+        label = best_labels(counts, self.draft.label[leaf])
+        errors = leaf_errors(counts, label, self.cf)
+        order = np.lexsort((self.rank[leaf], root))
+        return np.bincount(root[order], errors[order], len(nodes)).astype(np.float64)
 
 
 def last_largest(known: Floats, parts: Stretches) -> Positions:

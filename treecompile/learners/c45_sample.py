@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from treecompile.data import Dataset
 from treecompile.ir import Kind
-from treecompile.learners.c45_draft import Groups, SplitTests
+from treecompile.learners.c45_draft import Draft, Groups, SplitTests
+from treecompile.learners.c45_passing import Leaves, fall_by_levels
 from treecompile.learners.passage import Passage
 from treecompile.learners.stretches import (
     Array,
@@ -94,24 +95,36 @@ class Sample:
         rows = np.arange(size, dtype=np.int32)
         return Cases(rows, self.data.weights, Stretches.of(np.array([size])))
 
+    def some(self, cases: Cases, chosen: Positions) -> Cases:
+        return cases.some(chosen)
+
     def counts(self, cases: Cases) -> Floats:
         """The weight of each class at each node."""
-        return self.table(cases, self.y.take(cases.rows))
-
-    def table(self, cases: Cases, y: Array) -> Floats:
         nodes = len(cases.nodes.lengths)
         cells = cases.nodes.spread(np.arange(nodes) * self.classes)
-        cells += y
+        cells += self.y.take(cases.rows)
         table = np.bincount(cells, cases.weights, nodes * self.classes)
         return table.reshape(nodes, self.classes).astype(np.float64)
 
-    def divide(self, tests: SplitTests, cases: Cases) -> Divided:
-        """Send the cases of every node to its branches.
+    def table(self, tests: SplitTests, cases: Cases, places: Array) -> Floats:
+        """The weight of each class in each branch, of known values."""
+        cells = cases.nodes.spread(np.cumsum(tests.size) - tests.size)
+        cells += places
+        cells *= self.classes
+        cells += self.y.take(cases.rows)
+        weights, size = cases.weights, int(tests.size.sum()) * self.classes
+        if (places < 0).any():
+            known = np.flatnonzero(places >= 0)
+            cells = cells.take(known)
+            weights = None if weights is None else weights.take(known)
+        table = np.bincount(cells, weights, size)
+        return table.reshape(-1, self.classes).astype(np.float64)
 
-        Cases with a missing value go to the branches in proportion to the weights of
-        those whose value is known, or all of them to the heaviest; none go where no
-        known case goes.
-        """
+    def fall(self, draft: Draft, nodes: Positions, cases: Cases) -> Leaves:
+        return fall_by_levels(self, draft, nodes, cases)
+
+    def divide(self, tests: SplitTests, cases: Cases) -> Divided:
+        """See `c45_source.Passing`."""
         places = self.places(tests, cases)
         nodes = len(tests.size)
         starts = np.cumsum(tests.size) - tests.size  # of the branches of each node
@@ -129,7 +142,9 @@ class Sample:
             given = cases.weights
             some = None if given is None else given.take(present)
             known = np.bincount(slots.take(present), some, count).astype(np.float64)
-            shares = self._shares(known, tests.size, starts)
+            shares = shares_of(
+                known, tests.size, starts, is_fractional=self.is_fractional
+            )
             node = cases.nodes.spread(np.arange(nodes)).take(absent)
             open_slots = np.flatnonzero(shares)
             ends = np.searchsorted(open_slots, [*starts.tolist(), count])
@@ -201,19 +216,22 @@ class Sample:
             result[where] = column
         return result
 
-    def _shares(self, known: Floats, sizes: Positions, starts: Positions) -> Floats:
-        """The part of a missing case that each branch gets."""
-        shares = np.zeros(len(known))
-        for size in sorted(set(sizes.tolist())):
-            some = starts[sizes == size, None] + np.arange(size)
-            mine = known[some]
-            if self.is_fractional:
-                total = mine.sum(axis=1, keepdims=True)
-                np.divide(mine, total, out=mine, where=total > 0)
-                shares[some] = mine
-            else:
-                shares[some[np.arange(len(some)), mine.argmax(axis=1)]] = 1.0
-        return shares
+
+def shares_of(
+    known: Floats, sizes: Positions, starts: Positions, *, is_fractional: bool
+) -> Floats:
+    """The part of a missing case that each branch gets."""
+    shares = np.zeros(len(known))
+    for size in sorted(set(sizes.tolist())):
+        some = starts[sizes == size, None] + np.arange(size)
+        mine = known[some]
+        if is_fractional:
+            total = mine.sum(axis=1, keepdims=True)
+            np.divide(mine, total, out=mine, where=total > 0)
+            shares[some] = mine
+        else:
+            shares[some[np.arange(len(some)), mine.argmax(axis=1)]] = 1.0
+    return shares
 
 
 def _weights(

@@ -8,7 +8,7 @@ Nodes are numbered level by level here and put in reading order at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,11 +60,21 @@ class Source(Protocol):
 def grow(source: Source, limits: Limits, progress: Progress) -> Drafts:
     """Grow a tree; the nodes come in the order of their making."""
     growth = Growth(source, limits)
-    while True:
-        progress(growth.settle())
-        if not len(growth.numbers):
-            return growth.drafts
+    progress(growth.settle())
+    return go_on(growth, progress)
+
+
+def go_on(
+    growth: Growth,
+    progress: Progress,
+    watch: Callable[[Growth], None] = lambda growth: None,
+) -> Drafts:
+    """Grow until no node is open; who watches sees the growth before each level."""
+    while len(growth.numbers):
+        watch(growth)
         progress(growth.split())
+        progress(growth.settle())
+    return growth.drafts
 
 
 class Growth:
@@ -81,6 +91,14 @@ class Growth:
         # Of the newest nodes: their parents, and which of the branches they are.
         self.parents: Positions = np.full(1, -1)
         self.places: Array = np.zeros(1, np.intp)
+
+    def resume(
+        self, drafts: Drafts, depth: int, numbers: Positions, rows: Array
+    ) -> None:
+        """Go on where another growth was: with these nodes open, and their rows."""
+        self.drafts, self.depth, self.numbers, self.rows = drafts, depth, numbers, rows
+        newest = drafts.layers[-1]
+        self.measured = newest.stats[numbers - newest.start]
 
     def settle(self) -> int:
         """Draft the newest nodes and keep those to be split; how many rows are done."""

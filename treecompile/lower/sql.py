@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import TypeVar
 
 from treecompile import words
 from treecompile.divide import DIVIDED, divisible, exposed, settled
@@ -51,6 +52,8 @@ from treecompile.semantics import (
 from treecompile.shape import Step
 from treecompile.targets import Dialect, read_dialect
 
+Decided = TypeVar("Decided")  # what a step comes to: a rule, or whatever is asked for
+
 
 def lower(source: Source, options: EmitOptions) -> Context:
     """Everything that the template of the query places."""
@@ -60,11 +63,8 @@ def lower(source: Source, options: EmitOptions) -> Context:
     check_values(body, dialect)
     asked = outputs(options)
     label = label_position(body, options, asked)
-    writer = Conditions(dialect, body, references(body, dialect, options))
-    made = {
-        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
-        for output in asked
-    }
+    columns = references(body, dialect, options)
+    made = expressions(body, dialect, columns, options)
     lines = statement(made, body, dialect, options)
     leaves = len(outcomes(body))
     labels = [literal(value, dialect) for value in body.labels]
@@ -74,6 +74,23 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "beside": properties(made, labels, options) if options.form == DBT else [],
         "warnings": [*size_warnings(lines, leaves, dialect)],
         "notes": [*filter(None, [note(body)])],
+    }
+
+
+def expressions(
+    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+) -> dict[str, list[str]]:
+    """The lines of what is asked for, by the name of its column in a query.
+
+    `columns` has what stands for each required feature: a column, or what makes it one.
+    """
+    body = settled(body)
+    asked = outputs(options)
+    label = label_position(body, options, asked)
+    writer = Conditions(dialect, body, columns)
+    return {
+        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
+        for output in asked
     }
 
 
@@ -161,9 +178,9 @@ def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterat
 
 def case_lines(
     steps: Iterable[Step],
-    decided: Mapping[int, Rule],
+    decided: Mapping[int, Decided],
     text: Callable[[Condition], str],
-    result: Callable[[Rule], str],
+    result: Callable[[Decided], str],
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE, one arm on each line."""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from treecompile.errors import EngineError
 from treecompile.targets import Dialect
 
 
@@ -55,6 +56,11 @@ class StoredColumn:
         return family(self.type)
 
 
+# What stands behind FROM for pairs of a key and a number, each in a row of its own as
+# k and x, beside some columns of a table.
+Stacked = Callable[[str, Sequence[str], Sequence[tuple[str, str]]], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """What queries for learning say differently from one database to the next."""
@@ -63,7 +69,17 @@ class Phrases:
     byte: str = "SMALLINT"  # the smallest type that holds 255
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
-    updates: bool = True  # whether a temporary table can be changed
+    round: str = "round({})"  # to a whole number; of two as near, either
+    updates: bool = True  # whether a temporary table can be changed ...
+    replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
+    once: str = "WITH {name} AS ({query})"  # a query that is worked out once
+    stacked: Stacked | None = None  # where features are best counted by one query
+    # A text that depends on the columns {} of all rows, not on their order; "": none.
+    checksum: str = ""
+
+
+class NoTemporaryTableError(EngineError):
+    """The user may read, but may not make a temporary table."""
 
 
 class Store(Protocol):
@@ -79,17 +95,23 @@ class Store(Protocol):
     def make(self, name: str, query: str) -> None:
         """A temporary table of what a query gives.
 
-        It hides a table of that name which is not temporary. Where `phrases.updates` is
-        false, it takes the place of the temporary one of that name.
+        It hides a table of that name which is not temporary, and takes the place of the
+        temporary one of that name. Raises NoTemporaryTableError where the right to make
+        it is missing.
         """
 
     def update(self, statement: str) -> None:
-        """Change a table, or make one to last, where `phrases.updates` says so."""
+        """Change a temporary table, where `phrases.updates` says so."""
+
+    def save(self, name: str, query: str) -> None:
+        """A table that lasts, whole or not at all; one that exists is an error."""
 
 
 # Takes the address that the user gave, and the most memory that may be used, or "",
 # and whether tables are written that shall last.
 Open = Callable[[str, str, bool], AbstractContextManager[Store]]
+# Takes a connection of the user, which is left as it was.
+Borrow = Callable[[Any], AbstractContextManager[Store]]
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:

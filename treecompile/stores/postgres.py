@@ -10,12 +10,26 @@ import numpy as np
 
 from treecompile.errors import EngineError, OptionError
 from treecompile.packages import driver
-from treecompile.stores.base import Phrases, Store, StoredColumn, as_array
+from treecompile.stores.base import (
+    NoTemporaryTableError,
+    Phrases,
+    Store,
+    StoredColumn,
+    as_array,
+)
 from treecompile.targets import read_dialect
+
+# What it says to who may not make a table: no right to, or no transaction that writes.
+READ_ONLY = ("42501", "25006")
 
 
 class PostgreSQL:
-    phrases = Phrases(list="ARRAY[{}]")
+    phrases = Phrases(
+        list="ARRAY[{}]",
+        replaces=True,
+        once="WITH {name} AS MATERIALIZED ({query})",
+        checksum="CAST(sum(hashtextextended(CAST(ROW({}) AS TEXT), 0)) AS TEXT)",
+    )
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:
         self.connection, self.errors = connection, errors
@@ -38,10 +52,20 @@ class PostgreSQL:
         return [as_array(column) for column in zip(*rows, strict=True)]
 
     def make(self, name: str, query: str) -> None:
-        self._ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+        try:
+            self._ask(f"CREATE TEMPORARY TABLE {name}_made AS {query}")
+        except EngineError as error:
+            if getattr(error.__cause__, "sqlstate", None) in READ_ONLY:
+                raise NoTemporaryTableError(str(error)) from None
+            raise
+        self._ask(f"DROP TABLE IF EXISTS pg_temp.{name}")
+        self._ask(f"ALTER TABLE pg_temp.{name}_made RENAME TO {name}")
 
     def update(self, statement: str) -> None:
         self._ask(statement)
+
+    def save(self, name: str, query: str) -> None:
+        self._ask(f"CREATE TABLE {name} AS {query}")
 
     def _ask(self, query: str) -> Any:
         try:
@@ -49,7 +73,7 @@ class PostgreSQL:
             return self.connection.execute(query.encode(), binary=True)
         except self.errors as error:
             said = " ".join(str(error).split("\n")[0].split())
-            raise EngineError(f"PostgreSQL: {said}") from None
+            raise EngineError(f"PostgreSQL: {said}") from error
 
 
 @contextmanager
