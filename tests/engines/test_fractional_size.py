@@ -96,12 +96,12 @@ def test_databases_divide_it(leaves: int, chain: bool, engine: str) -> None:
     check(dividing(leaves, chain=chain), engine)
 
 
-# The most sums within one another, and leaves of a tree that is as large as they take.
+# The longest chain with the longest branch behind, and in front; and many leaves.
 IN_ONE = [
-    ("mariadb", 100, 1_000),
-    pytest.param("clickhouse", 100, 1_000, marks=LARGE),
-    pytest.param("spark", 100, 200, marks=LARGE),
-    ("datafusion", 15, 300),
+    ("mariadb", 133, 100, 1_000),
+    pytest.param("clickhouse", 149, 112, 1_000, marks=LARGE),
+    pytest.param("spark", 133, 100, 200, marks=LARGE),
+    ("datafusion", 30, 31, 300),
 ]
 
 
@@ -115,23 +115,37 @@ def turned(tree: Tree) -> Tree:
     return replace(tree, nodes=tuple(nodes))
 
 
-@pytest.mark.parametrize(("engine", "depth", "leaves"), IN_ONE)
+@pytest.mark.parametrize(("engine", "behind", "before", "leaves"), IN_ONE)
 def test_databases_divide_it_in_one_expression(
-    engine: str, depth: int, leaves: int
+    engine: str, behind: int, before: int, leaves: int
 ) -> None:
-    chain = dividing(depth + 1, chain=True)
-    for tree in (chain, turned(chain), dividing(leaves, chain=False)):
-        check(tree, engine)
+    check(dividing(behind + 1, chain=True), engine)
+    check(turned(dividing(before + 1, chain=True)), engine)
+    check(dividing(leaves, chain=False), engine)
 
 
-@pytest.mark.parametrize("engine", ["mariadb", "clickhouse", "spark", "datafusion"])
-def test_a_deeper_chain_is_refused(engine: str) -> None:
-    most = read_dialect(engine).sums.depth
+@pytest.mark.parametrize(
+    ("engine", "behind", "before", "said"),
+    [
+        ("mariadb", 133, 100, r"nests 40\d operators, and MariaDB takes 400: "),
+        ("mysql", 133, 100, r"nests 40\d operators, and MySQL takes 400: "),
+        ("clickhouse", 149, 112, r"nests 45\d operators, and ClickHouse takes 450: "),
+        ("spark", 133, 100, r"nests 40\d operators, and Spark takes 400: "),
+        ("datafusion", 30, 31, "lie 17 deep .* DataFusion takes 16: "),
+    ],
+)
+def test_a_longer_chain_is_refused(
+    engine: str, behind: int, before: int, said: str
+) -> None:
     options = EmitOptions(dialect=engine, output="probability", label="yes")
-    program = Program("y", "random", dividing(most + 2, chain=True))
-    with pytest.raises(TargetError, match=f" lie {most + 1} deep .* takes {most}: "):
-        emit(program, "sql", options)
-    assert emit(program, "sql", replace(options, output="rule", label="")).text
+    for tree in (
+        dividing(behind + 2, chain=True),
+        turned(dividing(before + 2, chain=True)),
+    ):
+        program = Program("y", "random", tree)
+        with pytest.raises(TargetError, match=said):
+            emit(program, "sql", options)
+        assert emit(program, "sql", replace(options, output="rule", label="")).text
 
 
 def wide(branches: int) -> Tree:

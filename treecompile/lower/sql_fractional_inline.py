@@ -9,20 +9,17 @@ as `(sum) / total`, without brackets around it, because it is always the first f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from treecompile.divide import unknown
-from treecompile.errors import TargetError
 from treecompile.ir import Branch, Condition, Kind, Op, Split, Tree
+from treecompile.lower.sql_fractional_nesting import nesting
 from treecompile.lower.sql_fractional_parts import (
-    INSTEAD,
     Asked,
     Spelling,
-    check_operators,
     check_terms,
     first_greatest,
-    nested,
     total,
 )
 from treecompile.semantics import certain, holds, negate
@@ -34,7 +31,8 @@ Lines = Sequence[Line]
 
 def inline(tree: Tree, spelling: Spelling, asked: Asked) -> list[str]:
     """The lines of the expression that answers one row."""
-    check(tree, spelling.dialect, asked)
+    splits = sum(isinstance(node, Split) for node in tree.nodes)
+    check_terms(copies(tree, asked, spelling.dialect) * splits, spelling.dialect)
     return [f"{'  ' * by}{text}" for by, text in answer(tree, spelling, asked)]
 
 
@@ -93,9 +91,7 @@ def named(
 def listed(before: str, shares: Sequence[Lines], after: str) -> list[Line]:
     lines: list[Line] = [(0, before)]
     for share in shares:
-        lines += indented(share)
-        if share is not shares[-1]:
-            lines[-1] = (lines[-1][0], f"{lines[-1][1]},")
+        lines += indented(end(share, "," if share is not shares[-1] else ""))
     return [*lines, (0, after)]
 
 
@@ -103,6 +99,12 @@ def start(word: str, lines: Lines) -> Lines:
     """The lines with a word before the first."""
     (by, text), *rest = lines
     return [(by, f"{word}{text}"), *rest]
+
+
+def end(lines: Lines, text: str) -> Lines:
+    """The lines with a text behind the last."""
+    *rest, (by, last) = lines
+    return [*rest, (by, f"{last}{text}")]
 
 
 def indented(lines: Lines) -> Lines:
@@ -126,6 +128,7 @@ class Writer:
     def __init__(self, tree: Tree, spelling: Spelling) -> None:
         self.tree, self.spelling = tree, spelling
         self.zero, self.one = spelling.double(0.0), spelling.double(1.0)
+        self.first = nesting(tree, spelling.dialect).first
         self.amounts = {
             position: self.amounts_of(node)
             for position, node in enumerate(tree.nodes)
@@ -142,16 +145,29 @@ class Writer:
                 value = self.spelling.double(certain(node)[place] + 0.0)
                 waiting[position] = [(0, value)]
                 continue
-            below = [waiting.pop(branch.then) for branch in node.branches]
-            waiting[position] = self.sum(self.amounts[position], below)
+            factors = self.amounts[position].factors
+            terms = [
+                end(waiting.pop(branch.then), f" * {factor}")
+                for branch, factor in zip(node.branches, factors, strict=True)
+            ]
+            divisor = self.amounts[position].divisor
+            waiting[position] = [
+                *start("(", self.sum(terms, self.first.get(position))),
+                (0, f") / {divisor}"),
+            ]
         return waiting[0]
 
-    def sum(self, amounts: Amounts, below: Iterable[Lines]) -> Lines:
-        lines: list[Line] = [(0, f"({self.zero}")]
-        for factor, share in zip(amounts.factors, below, strict=True):
-            lines += indented(start("+ ", share))
-            lines[-1] = (lines[-1][0], f"{lines[-1][1]} * {factor}")
-        return [*lines, (0, f") / {amounts.divisor}")]
+    def sum(self, terms: Sequence[Lines], first: int | None) -> Lines:
+        """The terms in order; or one of them, and what the law has before it."""
+        opening: Lines = [(0, self.zero)]
+        if first is not None:
+            before: Lines = [(0, f"+ {self.zero}")]
+            if first:
+                inner = self.sum(terms[:first], None)
+                before = [*start("+ (", inner), (0, ")")]
+            opening = [*terms[first], *indented(before)]
+            terms = terms[first + 1 :]
+        return [*opening, *(line for t in terms for line in indented(start("+ ", t)))]
 
     def amounts_of(self, split: Split) -> Amounts:
         where = split.branches[0].when.feature
@@ -176,32 +192,3 @@ class Writer:
             return replace(test, missing=False)
         chosen = tuple(c for c in feature.categories if holds(test, feature, c))
         return Condition(test.feature, Op.IN, chosen, missing=False)
-
-
-# ---------------------------------------------------------------- limits
-
-
-def check(tree: Tree, dialect: Dialect, asked: Asked) -> None:
-    """Refuse what is too large or too deep to be one expression there."""
-    splits = sum(isinstance(node, Split) for node in tree.nodes)
-    check_terms(copies(tree, asked, dialect) * splits, dialect)
-    depth, operators = nesting(tree)
-    if depth > dialect.sums.depth:
-        raise TargetError(
-            f"the sums of this tree lie {depth} deep within one another, and"
-            f" {dialect.name} takes {dialect.sums.depth}: {INSTEAD}"
-        )
-    check_operators(operators, dialect)
-
-
-def nesting(tree: Tree) -> tuple[int, int]:
-    """How many sums, and how many operators, lie within one another."""
-    depths, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
-        if not isinstance(node, Split):
-            continue
-        below = [branch.then for branch in node.branches]
-        depths[position] = 1 + max(depths[child] for child in below)
-        operators[position] = nested([operators[child] for child in below])
-    return depths[0], operators[0]
