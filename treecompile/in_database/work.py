@@ -175,10 +175,15 @@ class WorkTable:
 
     # ------------------------------------------------------------ asking it
 
-    def counts(self, positions: Sequence[int]) -> list[Tally]:
-        """The values or bins of features at all open nodes."""
+    def counts(
+        self, positions: Sequence[int], nodes: range | None = None
+    ) -> list[Tally]:
+        """The values or bins of features at all open nodes, or at some of them."""
         asked = [self._asked(position) for position in positions]
-        table = f"{self.rows()} AS w WHERE node >= 0"
+        which = "node >= 0"
+        if nodes is not None and len(nodes) < self.open:
+            which = f"node >= {nodes.start} AND node < {nodes.stop}"
+        table = f"{self.rows()} AS w WHERE {which}"
         found = count_keys(self.store, table, self.kept, asked)
         return [
             self._counted(position, *answer)
