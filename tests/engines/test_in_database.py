@@ -8,7 +8,6 @@ are opened step by step as those of large tables are.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,14 +21,13 @@ import pytest
 
 from tests.engines.databases import postgres_url, unavailable
 from treecompile import training
-from treecompile.api import Model
 from treecompile.data import DataOptions, make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.schema import read_schema
-from treecompile.in_database.score import score
+from treecompile.learners.criteria import MEASURES
 from treecompile.model_file import dumps
 from treecompile.read import read_table
 from treecompile.stores import open_store
@@ -74,7 +72,7 @@ def random_options(rng: np.random.Generator) -> LearnOptions:
         chi2=one_of(None, None, 0.05),
         max_leaves=one_of(None, None, 6),
         min_gain=one_of(0.0, 0.01),
-        criterion=one_of("", "entropy", "chi-square"),
+        criterion=one_of("", *MEASURES),
         prune=one_of("", "cost-complexity"),
     )
 
@@ -134,6 +132,22 @@ def test_the_model_is_that_of_memory(
     here = training.learn(frame, COLUMNS, options)
     assert dumps(there.program) == dumps(here.program)
     assert there.notes == here.notes
+
+
+@pytest.mark.parametrize("criterion", MEASURES)
+@pytest.mark.parametrize("classes", [2, 6])
+def test_every_measure_finds_the_cuts_of_memory(
+    criterion: str, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "FEW_ROWS", 30)
+    frame = random_frame(np.random.default_rng(classes), 2000)
+    y = frame["normal"].fillna(0) * 2 + np.random.default_rng(0).normal(size=2000)
+    frame["y"] = np.clip(np.floor(y + classes / 2), 0, classes - 1).astype(int)
+    options = LearnOptions("cart", max_depth=4, criterion=criterion)
+    with table_of("duckdb", frame, tmp_path) as (url, table):
+        there = learned_there(url, table, COLUMNS, options)
+    here = training.learn(frame, COLUMNS, options)
+    assert dumps(there.program) == dumps(here.program)
 
 
 @pytest.mark.parametrize("criterion", ["", "gain-ratio", "distance"])
@@ -201,7 +215,7 @@ class Watched:
         self.store, self.longest = store, 0
         self.dialect, self.phrases = store.dialect, store.phrases
         self.columns, self.make = store.columns, store.make
-        self.update = store.update
+        self.update, self.save = store.update, store.save
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
@@ -335,7 +349,9 @@ def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
 
 
 REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
-    ({}, {"algorithm": "c45"}, "c45 needs the rows in memory: use --algorithm cart"),
+    ({}, {"algorithm": "c45", "one_hot_all": True}, "--one-hot-all needs the rows"),
+    ({}, {"algorithm": "c45", "max_leaves": 3}, "--max-leaves is for --algorithm cart"),
+    ({}, {"algorithm": "c45", "costs": (("x", 1.0),)}, "there is no column 'x'"),
     ({}, {"algorithm": "c5"}, "--algorithm 'c5': there are"),
     ({"weights": "few"}, {}, "--weights needs the rows"),
     ({}, {"balanced": True}, "--class-weight needs the rows"),
@@ -346,13 +362,10 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"validation_fraction": 0.5}, "--validation-fraction needs the rows"),
     ({}, {"predict_missing": "fractional"}, "--predict-missing needs the rows"),
     ({}, {"prune": "cost-complexity", "alpha": "cv"}, "--alpha cv needs the rows"),
-    ({}, {"criterion": "gain-ratio"}, "in a database cart has gini, entropy, chi-"),
     ({}, {"criterion": "nonsense"}, "--criterion 'nonsense': cart has gini"),
     ({}, {"prune": "pessimistic"}, "--prune 'pessimistic': cart has none"),
     ({}, {"algorithm": "id3"}, "id3 needs categories, and column 'normal'"),
-    ({"target": "normal"}, {}, "'normal' is a number, and in a database only labels"),
     ({"target": "none"}, {}, "no column 'none'"),
-    ({"task": "regress"}, {}, "'y' is a number, and in a database only labels"),
     ({"categorical": ("normal",)}, {}, "a category is text, an integer or a boolean"),
 )
 
@@ -443,28 +456,3 @@ def test_nothing_but_the_model_goes_to_standard_output() -> None:
     with open_store("duckdb://") as store:
         (shown,) = store.arrays("SELECT current_setting('enable_progress_bar')")
     assert shown.tolist() == [False]
-
-
-# ---------------------------------------------------------------- predicting there
-
-
-@pytest.mark.parametrize("store", STORES)
-def test_predictions_are_made_in_the_database(store: str, tmp_path: Path) -> None:
-    frame = random_frame(np.random.default_rng(7), 400)
-    learned = training.learn(frame, COLUMNS, LearnOptions("cart", max_depth=5))
-    into = f"predicted_{tmp_path.name}"
-    program = learned.program
-    with table_of(store, frame, tmp_path) as (url, table):
-        score(program, url, table, into)
-        query = f'SELECT y, prediction, count(*) FROM "{into}" GROUP BY y, prediction'
-        try:
-            with pytest.raises(EngineError, match="already exists"):
-                score(program, url, table, into)
-            with open_store(url) as opened:
-                found = zip(*opened.arrays(query), strict=True)
-                counted = {(int(y), int(p)): int(n) for y, p, n in found}
-        finally:
-            with open_store(url, writes=True) as opened:
-                opened.update(f'DROP TABLE "{into}"')
-    pairs = zip(frame["y"], Model(program).predict(frame), strict=True)
-    assert counted == Counter((int(y), int(p)) for y, p in pairs)

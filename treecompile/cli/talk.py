@@ -63,8 +63,8 @@ class LevelBar:
             speed = f", {round(rate, 2 - len(str(int(rate)))):,.0f} rows/s"
         self.rows, self.since = rows, now
         of = f" of at most {self.most_levels}" if self.most_levels else ""
-        are_open = f"{nodes:,} node{'s' * (nodes > 1)}"
-        self.bar.label = f"level {number}{of}: {are_open}{speed}"
+        counted = f"{nodes:,} node{'s' * (nodes > 1)}"
+        self.bar.label = f"level {number}{of}: {counted}{speed}"
         # Rows that are settled pass over all further levels.
         levels = self.most_levels - number + 1 if self.most_levels else 1
         done = max(self.length - rows * levels, self.done)

@@ -11,7 +11,7 @@ from treecompile.errors import DataError
 from treecompile.in_database.journal import Journal
 from treecompile.in_database.node_of_row import node_of_row
 from treecompile.in_database.source import EngineSource
-from treecompile.in_database.state import State
+from treecompile.in_database.state import State, dumps
 from treecompile.in_database.work import CLOSED, WorkTable
 from treecompile.learners.drafts import Drafts
 from treecompile.learners.growth import Growth, go_on
@@ -21,6 +21,10 @@ from treecompile.learners.stretches import Positions
 NO_TABLE = (
     "no temporary table: each query works out the node of every row anew, which is"
     " slower"
+)
+CHANGED = (
+    "the rows of the table have changed since the run was interrupted: remove its state"
+    " file to start anew"
 )
 
 
@@ -63,7 +67,8 @@ def grow_levels(
         if work.is_inline:
             _place(work, growth.drafts, growth.numbers)
         if journal and growth.depth > journal.levels:
-            journal.write(_state(source, growth))
+            state = _state(source, growth)
+            journal.write(state, dumps(state))
         open_rows = int(growth.rows.sum())
         listener.level(Level(growth.depth + 1, len(growth.numbers), open_rows))
 
@@ -108,7 +113,4 @@ def _check(work: WorkTable, former: State) -> None:
     found = np.zeros_like(held)
     found.flat[key.astype(np.intp)] = count
     if not np.array_equal(found, held):
-        raise DataError(
-            "the rows of the table have changed since the run was interrupted: remove"
-            " its state file to start anew"
-        )
+        raise DataError(CHANGED)

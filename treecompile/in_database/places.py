@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from treecompile.errors import DataError
 from treecompile.literals import duckdb_string
 from treecompile.lower.sql_names import Quoting
-from treecompile.stores import open_store
+from treecompile.stores import open_store, opened
 from treecompile.stores.base import Store
 
 PATTERN = frozenset("*?[")
@@ -19,10 +20,10 @@ IN_MEMORY = "duckdb://"  # a database without a file
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    url: str
     relation: str  # what stands behind FROM
     source: str  # as the model file calls it
     store: Store
+    is_files: bool = False
 
 
 def is_many_files(data: str) -> bool:
@@ -35,20 +36,27 @@ def is_many_files(data: str) -> bool:
 
 
 def open_place(
-    data: str | None, url: str, table: str, memory_limit: str = ""
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str = "",
+    *,
+    writes: bool = False,
 ) -> AbstractContextManager[Place]:
-    """Files, or where there are none a table of a database."""
+    """Files, or where there are none a table of a database, perhaps to write beside."""
     if data is None:
-        return open_table(url, table, memory_limit)
+        return open_table(url, table, memory_limit, writes=writes)
     return open_files(data, memory_limit)
 
 
 @contextmanager
-def open_table(url: str, table: str, memory_limit: str = "") -> Iterator[Place]:
-    """A table of a database."""
-    with open_store(url, memory_limit) as store:
+def open_table(
+    source: Any, table: str, memory_limit: str = "", *, writes: bool = False
+) -> Iterator[Place]:
+    """A table of a database, at an address or behind a connection."""
+    with opened(source, memory_limit, writes=writes) as store:
         relation = Quoting(store.dialect).path("--table", table)
-        yield Place(url, relation, table, store)
+        yield Place(relation, table, store)
 
 
 @contextmanager
@@ -61,4 +69,4 @@ def open_files(data: str, memory_limit: str = "") -> Iterator[Place]:
         raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
     with open_store(IN_MEMORY, memory_limit) as store:
         relation = f"read_parquet({duckdb_string(pattern)})"
-        yield Place(IN_MEMORY, relation, Path(data).name, store)
+        yield Place(relation, Path(data).name, store, is_files=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 from treecompile import quality
 from treecompile.errors import DataError, OptionError
 from treecompile.in_database.evaluate import Counter, evaluate
-from treecompile.in_database.places import IN_MEMORY, Place, is_many_files, open_files
+from treecompile.in_database.places import Place, is_many_files, open_files
 from treecompile.in_database.reading import ColumnReader, reading
 from treecompile.ir import Label, Program, Tree
 from treecompile.learners.held_out import counted_losses, node_losses
@@ -42,7 +42,14 @@ class InTable:
 
     def check(self, target: str, labels: Sequence[Label]) -> None:
         with _named():
-            ColumnReader(self.store, self.relation, ()).answer(target, labels)
+            y = ColumnReader(self.store, self.relation, ()).answer(target, labels)
+            known = f"y >= 0 AND y < {len(labels)}" if labels else "y IS NOT NULL"
+            (found,) = self.store.arrays(
+                f"SELECT 1 FROM (SELECT {y} AS y FROM {self.relation})"
+                f" AS treecompile_answers WHERE {known} LIMIT 1"
+            )
+            if not len(found):
+                raise no_known_answer(target, labels, self.source)
 
     def losses(self, program: Program) -> list[float]:
         tree = program.body
@@ -86,6 +93,12 @@ class InMemory:
         return quality.evaluate(program.body, cases.columns, cases.y)
 
 
+def in_the_same(there: Place, table: str) -> InTable:
+    """Another table of the same database."""
+    relation = Quoting(there.store.dialect).path("--validation-table", table)
+    return InTable(there.store, relation, table)
+
+
 @contextmanager
 def validation_of(
     there: Place, file: str | None, table: str
@@ -97,13 +110,12 @@ def validation_of(
     if file and table:
         raise OptionError("give --validation or --validation-table, not both")
     if table:
-        if there.url == IN_MEMORY:
+        if there.is_files:
             raise OptionError(
                 "--validation-table is a table of the database that --from names: use"
                 " --validation with files"
             )
-        relation = Quoting(there.store.dialect).path("--validation-table", table)
-        yield InTable(there.store, relation, table)
+        yield in_the_same(there, table)
     elif file and (is_many_files(file) or file.lower().endswith(".parquet")):
         with open_files(file) as other:
             yield InTable(other.store, other.relation, other.source)
@@ -136,8 +148,9 @@ def with_a_row(found: Evaluation, program: Program, source: str) -> Evaluation:
     """The same, if some row has an answer that the model knows."""
     if sum(tally.decided for tally in found.tallies):
         return found
-    labels = program.body.labels
+    raise no_known_answer(program.target, program.body.labels, source)
+
+
+def no_known_answer(target: str, labels: Sequence[Label], source: str) -> DataError:
     known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
-    raise DataError(
-        f"no row has a known {program.target!r} in {source}: expected {known}"
-    )
+    return DataError(f"no row has a known {target!r} in {source}: expected {known}")

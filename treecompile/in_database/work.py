@@ -101,9 +101,9 @@ class WorkTable:
         """What queries read from: a relation, every row at its node of now."""
         if self.is_inline:
             return f"({self._query()})"
-        if self.waiting:
-            self._move(self.waiting)
-            self.waiting = ()
+        routes, self.waiting = self.waiting, ()
+        if routes:
+            self._move(routes)
         return NAME
 
     def _query(self) -> str:
@@ -222,8 +222,20 @@ class WorkTable:
         keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
         return self._cells(keys, group, [keys[2], keys[2]], found)
 
+    def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
+        """The first values in one range, as many as so many lines tell of."""
+        keys, group, found = self._within(
+            *(position, ranges, [f"w.x{position}"], []), f" ORDER BY k2 LIMIT {lines}"
+        )
+        return self._cells(keys, group, [keys[2], keys[2]], found)
+
     def _within(
-        self, position: int, ranges: Ranges, parts: Sequence[str], asked: list[str]
+        self,
+        position: int,
+        ranges: Ranges,
+        parts: Sequence[str],
+        asked: list[str],
+        which: str = "",
     ) -> tuple[list[Array], Array, list[Array]]:
         """What is asked of the rows of some ranges, by node, code and parts of these.
 
@@ -240,7 +252,7 @@ class WorkTable:
             f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
-            f" GROUP BY {', '.join(names)}"
+            f" GROUP BY {', '.join(names)}{which}"
         )
         found[:2] = (each.astype(np.intp) for each in found[:2])
         group: Array = np.zeros(len(found[0]), np.intp)
@@ -275,7 +287,7 @@ class WorkTable:
         """A cell for all lines of equal keys, the node and the code being the first."""
         order, cell, starts = in_order(keys)
         low, high = (each[order].astype(np.float64) for each in ends)
-        sums, extremes = self.answers.gather(
+        sums, spread = self.answers.gather(
             cell, group[order], [each[order] for each in found]
         )
         firsts = order[starts]
@@ -283,7 +295,7 @@ class WorkTable:
             keys[0][firsts],
             keys[1][firsts],
             sums,
-            extremes,
+            spread,
             np.minimum.reduceat(low, starts) if len(starts) else low,
             np.maximum.reduceat(high, starts) if len(starts) else high,
         )
@@ -304,16 +316,19 @@ class WorkTable:
 
         What each node does stands in lists, in which its number is the place: no join.
         """
-        node = self._destination(routes)
-        moved = {"node": node, **self.answers.moved(node)}
         if self.store.phrases.updates and not self.store.phrases.replaces:
+            node = self._destination(routes)
+            moved = {"node": node, **self.answers.moved(node)}
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
             self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
             return
-        stays = [name for name in self.columns if name not in moved]
-        selected = [f"{value} AS {name}" for name, value in moved.items()] + stays
+        changed = self.answers.moved("node")
+        selected = [f"{value} AS {name}" for name, value in changed.items()]
+        selected += (name for name in self.columns if name not in changed)
         self.store.make(
-            NAME, f"SELECT {', '.join(selected)} FROM {NAME} WHERE node >= 0"
+            NAME,
+            f"SELECT node, {', '.join(selected)} FROM {self.moved(routes)}"
+            " WHERE node >= 0",
         )
 
     def moved(self, routes: Sequence[Route]) -> str:

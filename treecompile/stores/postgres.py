@@ -27,6 +27,7 @@ class PostgreSQL:
     phrases = Phrases(
         list="ARRAY[{}]",
         replaces=True,
+        once="WITH {name} AS MATERIALIZED ({query})",
         checksum="CAST(sum(hashtextextended(CAST(ROW({}) AS TEXT), 0)) AS TEXT)",
     )
 
@@ -62,6 +63,9 @@ class PostgreSQL:
 
     def update(self, statement: str) -> None:
         self._ask(statement)
+
+    def save(self, name: str, query: str) -> None:
+        self._ask(f"CREATE TABLE {name} AS {query}")
 
     def _ask(self, query: str) -> Any:
         try:

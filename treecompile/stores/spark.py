@@ -5,6 +5,7 @@ On a cluster the session is the cluster's: where there is one already, it is use
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from treecompile.targets import read_dialect
 from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
 Found = TypeVar("Found")
@@ -36,7 +38,8 @@ def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -
 class Spark:
     phrases = Phrases(
         list="array({})",
-        item="element_at({list}, {place})",
+        item="get({list}, {place} - 1)",  # NULL where there is none
+        round="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
@@ -100,6 +103,30 @@ class Spark:
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
 
+    def save(self, name: str, query: str) -> None:
+        """In the catalog of the session, or as files: parquet.`/path`."""
+        files = FILES.fullmatch(name)
+        folder = files[1].replace("``", "`") if files else ""
+        is_new = bool(folder) and not self.wait(lambda: self._path(folder))
+
+        def write() -> None:
+            writer = self.session.sql(query).write
+            (writer.parquet(folder) if folder else writer.saveAsTable(name))
+
+        try:
+            self.wait(write)
+        except (EngineError, KeyboardInterrupt):
+            if is_new:  # what is left of it is an empty folder
+                self._path(folder, remove=True)
+            raise
+
+    def _path(self, folder: str, *, remove: bool = False) -> bool:
+        """Whether there is such a folder; or remove it."""
+        context = self.session.sparkContext
+        path = context._jvm.org.apache.hadoop.fs.Path(folder)
+        system = path.getFileSystem(context._jsc.hadoopConfiguration())
+        return bool(system.delete(path, True) if remove else system.exists(path))
+
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
@@ -119,8 +146,6 @@ def open_spark(
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: Spark has its own settings")
     driver("pyspark", "Spark", "spark")
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
@@ -129,11 +154,23 @@ def open_spark(
     if session is None:
         master = url.removeprefix("spark:") or HERE
         session = start(url if master.startswith("//") else master, SETTINGS)
+    try:
+        with borrow_spark(session) as store:
+            yield store
+    finally:
+        if is_ours:
+            with suppress(OSError):
+                warehouse.rmdir()
+
+
+@contextmanager
+def borrow_spark(session: Any) -> Iterator[Store]:
+    """A session that goes on; what was cached in it is released."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     store = Spark(session, (PySparkException, Py4JError))
     try:
         yield store
     finally:
         store.close()
-        if is_ours:
-            with suppress(OSError):
-                warehouse.rmdir()
