@@ -129,7 +129,8 @@ class EngineSource:
         # opened looks at the same array.
         opened = self.answers.open(self.sums)
         limits, measure = self.limits, self.answers.measure
-        self.terms = Terms(opened, measure, limits.min_leaf, limits.chi2, None)
+        units = self.answers.units
+        self.terms = Terms(opened, measure, limits.min_leaf, limits.chi2, units)
         self.divisions = {}
         kept = [self._winners(nodes) for nodes in self._some_at_once()]
         self.cells = [

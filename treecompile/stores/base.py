@@ -70,6 +70,7 @@ class Phrases:
     list: str = "[{}]"  # of values ...
     item: str = "({list})[{place}]"  # ... from 1 on
     round: str = "round({})"  # to a whole number; of two as near, either
+    round_even: str = "round({})"  # ... the even one
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     once: str = "WITH {name} AS ({query})"  # a query that is worked out once
