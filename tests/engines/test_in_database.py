@@ -389,7 +389,7 @@ def test_a_type_that_cannot_be_learned_from_is_named(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("mongodb://x", "expected duckdb://FILE, postgresql://... or spark:"),
+        ("mongodb://x", "expected duckdb://FILE, postgresql://..., spark:, sqlite:"),
         ("duckdb", "expected duckdb://FILE"),
         ("duckdb://none.db", "'none.db': there is no such database file"),
         ("postgresql://127.0.0.1:1/x", "cannot connect to PostgreSQL: "),

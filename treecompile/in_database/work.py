@@ -116,7 +116,7 @@ class WorkTable:
         self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = self.bins[position].sql(source.value, self.spelling.double)
+                value = self.bins[position].sql(source.value, self.spelling)
                 # Added to 0 no zero is negative: all zeros are one value.
                 columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
@@ -151,13 +151,13 @@ class WorkTable:
         if len(texts) <= SPELT_OUT:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
-        pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
+        pairs = [(text, str(n)) for n, text in enumerate(texts)]
         # Names that no column of the source has.
         value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
-        join = (
-            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
-            f"({value}, {code}) ON {source.value} = {value}"
+        table = self.spelling.table(
+            f"treecompile_codes{position}", (value, code), pairs
         )
+        join = f" LEFT JOIN {table} ON {source.value} = {value}"
         return code, join
 
     # ------------------------------------------------------------ asking it
@@ -175,7 +175,7 @@ class WorkTable:
     def _asked(self, position: int) -> Asked:
         # Packed into one number, which is grouped by in two thirds of the time.
         width, groups = self.sizes[position] + 1, self.answers.groups
-        key = f"CAST(node AS BIGINT) * {width} + c{position}"
+        key = f"CAST(node AS {self.store.phrases.long}) * {width} + c{position}"
         if groups > 1:
             key = f"({key}) * {groups} + y"
         is_binned = self.is_binned(position)
@@ -195,10 +195,12 @@ class WorkTable:
     def finer(self, position: int, ranges: Ranges) -> Tally:
         """The rows in some ranges of a feature with many numbers, in small cells."""
         number = f"w.x{position}"
+        even = f"({number} - a.low) * a.scale"
+        inner = self.spelling.within("1e0", "a.most - 1e0", even)
         part = (
             f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
-            f" ELSE least(a.most - 1e0,"
-            f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
+            # What lies so far apart that its distance is no number is not divided.
+            f" WHEN a.scale = 0 THEN 1 ELSE {inner} END"
         )
         asked = [f"min({number})", f"max({number})"]
         keys, group, found = self._within(position, ranges, ["a.low", part], asked)
@@ -224,7 +226,7 @@ class WorkTable:
         selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         found = self.store.arrays(
             f"SELECT {', '.join((*selected, *asked))} FROM {self.rows()} AS w"
-            f" JOIN {self._table(ranges)} ON w.node = a.node"
+            f" {self.store.phrases.join} {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
             f" GROUP BY {', '.join(names)}"
@@ -249,8 +251,9 @@ class WorkTable:
             parts = cells * FINER
             scale = _scale(parts, low, high)
             numbers = map(self.spelling.number, (low, high, scale, parts - 1.0))
-            rows.append(f"({node}, {code}, {', '.join(numbers)})")
-        return f"(VALUES {', '.join(rows)}) AS a(node, code, low, high, scale, most)"
+            rows.append((str(node), str(code), *numbers))
+        columns = ("node", "code", "low", "high", "scale", "most")
+        return self.spelling.table("a", columns, rows)
 
     def _cells(
         self,

@@ -67,8 +67,14 @@ class Phrases:
 
     sample: str = "SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}"
     byte: str = "SMALLINT"  # the smallest type that holds 255
-    list: str = "[{}]"  # of values ...
+    long: str = "BIGINT"
+    infinity: str = "CAST('{sign}Infinity' AS {type})"
+    # A number without its fraction, kept within whole numbers that are not negative.
+    within: str = "least({most}, greatest({least}, floor({value})))"
+    list: str = "[{}]"  # of values; "" where there are none ...
     item: str = "({list})[{place}]"  # ... from 1 on
+    names_values: bool = True  # whether (VALUES ...) AS a(b, c) is understood
+    join: str = "JOIN"  # of many rows with few
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     stacked: Stacked | None = None  # where features are best counted by one query
