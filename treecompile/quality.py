@@ -65,9 +65,16 @@ def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
         quality = measure((), predicted, cases.y)
     rules = outcomes(body)
     counted = tallies(body, rules, cases, where, errors)
-    pairs = zip(rules.values(), counted, strict=True)
+    return summed_up(body, quality, counted, len(y) - cases.rows)
+
+
+def summed_up(
+    body: Body, quality: Quality, counted: Sequence[RuleTally], unknown: int
+) -> Evaluation:
+    """What was counted of all rows and of each rule."""
+    pairs = zip(outcomes(body).values(), counted, strict=True)
     measured = tuple(_rule(rule, tally, body) for rule, tally in pairs)
-    return Evaluation(quality, measured, len(y) - cases.rows)
+    return Evaluation(quality, measured, unknown)
 
 
 def _rule(rule: Rule, tally: RuleTally, body: Body) -> RuleQuality:

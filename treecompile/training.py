@@ -98,6 +98,8 @@ class Grown:
     choice: Choice | None = None
 
 
+OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
+
 # Columns, answers and weights of rows to prune by, for a tree that may not test all.
 ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
 HeldOut = Callable[[Tree], ToPruneBy]
@@ -165,9 +167,7 @@ def _notes(options: LearnOptions, algorithm: str, choice: Choice | None) -> list
             f" of {choice.table[0].step.leaves}"
         )
     if options.prune == REDUCED_ERROR:
-        notes.append(
-            "the validation rows pruned the tree: its quality on them is optimistic"
-        )
+        notes.append(OPTIMISTIC)
     return notes
 
 
@@ -371,7 +371,7 @@ def _check_pruning(options: LearnOptions, has_validation: bool) -> None:
     if options.prune == REDUCED_ERROR and not held_out:
         raise OptionError(
             "--prune reduced-error needs rows to prune by: add --validation FILE or"
-            " --validation-fraction F"
+            " --validation-fraction F (in a database, --validation-table NAME)"
         )
 
 

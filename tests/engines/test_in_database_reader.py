@@ -22,7 +22,7 @@ from treecompile import training
 from treecompile.data import DataOptions
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine, work
-from treecompile.in_database.levels import Listener
+from treecompile.in_database.levels import NO_TABLE, Listener
 from treecompile.in_database.places import open_table
 from treecompile.model_file import dumps
 from treecompile.stores.base import Store
@@ -145,6 +145,6 @@ def test_who_may_only_read_is_told_that_it_is_slower(
                 options,
                 listener=Listener(say=said.append),
             )
-    assert said == [in_database.NO_TABLE]
+    assert said == [NO_TABLE]
     here = training.learn(frame, COLUMNS, options)
     assert found.program.body == here.program.body

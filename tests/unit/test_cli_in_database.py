@@ -66,6 +66,7 @@ def test_a_table_is_learned_from_where_it_is(
 
 
 SHOP = ("--from", "duckdb://shop.db")
+ORDERS = (*SHOP, "--table", "Orders")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,16 @@ SHOP = ("--from", "duckdb://shop.db")
         (["x.csv", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
         (["none/*.parquet"], "No files found"),
         (["events/*.csv"], "a pattern of files is for Parquet"),
-        (["events", "--validation", "x.csv"], "--validation needs the rows"),
+        (["events", "--validation", "x.csv"], "x.csv"),
+        (["events", "--prune", "reduced-error"], "in a database, --validation-table"),
+        (["events", "--validation-table", "t"], "use --validation with files"),
+        (["x.csv", "--validation-table", "t"], "use --validation FILE"),
+        ([*ORDERS, "--validation-table", "none"], "DuckDB: "),
+        (
+            [*ORDERS, "--validation-table", "dated"],
+            "validation: column 'y' holds INTEGER",
+        ),
+        ([*ORDERS, "--validation-table", "t", "--validation", "v.csv"], "not both"),
         (["events", "--algorithm", "c45"], "c45 needs the rows in memory"),
     ],
 )
@@ -115,3 +125,79 @@ def test_predictions_go_into_a_new_table(folder: Path) -> None:
         assert result.exit_code == 2
         (line,) = result.stderr.splitlines()
         assert message in line
+
+
+def test_a_tree_is_pruned_by_a_table_beside_it(folder: Path) -> None:
+    with duckdb.connect("shop.db") as connection:
+        connection.execute(
+            "CREATE TABLE later AS SELECT * REPLACE"
+            " (CASE WHEN seven = 5 THEN 'no' ELSE y END AS y) FROM s.orders"
+        )
+        connection.execute("COPY later TO 'later.parquet'")
+    told = "the validation rows pruned the tree: its quality on them is optimistic"
+    made = []
+    for where in (
+        (*ORDERS, "--validation-table", "later"),
+        ("events/*.parquet", "--validation", "later.parquet"),
+        ("events/1.parquet", "--validation", "later.parquet", "--algorithm", "cart"),
+    ):
+        result = run("learn", *where, "--target", "y", "--prune", "reduced-error")
+        assert result.exit_code == 0, result.stderr
+        assert told in result.stderr.splitlines()
+        made.append(json.loads((folder / "model.json").read_text()))
+        made[-1]["training"].pop("source")
+    assert made[0] == made[1] == made[2]
+    assert made[0]["training"]["validation"]["confusion"] != [[0, 0], [0, 0]]
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def test_the_report_is_that_of_the_same_rows_in_a_file(folder: Path) -> None:
+    where = (*SHOP, "--table", "s.orders")
+    run("learn", *where, "--target", "y", "--max-depth", "1", "-q")
+    run("rules", "model.json", "-q")
+    for model in ("model.json", "rules.json"):
+        expected = run("evaluate", model, "events/1.parquet")
+        assert expected.exit_code == 0, expected.stderr
+        assert "accuracy" in expected.stdout
+        for arguments in (
+            where,
+            ("events/*.parquet",),
+            ("events/*.parquet", "--memory-limit", "1GB"),
+        ):
+            found = run("evaluate", model, *arguments)
+            assert (found.exit_code, found.stderr) == (0, "")
+            assert found.stdout == expected.stdout
+    twice = run("evaluate", "model.json", "events").stdout
+    assert "of 400 = " in twice
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SHOP], "--from and --table belong together: add --table NAME"),
+        (["--table", "t"], "--from and --table belong together: add --from URL"),
+        (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
+        ([*SHOP, "--table", "none"], "DuckDB: "),
+        ([*SHOP, "--table", "dated"], "no column 'seven': the columns are 'd', 'y'"),
+        ([*SHOP, "--table", "dated", "--cv", "3"], "--cv is for learning"),
+        (["events/*.parquet", "--max-depth", "3"], "--max-depth is for learning"),
+        (["none/*.parquet"], "No files found"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    run("learn", *SHOP, "--table", "s.orders", "--target", "y", "-q")
+    result = run("evaluate", "model.json", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert message in line
+
+
+def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
+    result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
+    assert result.exit_code == 2
+    assert "expected MODEL beside --from and --table" in result.stderr

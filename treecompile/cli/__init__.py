@@ -48,8 +48,9 @@ class Group(click.Group):
                 message = error.format_message()
             click.echo(f"Error: {' '.join(message.split())}", err=True)
             code = 2
-        except click.Abort:
-            click.echo("interrupted", err=True)
+        except click.Abort as abort:
+            kept = str(abort.__cause__ or "")  # what the interrupted work has to say
+            click.echo(f"interrupted{kept and f': {kept}'}", err=True)
             code = 130
         except BrokenPipeError:
             sys.stderr.close()  # whoever read the output has had enough of it

@@ -7,12 +7,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from treecompile.cli.options import how_options, read_options
+from treecompile.cli.learn import is_there
+from treecompile.cli.options import how_options, place_options, read_options
 from treecompile.cli.talk import progress_bar, read_model, tell
 from treecompile.errors import OptionError
 
 FOLDS = 10  # if only the target is given
-BOTH = ("files", "na_values", "quiet")  # what a model and learning have in common
+# What a model and learning have in common, and what is for a model.
+BOTH = ("files", "na_values", "quiet", "url", "table", "memory_limit")
 
 
 @click.command("evaluate")
@@ -27,11 +29,22 @@ BOTH = ("files", "na_values", "quiet")  # what a model and learning have in comm
 )
 @click.option("--target", metavar="COL", help="The column to predict, without a MODEL.")
 @how_options
+@place_options
 @click.pass_context
 def command(
-    context: click.Context, /, files: tuple[str, ...], quiet: bool, **options: Any
+    context: click.Context,
+    /,
+    files: tuple[str, ...],
+    url: str,
+    table: str,
+    memory_limit: str,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Measure a model on DATA that has the target: accuracy, confusion, each rule.
+
+    The rows may be in a database (--from, --table), or DATA a folder or a pattern of
+    Parquet files: they are counted there.
 
     Without a MODEL, measure by cross-validation how well one is learned from DATA; the
     options for that are those of `learn`.
@@ -44,18 +57,23 @@ def command(
         is ParameterSource.COMMANDLINE
     ]
     folds, target = options.pop("folds"), options.pop("target")
-    if len(files) == 2:
+    if len(files) == 2 or (files and (url or table)):
         if given:
             raise OptionError(
                 f"{given[0].opts[0]} is for learning, and {files[0]!r} is a model: to"
                 " cross-validate give --cv, --target and DATA alone"
             )
-        _measure(*files, options["na_values"])
+        model, data = files[0], files[1] if files[1:] else None
+        if is_there(data, url, table, memory_limit):
+            _measure_there(model, data, url, table, memory_limit, options["na_values"])
+        else:
+            assert data is not None
+            _measure(model, data, options["na_values"])
     elif len(files) != 1:
-        raise OptionError(
-            f"{len(files)} files: expected MODEL and DATA, or DATA alone with --target"
-            " to cross-validate"
-        )
+        wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
+        if url:
+            wanted = "MODEL beside --from and --table"
+        raise OptionError(f"{len(files)} files: expected {wanted}")
     elif target is None:
         raise OptionError(
             "one file: to measure a model add the DATA, to cross-validate on"
@@ -73,6 +91,25 @@ def _measure(model: str, data: str, na_values: tuple[str, ...]) -> None:
 
     program = read_model(model)
     result = evaluate_on(program, read_table(data), na_values)
+    for line in evaluation(program, result):
+        click.echo(line)
+
+
+def _measure_there(
+    model: str,
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    na_values: tuple[str, ...],
+) -> None:
+    from treecompile.in_database.evaluate import evaluate
+    from treecompile.in_database.places import open_place
+    from treecompile.reports import evaluation
+
+    program = read_model(model)
+    with open_place(data, url, table, memory_limit) as there:
+        result = evaluate(there.store, there.relation, program, na_values)
     for line in evaluation(program, result):
         click.echo(line)
 

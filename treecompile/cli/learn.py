@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from treecompile.cli.options import learn_options, read_options
+from treecompile.cli.learn_there import There, learning_there
+from treecompile.cli.options import learn_options, place_options, read_options
 from treecompile.cli.talk import output, progress_bar, summary, tell
 from treecompile.errors import OptionError
 
 if TYPE_CHECKING:
-    from treecompile.ir import Program
     from treecompile.training import Learned
 
 
@@ -20,8 +20,13 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     from treecompile import training
     from treecompile.reports import sequence
 
-    _require_target(options)
+    require_target(options)
     validation = options.pop("validation")
+    if options.pop("validation_table", ""):
+        raise OptionError(
+            "--validation-table is a table of the database that --from names: with"
+            " DATA in a file, use --validation FILE"
+        )
     columns, how = read_options(options)
     with progress_bar("learning", quiet) as start:
         learned = training.learn(data, columns, how, validation, start)
@@ -33,57 +38,20 @@ def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
     return learned
 
 
-def learn_there(
-    data: str | None,
-    url: str,
-    table: str,
-    memory_limit: str,
-    no_temporary_tables: bool,
-    quiet: bool,
-    options: dict[str, Any],
-) -> Program:
-    """Learn in the database that has the table, or in DuckDB from many files."""
-    from treecompile.in_database.learn import learn
-    from treecompile.in_database.levels import Listener
-    from treecompile.in_database.places import open_files, open_table
-
-    _require_target(options)
-    if options.pop("validation"):
-        raise OptionError(
-            "--validation needs the rows in memory: leave it out in a database, and"
-            " measure afterwards with `treecompile evaluate`"
-        )
-    columns, how = read_options(options)
-    place = (
-        open_files(data, memory_limit) if data else open_table(url, table, memory_limit)
-    )
-    with place as there, progress_bar("learning", quiet) as start:
-        learned = learn(
-            there.store,
-            there.relation,
-            columns,
-            how,
-            there.source,
-            start,
-            Listener(say=partial(tell, quiet)),
-            temporary_tables=not no_temporary_tables,
-        )
-    tell(quiet, *learned.notes)
-    return learned.program
-
-
-def _require_target(options: dict[str, Any]) -> None:
+def require_target(options: dict[str, Any]) -> None:
     if options["target"] is None:  # not needed where rules are compiled
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
 
 
-def is_there(
-    data: str | None,
-    url: str,
-    table: str,
-    memory_limit: str,
-    no_temporary_tables: bool,
-) -> bool:
+def state_path(out: str) -> Path | None:
+    """Where a long run keeps its state: beside the file to which the model goes."""
+    path = Path(out)
+    if out == "-" or (path.exists() and not path.is_file()):
+        return None
+    return path.with_name(f"{path.name}.state")
+
+
+def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
     """Whether what to learn from is in a database; refuses what is neither nor."""
     from treecompile.in_database.places import is_many_files
 
@@ -102,30 +70,18 @@ def is_there(
             "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
             " Parquet files by pattern or folder"
         )
-    if no_temporary_tables and not is_many:
-        raise OptionError("--no-temporary-tables is for learning in a database: --from")
     return is_many
 
 
 @click.command("learn")
 @click.argument("data", required=False)
 @learn_options
+@place_options
 @click.option(
-    "--from",
-    "url",
+    "--validation-table",
     default="",
-    metavar="URL",
-    help="Learn in the database that has the table: duckdb://FILE, postgresql://...,"
-    " spark:.",
-)
-@click.option(
-    "--table", default="", metavar="NAME", help="The table there, or SCHEMA.NAME."
-)
-@click.option(
-    "--memory-limit",
-    default="",
-    metavar="SIZE",
-    help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
+    metavar="NAME",
+    help="With --from: a table there, to measure the quality on or to prune by.",
 )
 @click.option(
     "--no-temporary-tables",
@@ -157,12 +113,18 @@ def command(
     """
     from treecompile.model_file import dumps
 
-    if is_there(data, url, table, memory_limit, no_temporary_tables):
-        program = learn_there(
-            data, url, table, memory_limit, no_temporary_tables, quiet, options
-        )
+    if is_there(data, url, table, memory_limit):
+        require_target(options)
+        place = (data, url, table, memory_limit)
+        there = There(place, no_temporary_tables, state_path(out))
+        with learning_there(there, quiet, options) as program:
+            output(out, dumps(program))
     else:
+        if no_temporary_tables:
+            raise OptionError(
+                "--no-temporary-tables is for learning in a database, with --from"
+            )
         assert data is not None
         program = learn_with(data, quiet, options).program
-    output(out, dumps(program))
+        output(out, dumps(program))
     tell(quiet, f"{summary(program)}: wrote {out}")

@@ -6,7 +6,7 @@ in whatever order a database adds them. The sums of cells side by side add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -63,6 +63,12 @@ class Answers(Protocol):
 
     def open(self, sums: Array) -> Opened:
         """What the open nodes have to do with the target, from the sums of each."""
+
+    def state(self) -> dict[str, Array]:
+        """What is known of the open nodes besides their sums, to be kept in a file."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on with open nodes of which that is known."""
 
     # ------------------------------------------------------------ of cells
 
@@ -131,6 +137,12 @@ class LabelAnswers:
 
     def keep(self, is_open: Mask) -> None:
         pass  # nothing but the sums is known of them
+
+    def state(self) -> dict[str, Array]:
+        return {}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        pass
 
     def open(self, sums: Array) -> Opened:
         size = len(sums)

@@ -16,9 +16,10 @@ from treecompile.errors import OptionError
 from treecompile.extract import outcomes
 from treecompile.in_database.answers import LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.journal import Journal, run_of
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.schema import Schema, read_schema
-from treecompile.in_database.source import EngineSource
+from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import (
     ClassCounts,
@@ -40,10 +41,11 @@ from treecompile.learners.choose_alpha import RULES
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
 from treecompile.learners.id3 import unordered
-from treecompile.learners.limits import Limits, Progress
-from treecompile.learners.prune import cost_complexity
+from treecompile.learners.limits import Progress
+from treecompile.learners.prune import cost_complexity, least_loss
 from treecompile.stores.base import Store
 from treecompile.training import (
+    OPTIMISTIC,
     LearnOptions,
     alpha_of,
     as_option,
@@ -58,10 +60,6 @@ INSTEAD = "learn from a file, or a part of the table in one"
 BARRED = (
     *("missing", "predict_missing", "subset", "costs", "one_hot", "one_hot_all"),
     *("class_weight", "balanced", "prior", "validation_fraction"),
-)
-NO_TABLE = (
-    "no temporary table: each query works out the node of every row anew, which is"
-    " slower"
 )
 SPELT = {"balanced": "--class-weight"}
 
@@ -79,12 +77,14 @@ def learn(
     options: LearnOptions,
     source: str = "",
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+    validation: Validation | None = None,
     listener: Listener = Listener(),
     *,
     temporary_tables: bool = True,
+    journal: Journal | None = None,
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
-    check_options(options)
+    check_options(options, validation is not None)
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
@@ -96,14 +96,35 @@ def learn(
     offer = offer_of(algorithm)
     check_offer(_as_data(schema, columns), algorithm, offer, options)
     criterion = options.criterion or offer.criteria[0]
+    if validation is not None:
+        validation.check(columns.target, schema.labels)
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
     answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
-    work = WorkTable(store, schema, answers, is_inline=not temporary_tables)
-    limits = limits_of(options, offer)
-    tree = _grow(work, algorithm, limits, progress, listener)
+    former = None
+    if journal:
+        how = replace(options, algorithm=algorithm)
+        former, said = journal.begin(run_of(store, schema, columns, how))
+        for line in said:
+            listener.say(line)
+    bins = former.bins if former else None
+    work = WorkTable(store, schema, answers, bins, is_inline=not temporary_tables)
+    drafts = grow_levels(
+        work,
+        limits_of(options, offer),
+        progress(schema.rows),
+        listener,
+        journal,
+        former,
+        is_multiway=algorithm == ID3,
+    )
+    tree = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
+    if options.prune == REDUCED_ERROR:
+        assert validation is not None
+        grown = Program(columns.target, algorithm, tree, (), columns.na_values)
+        tree = least_loss(tree, validation.losses(grown))
     quality, tallies = leaf_quality(tree)
     program = Program(
         columns.target,
@@ -113,9 +134,13 @@ def learn(
         columns.na_values,
         Training(source, schema.rows, schema.summaries, quality=quality, rules=tallies),
     )
+    if validation is not None:
+        program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
         notes.append(f"algorithm: {algorithm} ({C45} needs the rows in memory)")
+    if options.prune == REDUCED_ERROR:
+        notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
 
 
@@ -136,8 +161,6 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
-    if options.prune == REDUCED_ERROR:
-        _refuse(f"--prune {REDUCED_ERROR}")
     known = offer_of(algorithm).criteria
     is_unbounded = options.criterion in known and options.criterion not in BOUNDS
     if algorithm == CART and is_unbounded:
@@ -160,22 +183,6 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     return Dataset(
         columns.target, schema.features, (), schema.labels, none, schema.notes, ""
     )
-
-
-def _grow(
-    work: WorkTable,
-    algorithm: str,
-    limits: Limits,
-    progress: Callable[[int], Progress],
-    listener: Listener,
-) -> Tree:
-    work.create()
-    if work.is_inline:
-        listener.say(NO_TABLE)
-    source = EngineSource(work, limits, is_multiway=algorithm == ID3)
-    drafts = grow_levels(source, limits, progress(work.schema.rows), listener)
-    schema = work.schema
-    return finish(schema.features, schema.labels, drafts, work.answers.response)
 
 
 def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:

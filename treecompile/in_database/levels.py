@@ -1,16 +1,27 @@
-"""Grow a tree in a database level by level, and say at each how it goes."""
+"""Grow a tree in a database level by level: begin or go on, keep the state, tell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from treecompile.errors import DataError
+from treecompile.in_database.journal import Journal
 from treecompile.in_database.node_of_row import node_of_row
 from treecompile.in_database.source import EngineSource
-from treecompile.in_database.work import CLOSED
+from treecompile.in_database.state import State
+from treecompile.in_database.work import CLOSED, WorkTable
 from treecompile.learners.drafts import Drafts
 from treecompile.learners.growth import Growth, go_on
 from treecompile.learners.limits import Limits, Progress
+from treecompile.learners.stretches import Positions
+
+NO_TABLE = (
+    "no temporary table: each query works out the node of every row anew, which is"
+    " slower"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +42,72 @@ class Listener:
 
 
 def grow_levels(
-    source: EngineSource,
+    work: WorkTable,
     limits: Limits,
     progress: Progress,
     listener: Listener,
+    journal: Journal | None,
+    former: State | None,
+    *,
+    is_multiway: bool,
 ) -> Drafts:
-    """The nodes of a tree whose rows are those of the source's working table."""
-    work = source.work
+    """All nodes of a tree; `former` is the state to go on from, if there is one."""
+    if former:
+        work.answers.restore(former.answers)
+        work.node = _node(work, former.drafts, former.numbers)
+    work.create()
+    if work.is_inline:
+        listener.say(NO_TABLE)
 
     def watch(growth: Growth) -> None:
         if work.is_inline:
-            work.node = node_of_row(
-                growth.drafts,
-                growth.numbers,
-                work.schema,
-                work.answers.response,
-                work.store.dialect,
-                CLOSED,
-            )
+            work.node = _node(work, growth.drafts, growth.numbers)
+        if journal and growth.depth > journal.levels:
+            journal.write(_state(source, growth))
         open_rows = int(growth.rows.sum())
         listener.level(Level(growth.depth + 1, len(growth.numbers), open_rows))
 
+    sums = former.sums if former else None
+    source = EngineSource(work, limits, sums, is_multiway=is_multiway)
     growth = Growth(source, limits)
-    progress(growth.settle())
+    if former:
+        _check(work, former)
+        growth.resume(former.drafts, former.depth, former.numbers, former.rows)
+        progress(work.schema.rows - int(former.rows.sum()))
+    else:
+        progress(growth.settle())
     return go_on(growth, progress, watch)
+
+
+def _node(work: WorkTable, drafts: Drafts, opened: Positions) -> str:
+    schema, response = work.schema, work.answers.response
+    return node_of_row(drafts, opened, schema, response, work.store.dialect, CLOSED)
+
+
+def _state(source: EngineSource, growth: Growth) -> State:
+    return State(
+        source.work.bins,
+        growth.drafts,
+        growth.depth,
+        growth.numbers,
+        growth.rows,
+        source.sums,
+        source.answers.state(),
+    )
+
+
+def _check(work: WorkTable, former: State) -> None:
+    """The open nodes must hold what they held: not every change is seen before."""
+    has_labels = work.answers.groups > 1
+    held = former.sums if has_labels else former.rows[:, None]
+    key, count = work.store.arrays(
+        f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"
+        f" FROM {work.rows()} AS w WHERE node >= 0 GROUP BY k"
+    )
+    found = np.zeros_like(held)
+    found.flat[key.astype(np.intp)] = count
+    if not np.array_equal(found, held):
+        raise DataError(
+            "the rows of the table have changed since the run was interrupted: remove"
+            " its state file to start anew"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,15 @@ def is_many_files(data: str) -> bool:
         return path.is_dir() or (bool(PATTERN & set(data)) and not path.exists())
     except (OSError, ValueError):  # a name that no file can have
         return False
+
+
+def open_place(
+    data: str | None, url: str, table: str, memory_limit: str = ""
+) -> AbstractContextManager[Place]:
+    """Files, or where there are none a table of a database."""
+    if data is None:
+        return open_table(url, table, memory_limit)
+    return open_files(data, memory_limit)
 
 
 @contextmanager

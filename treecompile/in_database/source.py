@@ -48,13 +48,20 @@ class EngineSource:
     """The nodes of a level, each with its sums; the rows are in the working table."""
 
     def __init__(
-        self, work: WorkTable, limits: Limits, *, is_multiway: bool = False
+        self,
+        work: WorkTable,
+        limits: Limits,
+        sums: Array | None = None,  # of the open nodes; None: the root is to be opened
+        *,
+        is_multiway: bool = False,
     ) -> None:
         self.work, self.answers = work, work.answers
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
         # Of the newest or of the open nodes.
-        self.sums = self.answers.root(f"{work.rows()} AS w")
+        if sums is None:
+            sums = self.answers.root(f"{work.rows()} AS w")
+        self.sums = sums
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2

@@ -64,7 +64,9 @@ class WorkTable:
         self.sizes = [self._size(position) for position in range(len(schema.features))]
         self.bins = self._bins() if bins is None else bins
         self.is_inline = is_inline  # whether there is no table
-        self.node = "0"  # of a row of the source, by the tree so far
+        self.node = (
+            ""  # of a row of the source, by the tree so far; "": all at the root
+        )
         self.columns, self.joins = self._columns()  # but the node
         self.waiting: Sequence[Route] = ()  # by which rows are to be moved
         self.open = 1  # nodes
@@ -100,12 +102,18 @@ class WorkTable:
         return NAME
 
     def _query(self) -> str:
-        columns = [f"CAST({self.node} AS INTEGER) AS node"]
+        columns = [f"CAST({self.node or 0} AS INTEGER) AS node"]
         columns += [f"{value} AS {name}" for name, value in self.columns.items()]
-        return (
+        rows = (
             f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
             f"{''.join(self.joins)} WHERE {self.schema.target.known}"
         )
+        moved = self.answers.moved("node") if self.node else {}
+        if not moved:
+            return rows
+        kept = ["node", *(name for name in self.columns if name not in moved)]
+        kept += [f"{value} AS {name}" for name, value in moved.items()]
+        return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
 
     def _columns(self) -> tuple[dict[str, str], list[str]]:
         """What each column is of a row of the source, and the joins that it takes."""

@@ -92,6 +92,14 @@ class Growth:
         self.parents: Positions = np.full(1, -1)
         self.places: Array = np.zeros(1, np.intp)
 
+    def resume(
+        self, drafts: Drafts, depth: int, numbers: Positions, rows: Array
+    ) -> None:
+        """Go on where another growth was: with these nodes open, and their rows."""
+        self.drafts, self.depth, self.numbers, self.rows = drafts, depth, numbers, rows
+        newest = drafts.layers[-1]
+        self.measured = newest.stats[numbers - newest.start]
+
     def settle(self) -> int:
         """Draft the newest nodes and keep those to be split; how many rows are done."""
         newest = self.source.measure()

@@ -6,7 +6,7 @@ fractional policy, in parts. It counts at its leaf and at every node above.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,34 @@ def node_losses(
         np.add.at(sums, level.nodes, level.loss * level.parts)
     found: list[float] = sums.tolist()
     return found
+
+
+def counted_losses(tree: Tree, counts: Mapping[int, Doubles]) -> list[float]:
+    """The same from the rows of each leaf, counted elsewhere: none is divided.
+
+    For labels, how many rows have each; for numbers how many rows there are, the sum
+    of what they are above the answer of the leaf, and the sum of the squares of that.
+    """
+    values, parents = _values(tree), parents_of(tree)
+    sums = np.zeros((len(tree.nodes), len(tree.labels) or 3))
+    for position, found in counts.items():
+        sums[position] = found
+    for position in range(len(tree.nodes) - 1, 0, -1):  # children before their parents
+        above = parents[position]
+        own = sums[position]
+        if not tree.labels:
+            own = _moved(own, values[position] - values[above])
+        sums[above] += own
+    if not tree.labels:
+        return [float(squares) for squares in sums[:, 2]]
+    right = sums[np.arange(len(tree.nodes)), values]
+    return [float(wrong) for wrong in sums.sum(axis=1) - right]
+
+
+def _moved(sums: Doubles, by: float) -> Doubles:
+    """Rows, sum and squares about an answer that is so much lower."""
+    rows, total, squares = sums
+    return np.array([rows, total + rows * by, squares + by * (2 * total + rows * by)])
 
 
 def _values(tree: Tree) -> NDArray[Any]:

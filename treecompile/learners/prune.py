@@ -61,7 +61,12 @@ def reduced_error(
 
     From the leaves upwards; a split that no row reaches goes as well.
     """
-    return smallest(tree, node_losses(tree, columns, y, weights), 0.0)
+    return least_loss(tree, node_losses(tree, columns, y, weights))
+
+
+def least_loss(tree: Tree, losses: Sequence[float]) -> Tree:
+    """The same, given what each node as a leaf gets wrong on the rows."""
+    return smallest(tree, losses, 0.0)
 
 
 def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:

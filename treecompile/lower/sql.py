@@ -62,11 +62,8 @@ def lower(source: Source, options: EmitOptions) -> Context:
     check_values(body, dialect)
     asked = outputs(options)
     label = label_position(body, options, asked)
-    writer = Conditions(dialect, body, references(body, dialect, options))
-    made = {
-        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
-        for output in asked
-    }
+    columns = references(body, dialect, options)
+    made = expressions(body, dialect, columns, options)
     lines = statement(made, body, dialect, options)
     leaves = len(outcomes(body))
     labels = [literal(value, dialect) for value in body.labels]
@@ -76,6 +73,23 @@ def lower(source: Source, options: EmitOptions) -> Context:
         "beside": properties(made, labels, options) if options.form == DBT else [],
         "warnings": [*size_warnings(lines, leaves, dialect)],
         "notes": [*filter(None, [note(body)])],
+    }
+
+
+def expressions(
+    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+) -> dict[str, list[str]]:
+    """The lines of what is asked for, by the name of its column in a query.
+
+    `columns` has what stands for each required feature: a column, or what makes it one.
+    """
+    body = settled(body)
+    asked = outputs(options)
+    label = label_position(body, options, asked)
+    writer = Conditions(dialect, body, columns)
+    return {
+        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
+        for output in asked
     }
 
 

@@ -78,6 +78,8 @@ class Phrases:
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     stacked: Stacked | None = None  # where features are best counted by one query
+    # A text that depends on the columns {} of all rows, not on their order; "": none.
+    checksum: str = ""
 
 
 class NoTemporaryTableError(EngineError):

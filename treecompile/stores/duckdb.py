@@ -17,6 +17,7 @@ from treecompile.targets import Dialect, read_dialect
 
 PHRASES = Phrases(
     byte="UTINYINT",
+    checksum="CAST(sum(hash({}) % 4294967296) AS VARCHAR)",
     sample="SELECT {columns} FROM {relation} USING SAMPLE reservoir({rows} ROWS)",
 )
 

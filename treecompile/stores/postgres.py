@@ -24,7 +24,11 @@ READ_ONLY = ("42501", "25006")
 
 
 class PostgreSQL:
-    phrases = Phrases(list="ARRAY[{}]", replaces=True)
+    phrases = Phrases(
+        list="ARRAY[{}]",
+        replaces=True,
+        checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
+    )
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:
         self.connection, self.errors = connection, errors

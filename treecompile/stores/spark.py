@@ -36,6 +36,7 @@ class Spark:
         item="element_at({list}, {place})",
         updates=False,
         stacked=stacked,
+        checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
     )
 
     def __init__(self, session: Any, errors: tuple[type[Exception], ...]) -> None:

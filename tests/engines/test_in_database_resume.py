@@ -1,0 +1,280 @@
+"""A run that was stopped goes on where it was, to the same model file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.engines.test_in_database import (
+    COLUMNS,
+    STORES,
+    random_frame,
+    table_of,
+)
+from treecompile import training
+from treecompile.data import DataOptions
+from treecompile.errors import DataError
+from treecompile.in_database import journal as journals
+from treecompile.in_database import learn as in_database
+from treecompile.in_database import refine
+from treecompile.in_database.journal import Journal
+from treecompile.in_database.levels import Level, Listener
+from treecompile.in_database.places import open_table
+from treecompile.in_database.state import dumps as state_text
+from treecompile.in_database.state import loads as read_state
+from treecompile.model_file import dumps
+from treecompile.stores.base import Store
+from treecompile.training import LearnOptions
+
+
+class StoppedError(Exception):
+    pass
+
+
+class Stopping:
+    """A store that gives up at a query, and counts them."""
+
+    def __init__(self, store: Store, at: int) -> None:
+        self.store, self.at, self.asked = store, at, 0
+        self.dialect, self.phrases = store.dialect, store.phrases
+        self.columns = store.columns
+
+    def _count(self) -> None:
+        self.asked += 1
+        if self.asked == self.at:
+            raise StoppedError
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        self._count()
+        return self.store.arrays(query)
+
+    def make(self, name: str, query: str) -> None:
+        self._count()
+        self.store.make(name, query)
+
+    def update(self, statement: str) -> None:
+        self._count()
+        self.store.update(statement)
+
+
+NEVER = -1
+
+
+def run(
+    where: tuple[str, str],
+    state: Path,
+    options: LearnOptions,
+    columns: DataOptions = COLUMNS,
+    *,
+    at: int = NEVER,
+    level: int = NEVER,
+    **further: Any,
+) -> tuple[str, list[str], int]:
+    """The model, what was said, and how many queries it took; stopped where told."""
+    said: list[str] = []
+
+    def reached(found: Level) -> None:
+        if found.number == level:
+            raise StoppedError
+
+    with open_table(*where) as there:
+        store = Stopping(there.store, at)
+        learned = in_database.learn(
+            store,
+            there.relation,
+            columns,
+            options,
+            listener=Listener(reached, said.append),
+            journal=Journal(state),
+            **further,
+        )
+    return dumps(learned.program), said, store.asked
+
+
+OPTIONS = (
+    LearnOptions("cart", max_depth=6),
+    LearnOptions("cart", max_leaves=9, criterion="entropy"),
+    LearnOptions("cart", min_leaf=3, prune="cost-complexity", alpha=0.001, chi2=0.2),
+)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_every_level_can_be_the_last_of_a_run(
+    options: LearnOptions, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "FEW_ROWS", 30)
+    frame = random_frame(np.random.default_rng(11), 300)
+    frame = frame[["normal", "skewed", "few", "text", "y"]]
+    here = dumps(training.learn(frame, COLUMNS, options).program)
+    state = tmp_path / "model.json.state"
+    with table_of(store, frame, tmp_path) as where:
+        whole, said, _ = run(where, state, options)
+        assert (whole, said) == (here, [])
+        state.unlink()  # who writes the model removes it
+        level, former = 1, ""
+        while True:
+            level += 1
+            try:
+                found, said, _ = run(where, state, options, level=level)
+            except StoppedError:
+                former = f"going on with level {level}, from {state}; remove that file"
+                continue
+            assert found == here
+            assert said[0].startswith(former)
+            break
+    assert level > 4
+
+
+def test_every_query_can_be_the_last_of_a_run(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame({name: rng.choice(list("abcd"), 200) for name in "pqrs"})
+    frame["q"] = frame["q"].where(rng.random(200) < 0.9, None)
+    frame["y"] = (frame["p"] + frame["q"].fillna("") + frame["r"]).isin(["abc", "bb"])
+    options = LearnOptions("id3", max_leaves=30)
+    state = tmp_path / "state"
+    here = dumps(training.learn(frame, COLUMNS, options).program)
+    resumed = 0
+    with table_of("duckdb", frame, tmp_path) as where:
+        whole, _, queries = run(where, state, options)
+        assert whole == here
+        for at in range(1, queries + 1):
+            state.unlink(missing_ok=True)
+            with pytest.raises(StoppedError):
+                run(where, state, options, at=at)
+            found, said, _ = run(where, state, options)
+            assert found == here
+            resumed += len(said)
+    assert resumed > queries / 3
+
+
+def test_without_a_table_it_goes_on_as_well(tmp_path: Path) -> None:
+    frame = random_frame(np.random.default_rng(13), 300)[["normal", "few", "y"]]
+    options = LearnOptions("cart", max_depth=5)
+    here = dumps(training.learn(frame, COLUMNS, options).program)
+    state = tmp_path / "state"
+    with table_of("duckdb", frame, tmp_path) as where:
+        with pytest.raises(StoppedError):
+            run(where, state, options, level=3, temporary_tables=True)
+        with pytest.raises(StoppedError):
+            run(where, state, options, level=4, temporary_tables=False)
+        found, said, _ = run(where, state, options, temporary_tables=False)
+    assert found == here
+    assert said[0].startswith("going on with level 4")
+
+
+CHANGES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
+    ({}, {"max_depth": 3}, "is of a run with another --max-depth"),
+    ({}, {"min_gain": 0.001}, "is of a run with another --min-gain"),
+    ({"na_values": ("x",)}, {}, "is of a run with another --na-value"),
+    ({"ignore": ("few",)}, {}, "is of a run with another --ignore"),
+)
+
+
+@pytest.mark.parametrize(("columns", "options", "why"), CHANGES)
+def test_another_run_starts_anew_and_says_why(
+    columns: dict[str, Any], options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    frame = random_frame(np.random.default_rng(14), 200)[["normal", "few", "y"]]
+    first = LearnOptions("cart", max_depth=4)
+    other = replace(COLUMNS, **columns), replace(first, **options)
+    state = tmp_path / "state"
+    with table_of("duckdb", frame, tmp_path) as where:
+        with pytest.raises(StoppedError):
+            run(where, state, first, level=3)
+        found, said, _ = run(where, state, other[1], other[0])
+    assert said == [f"{state} {why}: starting anew"]
+    assert found == dumps(training.learn(frame, *other).program)
+
+
+def changed(frame: pd.DataFrame, how: str) -> pd.DataFrame:
+    """A table of as many rows, and mostly of the same values in each column."""
+    if how == "two values exchanged":
+        other = frame.copy()
+        places = frame["normal"].dropna().index[:2]
+        other.loc[places, "normal"] = frame.loc[places[::-1], "normal"].to_numpy()
+        return other
+    if how == "the rows in another order":
+        return frame[::-1]
+    return frame[1:]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
+    frame = random_frame(np.random.default_rng(15), 200)[["normal", "few", "text", "y"]]
+    options = LearnOptions("cart", max_depth=4)
+    state = tmp_path / "state"
+    with table_of(store, frame, tmp_path) as where, pytest.raises(StoppedError):
+        run(where, state, options, level=3)
+    kept = state.read_text()
+    for how, why in (
+        ("the rows in another order", "going on with level 3"),
+        ("two values exchanged", "is of other rows"),
+        ("one row less", "is of other rows"),
+    ):
+        other = changed(frame, how)
+        state.write_text(kept)
+        (tmp_path / "data.db").unlink(missing_ok=True)
+        with table_of(store, other, tmp_path) as where:
+            found, said, _ = run(where, state, options)
+        assert why in said[0]
+        assert found == dumps(training.learn(other, COLUMNS, options).program)
+
+
+def test_what_no_digest_sees_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not every database has a checksum."""
+    monkeypatch.setattr(journals, "_checksums", lambda store, schema: [])
+    x = np.arange(40.0)
+    frame = pd.DataFrame({"x": x, "y": (x > 10) ^ (x > 30)})
+    state = tmp_path / "state"
+    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
+        run(where, state, LearnOptions("cart"), level=2)
+    (tmp_path / "data.db").unlink()
+    frame["x"] = np.where((x > 5) & (x < 15), 20 - x, x)
+    with (
+        table_of("duckdb", frame, tmp_path) as where,
+        pytest.raises(DataError, match="remove its state file to start anew"),
+    ):
+        run(where, state, LearnOptions("cart"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "older", "bytes"])
+def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
+    frame = random_frame(np.random.default_rng(16), 200)[["normal", "few", "y"]]
+    options = LearnOptions("cart", max_depth=4)
+    state = tmp_path / "state"
+    with table_of("duckdb", frame, tmp_path) as where:
+        with pytest.raises(StoppedError):
+            run(where, state, options, level=3)
+        text = state.read_text()
+        made = {
+            "cut": text[: len(text) // 2],
+            "changed": text.replace('"depth":2', '"depth":1'),
+            "empty": "",
+            "older": text.replace('"version": "', '"version": "0.0.'),
+            "bytes": "\ud800",
+        }[damage]
+        state.write_bytes(made.encode(errors="surrogatepass"))
+        assert made != text
+        found, said, _ = run(where, state, options)
+    assert found == dumps(training.learn(frame, COLUMNS, options).program)
+    (line,) = said
+    assert line.endswith(": starting anew")
+    assert ("is of treecompile 0.0." in line) == (damage == "older")
+
+
+def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
+    frame = random_frame(np.random.default_rng(17), 300)
+    state = tmp_path / "state"
+    with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
+        run(where, state, LearnOptions("cart"), level=4)
+    text = state.read_text().splitlines()[1]
+    assert state_text(read_state(text)) == text
+    assert len(text) < 40_000
