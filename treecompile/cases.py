@@ -17,10 +17,16 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Columns as `data.encode` makes them, and an answer for every row."""
+    """Columns as `data.encode` makes them, and an answer for every row.
+
+    A row may stand for many that no condition in question tells apart. Of numbers it
+    then has their mean, and `spread` what their squares differ from it in sum.
+    """
 
     columns: Columns
     y: NDArray[Any]  # codes into the labels, or doubles
+    counts: Doubles | None = None  # the rows that each stands for; None: itself
+    spread: Doubles | None = None
 
     @property
     def rows(self) -> int:
@@ -32,20 +38,33 @@ class Cases:
     def errors(self, value: Label, body: Body) -> Doubles:
         """What an answer costs on each row: 1 if wrong, or the squared difference."""
         if body.labels:
-            return np.asarray(self.y != body.labels.index(value), np.float64)
-        assert isinstance(value, float)
-        return np.asarray((self.y - value) ** 2, np.float64)
+            costs = np.asarray(self.y != body.labels.index(value), np.float64)
+        else:
+            assert isinstance(value, float)
+            costs = np.asarray((self.y - value) ** 2, np.float64)
+        if self.counts is not None:
+            costs = costs * self.counts
+        return costs if self.spread is None else costs + self.spread
 
     def stats(self, mask: NDArray[np.bool_], body: Body) -> Stats | None:
         """What the answers of some rows are like; None if there are none."""
         answers = self.y[mask]
         if not len(answers):
             return None
+        own = None if self.counts is None else self.counts[mask]
         if body.labels:
-            counts = np.bincount(answers, minlength=len(body.labels))
+            counts = np.bincount(answers, own, minlength=len(body.labels))
             return ClassCounts(tuple(map(float, counts)))
-        mean = float(answers.mean())
-        return Moments(float(len(answers)), mean, float(((answers - mean) ** 2).sum()))
+        if own is None:
+            mean = float(answers.mean())
+            squares = float(((answers - mean) ** 2).sum())
+            return Moments(float(len(answers)), mean, squares)
+        weight = float(own.sum())
+        mean = float((answers * own).sum()) / weight
+        squares = float((own * (answers - mean) ** 2).sum())
+        if self.spread is not None:
+            squares += float(self.spread[mask].sum())
+        return Moments(weight, mean, squares)
 
 
 def known_cases(columns: Columns, y: NDArray[Any], body: Body) -> Cases:

@@ -94,7 +94,7 @@ def prune_by_validation(
     rules = raw_rules(program)
     whole = len(rules.rules) * validation.rows
     body = prune_on_validation(rules, validation, start(whole))
-    return measured(_with(program, body, VALIDATION), training, validation)
+    return measured(with_rules(program, body, VALIDATION), training, validation)
 
 
 def prune_by_training(
@@ -109,10 +109,11 @@ def prune_by_training(
     assert isinstance(cf, (int, float))
     whole = len(rules.rules) * training.rows
     body = c45rules(rules, training, cf, progress=start(whole))
-    return measured(_with(program, body, C45RULES), training, validation)
+    return measured(with_rules(program, body, C45RULES), training, validation)
 
 
-def _with(program: Program, body: RuleSet, how: str) -> Program:
+def with_rules(program: Program, body: RuleSet, how: str) -> Program:
+    """The program that has these rules instead, and says how they were made."""
     options = {**dict(program.options), OPTION: how}
     return replace(program, body=body, options=tuple(options.items()))
 
@@ -144,9 +145,15 @@ def prune(
                 f" are {cases.rows}: is this the training set?"
             )
         pruned = prune_by_training(program, cases, start=start)
-    if cases.rows < table.rows:
-        notes.append(
-            f"left out: {table.rows - cases.rows} rows whose {program.target} is"
-            " missing or not known to the model"
-        )
+    notes += left_out(program, table.rows - cases.rows)
     return Pruned(pruned, tuple(notes))
+
+
+def left_out(program: Program, rows: int) -> list[str]:
+    """What to say of rows whose answer is of no use."""
+    if not rows:
+        return []
+    return [
+        f"left out: {rows} rows whose {program.target} is missing or not known to the"
+        " model"
+    ]

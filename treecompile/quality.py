@@ -158,8 +158,11 @@ def measure(
     errors = predicted - actual
     count = len(actual)
     squared = float((errors**2).sum())
-    varies = count > 0 and actual.min() < actual.max()
-    spread = float(((actual - actual.mean()) ** 2).sum()) if varies else 0.0
+    spread = 0.0
+    if count > 0 and actual.min() < actual.max():
+        mean = actual.mean()
+        mean += (actual - mean).mean()  # what rounding left out, far from zero
+        spread = float(((actual - mean) ** 2).sum())
     return ValueQuality(
         rows=count,
         mean_absolute_error=float(np.abs(errors).mean()) if count else 0.0,

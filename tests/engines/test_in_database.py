@@ -8,7 +8,6 @@ are opened step by step as those of large tables are.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,16 +19,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import postgres_url, unavailable
+from tests.engines.databases import postgres_url
 from treecompile import training
-from treecompile.api import Model
 from treecompile.data import DataOptions, make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.schema import read_schema
-from treecompile.in_database.score import score
 from treecompile.model_file import dumps
 from treecompile.read import read_table
 from treecompile.stores import open_store
@@ -201,7 +198,7 @@ class Watched:
         self.store, self.longest = store, 0
         self.dialect, self.phrases = store.dialect, store.phrases
         self.columns, self.make = store.columns, store.make
-        self.update = store.update
+        self.update, self.save = store.update, store.save
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
@@ -350,9 +347,7 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"criterion": "nonsense"}, "--criterion 'nonsense': cart has gini"),
     ({}, {"prune": "pessimistic"}, "--prune 'pessimistic': cart has none"),
     ({}, {"algorithm": "id3"}, "id3 needs categories, and column 'normal'"),
-    ({"target": "normal"}, {}, "'normal' is a number, and in a database only labels"),
     ({"target": "none"}, {}, "no column 'none'"),
-    ({"task": "regress"}, {}, "'y' is a number, and in a database only labels"),
     ({"categorical": ("normal",)}, {}, "a category is text, an integer or a boolean"),
 )
 
@@ -419,52 +414,9 @@ def test_no_rows_are_nothing_to_learn_from(tmp_path: Path) -> None:
         learned_there(url, table, COLUMNS, LearnOptions())
 
 
-def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
-    """One small table: each query takes a tenth of a second and more."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError as error:
-        unavailable("spark", error)
-    from tests.engines.databases import DATABASES
-
-    DATABASES["spark"]()  # starts it as the other tests do
-    frame = random_frame(np.random.default_rng(0), 300)[["normal", "text", "y"]]
-    frame.to_parquet(tmp_path / "one.parquet")
-    options = LearnOptions("cart", max_depth=1)
-    table = f'parquet."{tmp_path}/one.parquet"'
-    there = learned_there("spark:local[1]", table, COLUMNS, options)
-    here = training.learn(frame, COLUMNS, options)
-    assert there.program.body == here.program.body
-
-
 def test_nothing_but_the_model_goes_to_standard_output() -> None:
     """DuckDB shows there how long its queries take, unless it is told not to."""
     pytest.importorskip("duckdb")
     with open_store("duckdb://") as store:
         (shown,) = store.arrays("SELECT current_setting('enable_progress_bar')")
     assert shown.tolist() == [False]
-
-
-# ---------------------------------------------------------------- predicting there
-
-
-@pytest.mark.parametrize("store", STORES)
-def test_predictions_are_made_in_the_database(store: str, tmp_path: Path) -> None:
-    frame = random_frame(np.random.default_rng(7), 400)
-    learned = training.learn(frame, COLUMNS, LearnOptions("cart", max_depth=5))
-    into = f"predicted_{tmp_path.name}"
-    program = learned.program
-    with table_of(store, frame, tmp_path) as (url, table):
-        score(program, url, table, into)
-        query = f'SELECT y, prediction, count(*) FROM "{into}" GROUP BY y, prediction'
-        try:
-            with pytest.raises(EngineError, match="already exists"):
-                score(program, url, table, into)
-            with open_store(url) as opened:
-                found = zip(*opened.arrays(query), strict=True)
-                counted = {(int(y), int(p)): int(n) for y, p, n in found}
-        finally:
-            with open_store(url, writes=True) as opened:
-                opened.update(f'DROP TABLE "{into}"')
-    pairs = zip(frame["y"], Model(program).predict(frame), strict=True)
-    assert counted == Counter((int(y), int(p)) for y, p in pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -19,13 +20,29 @@ from tests.engines.test_in_database_quality import (
     random_table,
 )
 from tests.random_models import random_tree
-from treecompile import training
+from treecompile import pruning, training
 from treecompile.data import DataOptions
 from treecompile.errors import DataError, OptionError
+from treecompile.extract import extract
 from treecompile.in_database import learn as in_database
+from treecompile.in_database import parts
+from treecompile.in_database.parts import Grouping
 from treecompile.in_database.places import Place, open_table
+from treecompile.in_database.reading import reading
+from treecompile.in_database.rules import prune_there
 from treecompile.in_database.validation import InTable, validation_of
-from treecompile.ir import MissingPolicy, Program, Tree, ValueType
+from treecompile.ir import (
+    ColumnSummary,
+    Leaf,
+    MissingPolicy,
+    Moments,
+    Program,
+    RuleSet,
+    Training,
+    Tree,
+    ValueQuality,
+    ValueType,
+)
 from treecompile.learners.held_out import node_losses
 from treecompile.model_file import dumps
 from treecompile.quality import read_cases
@@ -183,3 +200,125 @@ def test_a_tree_that_divides_is_not_pruned_there(tmp_path: Path) -> None:
         pytest.raises(OptionError, match="divides missing values is pruned in memory"),
     ):
         InTable(place.store, place.relation, table).losses(program)
+
+
+# ---------------------------------------------------------------- rules
+
+
+def assert_same_rules(found: Program, expected: Program) -> None:
+    """To the last digit for labels; numbers but for the order of adding."""
+    assert isinstance(found.body, RuleSet)
+    assert isinstance(expected.body, RuleSet)
+    if expected.body.labels:
+        assert dumps(found) == dumps(expected)
+        return
+    pairs = zip(
+        (*found.body.rules, found.body.default),
+        (*expected.body.rules, expected.body.default),
+        strict=True,
+    )
+    for one, other in pairs:
+        assert (one.id, one.conditions) == (other.id, other.conditions)
+        assert (one.value, one.weight) == pytest.approx((other.value, other.weight))
+        assert isinstance(one.stats, Moments)
+        assert isinstance(other.stats, Moments)
+        assert one.stats.mean == pytest.approx(other.stats.mean)
+        assert one.stats.sse == pytest.approx(other.stats.sse, rel=1e-9, abs=1e-9)
+    assert found.training is not None
+    assert expected.training is not None
+    assert isinstance(found.training.validation, ValueQuality)
+    assert isinstance(expected.training.validation, ValueQuality)
+    assert found.training.validation.r_squared == pytest.approx(
+        expected.training.validation.r_squared
+    )
+
+
+CASES = [
+    *(("duckdb", seed) for seed in range(40)),
+    *(("postgres", seed) for seed in range(100, 110)),
+    ("spark", 200),
+]
+
+
+@pytest.mark.parametrize(("store", "seed"), CASES)
+def test_rules_pruned_by_a_table_are_those_of_memory(
+    store: str, seed: int, tmp_path: Path
+) -> None:
+    random = Random(seed)
+    body = random_model(random, divides=store != "spark")
+    summary = Training("", 1, tuple(ColumnSummary(0) for _ in body.features))
+    program = Program(TARGET, "random", body, training=summary)
+    columns = random_table(random, body, random.choice((5, 100, 400)))
+    with (
+        table_of(store, columns, tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_there(place.store, place.relation, table, program)
+    here = pruning.prune(program, frame_of(columns))
+    assert_same_rules(found.program, here.program)
+    assert found.notes == here.notes
+
+
+@pytest.mark.parametrize("target", ["y", "z"])
+def test_rules_of_a_learned_tree_are_pruned_by_a_table(
+    target: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(11)
+    train, held_out = sample(rng, 400), sample(rng, 300)
+    learned = training.learn(
+        train, DataOptions(target=target), LearnOptions("cart", max_depth=6)
+    )
+    with (
+        table_of("duckdb", typed(held_out), tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_there(place.store, place.relation, table, learned.program)
+    here = pruning.prune(learned.program, held_out)
+    assert_same_rules(found.program, here.program)
+    assert found.notes == here.notes
+    assert isinstance(found.program.body, RuleSet)
+    assert isinstance(learned.program.body, Tree)
+    leaves = sum(isinstance(node, Leaf) for node in learned.program.body.nodes)
+    assert 1 < len(found.program.body.rules) < leaves
+
+
+def test_the_client_gets_groups_and_not_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    train, held_out = sample(rng, 200), sample(rng, 5000)
+    learned = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=2))
+    assert isinstance(learned.program.body, Tree)
+    rules = extract(learned.program.body)
+    program = replace(learned.program, body=rules)
+    with (
+        table_of("duckdb", typed(held_out), tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        read = reading(place.store, place.relation, program)
+        cases = Grouping(place.store, read, rules).cases()
+        assert cases.counts is not None
+        assert cases.counts.sum() == held_out["y"].notna().sum()
+        assert cases.rows < 100
+        monkeypatch.setattr(parts, "MOST", cases.rows)
+        prune_there(place.store, place.relation, table, program)
+        monkeypatch.setattr(parts, "MOST", cases.rows - 1)
+        with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
+            prune_there(place.store, place.relation, table, program)
+
+
+def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    train = sample(rng, 200)
+    program = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=2)).program
+    for rows, message in (
+        (train[:0], "^t has no row: expected rows with the target"),
+        (train.assign(y="new"), "^no row has a known 'y' in t: expected a label"),
+    ):
+        with (
+            table_of("duckdb", typed(rows), tmp_path) as (url, table),
+            open_table(url, table) as place,
+            pytest.raises(DataError, match=message),
+        ):
+            prune_there(place.store, place.relation, table, program)
+        (tmp_path / "data.db").unlink()

@@ -39,6 +39,9 @@ class Reader:
     def make(self, name: str, query: str) -> None:
         raise AssertionError(query)
 
+    def save(self, name: str, query: str) -> None:
+        raise AssertionError(name)
+
     def update(self, statement: str) -> None:
         raise AssertionError(statement)
 

@@ -61,6 +61,9 @@ class Stopping:
         self._count()
         self.store.update(statement)
 
+    def save(self, name: str, query: str) -> None:
+        self.store.save(name, query)
+
 
 NEVER = -1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treecompile.in_database.bounds import BOUNDS
+from treecompile.in_database.bounds import BOUNDS, squares_bound
 from treecompile.learners.stretches import Floats
 
 
@@ -55,3 +55,48 @@ def test_no_cut_surpasses_the_bound(name: str, classes: int) -> None:
                 if 0 < left.sum() < totals.sum():
                     found = gain(name, left.astype(np.float64), totals.astype(float))
                     assert found <= bound + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "two values", "whole"])
+def test_no_cut_lessens_the_variance_by_more_than_the_bound(kind: str) -> None:
+    rng = np.random.default_rng(len(kind))
+    for _ in range(300):
+        sizes = rng.integers(0, [4, 30, 300][rng.integers(3)], 3)
+        sizes[1] += 2
+        parts = [rng.normal(rng.normal(), size=int(size)) for size in sizes]
+        if kind == "skewed":
+            parts = [np.exp(4 * part) for part in parts]
+        elif kind == "two values":
+            parts = [(part > 0).astype(float) for part in parts]
+        elif kind == "whole":
+            parts = [np.round(part * 3) for part in parts]
+        y = np.concatenate(parts)
+        y -= y.mean()
+        before, inside = y[: sizes[0]], y[sizes[0] : sizes[0] + sizes[1]]
+        told = [[float(len(each)), each.sum()] for each in (before, inside, y)]
+        spread = [[inside.min(), inside.max(), (inside**2).sum()]]
+        first, middle, whole = (np.array([each]) for each in told)
+        (bound,) = squares_bound(first, middle, np.array(spread), whole)
+        scale = max(float(y.var()), 1e-300)
+        # Cases one by one in random order, upwards and downwards.
+        for cases in (inside, np.sort(inside), np.sort(inside)[::-1]):
+            for end in range(len(cases) + 1):
+                left = np.concatenate([before, cases[:end]])
+                right = np.concatenate([cases[end:], y[sizes[0] + sizes[1] :]])
+                if not len(left) or not len(right):
+                    continue
+                rest = (left.var() * len(left) + right.var() * len(right)) / len(y)
+                assert y.var() - rest <= bound + 1e-9 * scale
+
+
+def test_the_bound_of_variance_is_no_more_than_it_need_be() -> None:
+    """A bin in the middle of noise: far below all that its range would allow."""
+    y = np.random.default_rng(0).normal(size=24_000)
+    inside = y[12_000:12_100]
+    told = [[float(len(each)), each.sum()] for each in (y[:12_000], inside, y)]
+    spread = [[inside.min(), inside.max(), (inside**2).sum()]]
+    first, middle, whole = (np.array([each]) for each in told)
+    (bound,) = squares_bound(first, middle, np.array(spread), whole)
+    # Half of the bin above its mean, half below: deviation times half its cases.
+    shift = abs(y[:12_000].sum()) + inside.std() * len(inside) / 2
+    assert bound <= 1.1 * (shift / len(y)) ** 2 * 4

@@ -119,7 +119,7 @@ def test_predictions_go_into_a_new_table(folder: Path) -> None:
     for table, into, message in (
         ("s.orders", "s.predicted", "already exists"),
         ("none", "other", "none does not exist"),
-        ("dated", "other", '"seven" not found'),
+        ("dated", "other", "no column 'seven': the columns are 'd', 'y'"),
     ):
         result = run("score", "model.json", *SHOP, "--table", table, "--into", into)
         assert result.exit_code == 2
@@ -148,6 +148,41 @@ def test_a_tree_is_pruned_by_a_table_beside_it(folder: Path) -> None:
         made[-1]["training"].pop("source")
     assert made[0] == made[1] == made[2]
     assert made[0]["training"]["validation"]["confusion"] != [[0, 0], [0, 0]]
+
+
+def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
+    run("learn", "events", "--target", "y", "-q")
+    output = ("--output", "label,probability,rule", "--label", "yes")
+    result = run("score", "model.json", "events", "--into", "all.parquet", *output)
+    assert (result.exit_code, result.stderr) == (0, "made all.parquet\n")
+    query = """SELECT DISTINCT prediction = y AND probability = (y = 'yes')::INT
+        AND rule IN ('R1', 'R2', 'R3') FROM 'all.parquet'"""
+    with duckdb.connect() as connection:
+        assert connection.execute(query).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--into", "t"], "Missing argument 'DATA'."),
+        ([*SHOP, "--into", "t"], "add --table NAME"),
+        (["events/1.parquet", "--into", "t.parquet"], "`treecompile predict` writes"),
+        (["events", "--into", "t"], "expected NAME.parquet"),
+        (["events", "--into", "events/1.parquet"], "exists already"),
+        ([*ORDERS, "--into", "Orders"], "already exists"),
+        ([*ORDERS], "Missing option '--into'"),
+    ],
+)
+def test_what_cannot_be_predicted_is_one_line(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    run("learn", *ORDERS, "--target", "y", "-q")
+    before = sorted(folder.rglob("*"))
+    result = run("score", "model.json", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert message in line
+    assert sorted(folder.rglob("*")) == before
 
 
 # ---------------------------------------------------------------- measuring
@@ -201,3 +236,58 @@ def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
     result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
     assert result.exit_code == 2
     assert "expected MODEL beside --from and --table" in result.stderr
+
+
+# ---------------------------------------------------------------- rules
+
+
+def test_rules_are_pruned_by_a_table(folder: Path) -> None:
+    with duckdb.connect("shop.db") as connection:
+        connection.execute(
+            "CREATE TABLE later AS SELECT * REPLACE"
+            " (CASE WHEN seven > 3 THEN 'yes' ELSE y END AS y) FROM s.orders"
+        )
+        (folder / "later").mkdir()
+        connection.execute("COPY later TO 'later/1.parquet'")
+    run("learn", *ORDERS, "--target", "y", "-q")
+    made = []
+    for where in (
+        ("--validation", "later/1.parquet"),
+        (*SHOP, "--validation-table", "later"),
+        ("--validation", "later"),
+        ("--validation", "later/*.parquet", "--memory-limit", "1GB"),
+    ):
+        result = run("rules", "model.json", *where)
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr.splitlines()[-1] == "3 rules: wrote rules.json"
+        made.append((folder / "rules.json").read_text())
+    assert made == made[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SHOP], "belong together: add --validation-table NAME"),
+        (["--validation-table", "t"], "belong together: add --from URL"),
+        (
+            [*SHOP, "--validation-table", "t", "--validation", "x.csv"],
+            "give --validation or --validation-table, not both",
+        ),
+        (
+            [*SHOP, "--validation-table", "t", "--training", "x.csv"],
+            "give --training or --validation-table, not both",
+        ),
+        (["--validation", "x.csv", "--memory-limit", "1GB"], "is for DuckDB"),
+        ([*SHOP, "--validation-table", "none"], "DuckDB: "),
+        ([*SHOP, "--validation-table", "dated"], "no column 'seven'"),
+    ],
+)
+def test_what_rules_cannot_be_pruned_by_is_one_line(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    run("learn", *ORDERS, "--target", "y", "-q")
+    result = run("rules", "model.json", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert message in line
+    assert not (folder / "rules.json").exists()

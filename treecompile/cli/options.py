@@ -63,24 +63,26 @@ list_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+url_option = click.option(
+    "--from",
+    "url",
+    default="",
+    metavar="URL",
+    help="The database that has the table: duckdb://FILE, postgresql://..., spark:."
+    " It counts there.",
+)
+memory_option = click.option(
+    "--memory-limit",
+    default="",
+    metavar="SIZE",
+    help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
+)
 place_options = apply(  # where the rows are, if not in a file
-    click.option(
-        "--from",
-        "url",
-        default="",
-        metavar="URL",
-        help="The database that has the table: duckdb://FILE, postgresql://..., spark:."
-        " It counts there.",
-    ),
+    url_option,
     click.option(
         "--table", default="", metavar="NAME", help="The table there, or SCHEMA.NAME."
     ),
-    click.option(
-        "--memory-limit",
-        default="",
-        metavar="SIZE",
-        help="DuckDB: most memory, as 1GB; beyond it, it uses the disk.",
-    ),
+    memory_option,
 )
 
 how_options = apply(  # all about learning but the target

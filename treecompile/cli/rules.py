@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
 import click
 
-from treecompile.cli.options import na_option, quiet_option
+from treecompile.cli.options import (
+    memory_option,
+    na_option,
+    quiet_option,
+    url_option,
+)
 from treecompile.cli.talk import output, progress_bar, read_model, tell
 from treecompile.errors import OptionError
+
+if TYPE_CHECKING:
+    from treecompile.in_database.places import Place
 
 
 @click.command("rules")
@@ -14,13 +25,22 @@ from treecompile.errors import OptionError
 @click.option(
     "--validation",
     metavar="FILE",
-    help="Prune each rule against these rows, with the target, and sort them.",
+    help="Prune each rule against these rows, with the target, and sort them. A folder"
+    " or a pattern of Parquet files is read by DuckDB.",
 )
 @click.option(
     "--training",
     metavar="FILE",
     help="Prune as c4.5rules does, by the rows that the model was learned from.",
 )
+@url_option
+@click.option(
+    "--validation-table",
+    default="",
+    metavar="NAME",
+    help="With --from: prune against the rows of this table, where it is.",
+)
+@memory_option
 @na_option
 @click.option(
     "-o",
@@ -35,6 +55,9 @@ def command(
     model: str,
     validation: str | None,
     training: str | None,
+    url: str,
+    validation_table: str,
+    memory_limit: str,
     na_values: tuple[str, ...],
     out: str,
     quiet: bool,
@@ -43,10 +66,25 @@ def command(
     from treecompile.model_file import dumps
     from treecompile.pruning import flattening_notes, prune, simplify
 
-    if validation is not None and training is not None:
-        raise OptionError("give --validation or --training, not both")
+    given = {
+        "--validation": validation is not None,
+        "--training": training is not None,
+        "--validation-table": bool(validation_table),
+    }
+    several = [name for name, is_given in given.items() if is_given]
+    if several[1:]:
+        raise OptionError(f"give {several[0]} or {several[1]}, not both")
+    there = _there(validation, url, validation_table, memory_limit)
     program = read_model(model, quiet)
-    if validation is None and training is None:
+    if there is not None:
+        from treecompile.in_database.rules import prune_there
+
+        with there as place, progress_bar("pruning", quiet) as start:
+            pruned = prune_there(
+                place.store, place.relation, place.source, program, na_values, start
+            )
+        made, notes = pruned.program, pruned.notes
+    elif validation is None and training is None:
         made, notes = simplify(program), flattening_notes(program)
     else:
         with progress_bar("pruning", quiet) as start:
@@ -55,6 +93,29 @@ def command(
     output(out, dumps(made))
     tell(quiet, *(f"note: {note}" for note in notes))
     tell(quiet, f"{counted(made)}: wrote {out}")
+
+
+def _there(
+    validation: str | None, url: str, table: str, memory_limit: str
+) -> AbstractContextManager[Place] | None:
+    """Where the validation rows are, if not in a file that is read into memory."""
+    from treecompile.in_database.places import is_many_files, open_place
+
+    if bool(url) != bool(table):
+        wanted = "--validation-table NAME" if url else "--from URL"
+        raise OptionError(
+            f"--from and --validation-table belong together: add {wanted}"
+        )
+    if url:
+        return open_place(None, url, table, memory_limit)
+    if validation is not None and is_many_files(validation):
+        return open_place(validation, "", "", memory_limit)
+    if memory_limit:
+        raise OptionError(
+            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
+            " Parquet files by pattern or folder"
+        )
+    return None
 
 
 def counted(program: object) -> str:

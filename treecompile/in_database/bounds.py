@@ -8,7 +8,7 @@ class is taken at its own best, which no cut surpasses either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from treecompile.learners.stretches import Floats
 
 CORNERS = 4  # classes whose corners are all tried: 2^4
+EDGES = 16  # of the polygon around an ellipse, 2 % larger than it
+ROUNDED = 1e-12  # by so much less are squares taken off, lest rounding takes too much
 
 Bound = Callable[[Floats, Floats, Floats], Floats]
 
@@ -129,6 +131,60 @@ def _sizes(before: Floats, inside: Floats, whole: Floats) -> tuple[Floats, Float
 def _bits(counts: Floats) -> Floats:
     result: Floats = counts * np.log2(np.maximum(counts, 1.0))
     return result
+
+
+def squares_bound(
+    before: Floats, cells: Floats, spread: Floats, totals: Floats
+) -> Floats:
+    """The most that the variance decreases.
+
+    `before`, `cells` and `totals` have a number of cases and their sum, `spread` the
+    least and the greatest case of a cell, and the sum of squares.
+
+    Of k cases of a cell, with the sum s, is known: each is at least the least and at
+    most the greatest, and so are those that remain. That is a parallelogram. Besides, s
+    is no farther from k means than the deviation times the root of k (n - k): that is
+    an ellipse, here with a polygon around it. The decrease is convex in k and s, so the
+    most is found at a corner.
+    """
+    size, total = cells.T
+    least, greatest, squared = spread.T
+    width = np.maximum(greatest - least, np.finfo(float).tiny)
+    upper = np.clip((total - size * least) / width, 0.0, size)
+    lower = np.clip((size * greatest - total) / width, 0.0, size)
+    corners = (
+        (np.zeros_like(size), np.zeros_like(size)),
+        (size, total),
+        (upper, upper * greatest),
+        (lower, lower * least),
+    )
+    outer = _most_squares(before, corners, totals)
+    mean = total / size
+    deviation = np.sqrt(np.maximum(squared / size - mean**2 * (1 - ROUNDED), 0.0))
+    polygon = []
+    for corner in range(EDGES):
+        angle = (2 * corner + 1) * np.pi / EDGES
+        along, across = np.cos(angle), np.sin(angle)
+        some = np.clip(size / 2 * (1 + along / np.cos(np.pi / EDGES)), 0.0, size)
+        off = size / 2 * deviation * across / np.cos(np.pi / EDGES)
+        polygon.append((some, some * mean + off))
+    return np.minimum(outer, _most_squares(before, polygon, totals))
+
+
+def _most_squares(
+    before: Floats, corners: Sequence[tuple[Floats, Floats]], totals: Floats
+) -> Floats:
+    whole, total = totals.T
+    most = np.zeros(len(whole))
+    for cases, value in corners:
+        size, left = before[:, 0] + cases, before[:, 1] + value
+        squared = (left * whole - total * size) ** 2
+        scale = whole**2 * size * (whole - size)
+        # On no cases a sum is 0, and nothing decreases; else there is no bound here.
+        beyond = np.where(squared > 0, np.inf, 0.0)
+        gain = np.divide(squared, scale, out=beyond, where=scale > 0)
+        np.maximum(most, gain, out=most)
+    return most
 
 
 # By the name of the criterion.

@@ -23,7 +23,7 @@ class Tally:
     node: Positions
     code: Positions
     sums: Array  # cells by what is summed, in whole numbers; see `answers`
-    ends: Array  # cells by what is least and greatest, if that is asked
+    spread: Array  # cells by what tells how far the answers differ, for the bound
     low: Floats  # the least and the greatest number of the cell
     high: Floats
 
@@ -44,7 +44,7 @@ class Ranges:
     cells: Positions  # how many there are
 
 
-FIELDS = ("node", "code", "sums", "ends", "low", "high")
+FIELDS = ("node", "code", "sums", "spread", "low", "high")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

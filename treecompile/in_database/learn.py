@@ -11,30 +11,26 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from treecompile.data import CLASSIFY, DataOptions, Dataset
+from treecompile.data import DataOptions, Dataset
 from treecompile.errors import OptionError
-from treecompile.extract import outcomes
-from treecompile.in_database.answers import LabelAnswers
+from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.journal import Journal, run_of
+from treecompile.in_database.leaf_quality import class_quality, value_quality
 from treecompile.in_database.levels import Listener, grow_levels
+from treecompile.in_database.numbers import NumberAnswers, distances
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
 from treecompile.in_database.work import WorkTable
-from treecompile.ir import (
-    ClassCounts,
-    ClassQuality,
-    Program,
-    RuleTally,
-    Training,
-    Tree,
-)
+from treecompile.ir import Program, Training
 from treecompile.learners import (
     C45,
     CART,
     COST_COMPLEXITY,
     ID3,
     REDUCED_ERROR,
+    cart,
+    id3,
     offer_of,
 )
 from treecompile.learners.choose_alpha import RULES
@@ -88,19 +84,15 @@ def learn(
     algorithm = options.algorithm or CART
     check_here(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    if not schema.labels:
-        raise OptionError(
-            f"the target {columns.target!r} is a number, and in a database only labels"
-            f" are learned: use --task {CLASSIFY} if it has few values, or {INSTEAD}"
-        )
     offer = offer_of(algorithm)
-    check_offer(_as_data(schema, columns), algorithm, offer, options)
-    criterion = options.criterion or offer.criteria[0]
+    data = _as_data(schema, columns)
+    check_offer(data, algorithm, offer, options)
+    CHECKS[algorithm](data, options.criterion)
     if validation is not None:
         validation.check(columns.target, schema.labels)
     if algorithm == ID3:
         schema = replace(schema, features=unordered(schema.features))
-    answers = LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))
+    answers = _answers(store, schema, options.criterion or offer.criteria[0])
     former = None
     if journal:
         how = replace(options, algorithm=algorithm)
@@ -118,14 +110,17 @@ def learn(
         former,
         is_multiway=algorithm == ID3,
     )
-    tree = finish(schema.features, schema.labels, drafts, answers.response)
+    tree = grown = finish(schema.features, schema.labels, drafts, answers.response)
     if options.prune == COST_COMPLEXITY:
         tree = cost_complexity(tree, alpha_of(options))
     if options.prune == REDUCED_ERROR:
         assert validation is not None
-        grown = Program(columns.target, algorithm, tree, (), columns.na_values)
-        tree = least_loss(tree, validation.losses(grown))
-    quality, tallies = leaf_quality(tree)
+        whole = Program(columns.target, algorithm, tree, (), columns.na_values)
+        tree = least_loss(tree, validation.losses(whole))
+    if schema.labels:
+        quality, tallies = class_quality(tree)
+    else:
+        quality, tallies = value_quality(tree, grown, distances(drafts))
     program = Program(
         columns.target,
         algorithm,
@@ -138,10 +133,14 @@ def learn(
         program = with_validation(program, validation)
     notes = list(schema.notes)
     if not options.algorithm:
-        notes.append(f"algorithm: {algorithm} ({C45} needs the rows in memory)")
+        why = f" ({C45} needs the rows in memory)" if schema.labels else ""
+        notes.append(f"algorithm: {algorithm}{why}")
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return LearnedThere(program, tuple(notes))
+
+
+CHECKS = {CART: cart.check, ID3: id3.check}  # of the target and the criterion
 
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
@@ -185,17 +184,7 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
     )
 
 
-def leaf_quality(tree: Tree) -> tuple[ClassQuality, tuple[RuleTally, ...]]:
-    """How a tree does on the rows that its leaves have counted."""
-    size = len(tree.labels)
-    confusion = np.zeros((size, size), np.int64)  # actual by predicted
-    tallies = []
-    for rule in outcomes(tree).values():
-        assert isinstance(rule.stats, ClassCounts)
-        # A leaf without cases has the counts of the node above.
-        counts = np.array(rule.stats.weights) if rule.weight else np.zeros(size)
-        answer = tree.labels.index(rule.value)
-        confusion[:, answer] += counts.astype(np.int64)
-        rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
-        tallies.append(RuleTally(rows, wrong, rows, wrong))
-    return ClassQuality(tuple(tuple(map(int, row)) for row in confusion)), (*tallies,)
+def _answers(store: Store, schema: Schema, criterion: str) -> Answers:
+    if not schema.labels:
+        return NumberAnswers(store, schema)
+    return LabelAnswers(store, schema, MEASURES[criterion], BOUNDS.get(criterion))

@@ -23,6 +23,7 @@ class Place:
     relation: str  # what stands behind FROM
     source: str  # as the model file calls it
     store: Store
+    is_files: bool = False
 
 
 def is_many_files(data: str) -> bool:
@@ -35,18 +36,25 @@ def is_many_files(data: str) -> bool:
 
 
 def open_place(
-    data: str | None, url: str, table: str, memory_limit: str = ""
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str = "",
+    *,
+    writes: bool = False,
 ) -> AbstractContextManager[Place]:
-    """Files, or where there are none a table of a database."""
+    """Files, or where there are none a table of a database, perhaps to write beside."""
     if data is None:
-        return open_table(url, table, memory_limit)
+        return open_table(url, table, memory_limit, writes=writes)
     return open_files(data, memory_limit)
 
 
 @contextmanager
-def open_table(url: str, table: str, memory_limit: str = "") -> Iterator[Place]:
+def open_table(
+    url: str, table: str, memory_limit: str = "", *, writes: bool = False
+) -> Iterator[Place]:
     """A table of a database."""
-    with open_store(url, memory_limit) as store:
+    with open_store(url, memory_limit, writes=writes) as store:
         relation = Quoting(store.dialect).path("--table", table)
         yield Place(url, relation, table, store)
 
@@ -61,4 +69,4 @@ def open_files(data: str, memory_limit: str = "") -> Iterator[Place]:
         raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
     with open_store(IN_MEMORY, memory_limit) as store:
         relation = f"read_parquet({duckdb_string(pattern)})"
-        yield Place(IN_MEMORY, relation, Path(data).name, store)
+        yield Place(IN_MEMORY, relation, Path(data).name, store, is_files=True)

@@ -110,7 +110,7 @@ class ColumnReader:
             case ValueType.STR, Family.TEXT:
                 return self._text(column)
             case ValueType.FLOAT, Family.BOOLEAN:
-                return f"CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END"
+                return f"(CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END)"
             case ValueType.INT, Family.NUMBER:
                 return self._integers(stored, column, categories)
             case ValueType.BOOL, Family.INTEGER | Family.NUMBER:
@@ -126,7 +126,7 @@ class ColumnReader:
     def _text(self, column: str) -> str:
         if not self.na_values:
             return column
-        return f"CASE WHEN {self._is_na(column)} THEN NULL ELSE {column} END"
+        return f"(CASE WHEN {self._is_na(column)} THEN NULL ELSE {column} END)"
 
     def _is_na(self, column: str) -> str:
         dialect = self.store.dialect
@@ -148,8 +148,8 @@ class ColumnReader:
         self._refuse_if(stored, column, infinite, "an integer")
         free = next(n for n in range(len(categories) + 1) if n not in categories)
         return (
-            f"CASE WHEN {within} THEN CAST({column} AS {dialect.types.integer})"
-            f" WHEN {known} THEN {free} END"
+            f"(CASE WHEN {within} THEN CAST({column} AS {dialect.types.integer})"
+            f" WHEN {known} THEN {free} END)"
         )
 
     def _booleans(self, stored: StoredColumn, column: str) -> str:
@@ -158,7 +158,7 @@ class ColumnReader:
         known = dialect.conditions.number_known.format(column=column, x=x)
         self._refuse_if(stored, column, f"{known} AND {x} NOT IN (0, 1)", "0 or 1")
         true, false = dialect.literals.true, dialect.literals.false
-        return f"CASE WHEN {x} = 1 THEN {true} WHEN {x} = 0 THEN {false} END"
+        return f"(CASE WHEN {x} = 1 THEN {true} WHEN {x} = 0 THEN {false} END)"
 
     def _refuse_if(
         self, stored: StoredColumn, column: str, wrong: str, expected: str

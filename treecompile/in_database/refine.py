@@ -8,36 +8,56 @@ their values, of which few are left.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from treecompile.in_database.answers import Answers
-from treecompile.in_database.cells import Cells
+from treecompile.in_database.cells import Cells, Ranges, Tally
 from treecompile.in_database.work import WorkTable
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Floats, Mask
 
 FEW_ROWS = 300_000  # in bins of one feature: as many are fetched value by value
 ROUNDS = 4  # of cutting more finely
-SLACK = 1e-9  # by which a bound may be too small, from rounding
+Ask = Callable[[Mapping[int, Ranges]], Mapping[int, Tally]]
+SLACK = 1e-9  # by which a bound may be too small, from rounding: of its own size,
+TIES = 1e3  # and by so many times what makes no difference between two cuts
 
 
 def refine(
-    work: WorkTable, position: int, cells: Cells, terms: Terms, least: Floats
-) -> Cells:
-    """The cells of a feature with many numbers, those opened that may win.
+    work: WorkTable, cells: Mapping[int, Cells], terms: Terms, least: Floats
+) -> dict[int, Cells]:
+    """The cells of features with many numbers, those opened that may win.
 
-    `least` is the gain at each node that a cut must have to be of interest.
+    `least` is the gain at each node that a cut must have to be of interest. Of features
+    without such cells nothing is returned.
     """
-    answers = work.answers
+    answers, now = work.answers, dict(cells)
+    few = FEW_ROWS // len(cells)
+
+    def alive() -> dict[int, Mask]:
+        masks = {p: _alive(answers, now[p], terms, least) for p in now}
+        return {p: mask for p, mask in masks.items() if mask.any()}
+
+    def opened(ask: Ask, masks: Mapping[int, Mask]) -> None:
+        inner = ask({p: now[p].ranges(mask) for p, mask in masks.items()})
+        now.update({p: now[p].opened(masks[p], inner[p]) for p in masks})
+
+    masks = alive()
     for _ in range(ROUNDS):
-        alive = _alive(answers, cells, terms, least)
-        if answers.rows(cells.sums[alive]).sum() <= FEW_ROWS:
+        many = {
+            p: mask
+            for p, mask in masks.items()
+            if answers.rows(now[p].sums[mask]).sum() > few
+        }
+        if not many:
             break
-        cells = cells.opened(alive, work.finer(position, cells.ranges(alive)))
-    alive = _alive(answers, cells, terms, least)
-    if not alive.any():
-        return cells
-    return cells.opened(alive, work.values(position, cells.ranges(alive)))
+        opened(work.finer, many)
+        masks = alive()
+    if masks:
+        opened(work.values, masks)
+    return {p: each for p, each in now.items() if each is not cells[p]}
 
 
 def _alive(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Mask:
@@ -55,6 +75,7 @@ def _alive(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Mask:
     share = parts.spread(answers.rows(totals) / terms.opened.sizes[node])
     some = np.flatnonzero(alive)
     most = answers.bound(before[some], cells.some(some), totals[whose[some]])
-    gain = most * share[some] * (1 + SLACK) + SLACK
-    alive[some] = gain >= least[cells.node[some]]
+    node = cells.node[some]
+    gain = most * share[some] * (1 + SLACK) + terms.opened.tie[node] * TIES
+    alive[some] = gain >= least[node]
     return alive

@@ -10,7 +10,7 @@ from typing import Protocol
 from treecompile import quality
 from treecompile.errors import DataError, OptionError
 from treecompile.in_database.evaluate import Counter, evaluate
-from treecompile.in_database.places import IN_MEMORY, Place, is_many_files, open_files
+from treecompile.in_database.places import Place, is_many_files, open_files
 from treecompile.in_database.reading import ColumnReader, reading
 from treecompile.ir import Label, Program, Tree
 from treecompile.learners.held_out import counted_losses, node_losses
@@ -97,7 +97,7 @@ def validation_of(
     if file and table:
         raise OptionError("give --validation or --validation-table, not both")
     if table:
-        if there.url == IN_MEMORY:
+        if there.is_files:
             raise OptionError(
                 "--validation-table is a table of the database that --from names: use"
                 " --validation with files"
@@ -136,8 +136,12 @@ def with_a_row(found: Evaluation, program: Program, source: str) -> Evaluation:
     """The same, if some row has an answer that the model knows."""
     if sum(tally.decided for tally in found.tallies):
         return found
+    raise no_known_answer(program, source)
+
+
+def no_known_answer(program: Program, source: str) -> DataError:
     labels = program.body.labels
     known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
-    raise DataError(
+    return DataError(
         f"no row has a known {program.target!r} in {source}: expected {known}"
     )

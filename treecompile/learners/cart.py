@@ -22,22 +22,27 @@ from treecompile.learners.responses import Labels, Numbers
 from treecompile.learners.thresholds import midpoints
 from treecompile.learners.units import Units
 
-__all__ = ["learn", "midpoints"]
+__all__ = ["check", "learn", "midpoints"]
 
 
 def learn(
     data: Dataset, limits: Limits, progress: Progress, criterion: str = ""
 ) -> Tree:
     """Grow a tree by CART."""
+    check(data, criterion)
     units = Units.of_data(data)
     if data.labels:
         labels = Labels(data.y, data.labels, units)
         measure = MEASURES[criterion or "gini"]
         return grow_levels(data, labels, measure, limits, progress)
-    if criterion:
+    numbers = Numbers(data.y, units)
+    return grow_levels(data, numbers, LEAST_SQUARES, limits, progress)
+
+
+def check(data: Dataset, criterion: str) -> None:
+    """Refuse a target that the criterion is not for."""
+    if criterion and not data.labels:
         raise OptionError(
             f"--criterion {criterion!r} is for labels, and the target {data.target!r}"
             " is a number: leave the option out, or use --task classify"
         )
-    numbers = Numbers(data.y, units)
-    return grow_levels(data, numbers, LEAST_SQUARES, limits, progress)

@@ -25,15 +25,20 @@ def learn(
     data: Dataset, limits: Limits, progress: Progress, criterion: str = ""
 ) -> Tree:
     """Grow a tree by ID3."""
+    check(data, criterion)
+    categories = replace(data, features=unordered(data.features))
+    labels = Labels(data.y, data.labels, Units.of_data(data))
+    measure = MEASURES[criterion or "entropy"]
+    return grow_levels(categories, labels, measure, limits, progress, is_multiway=True)
+
+
+def check(data: Dataset, criterion: str) -> None:
+    """Refuse a target that is no label, whatever the criterion."""
     if not data.labels:
         raise OptionError(
             f"id3 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    categories = replace(data, features=unordered(data.features))
-    labels = Labels(data.y, data.labels, Units.of_data(data))
-    measure = MEASURES[criterion or "entropy"]
-    return grow_levels(categories, labels, measure, limits, progress, is_multiway=True)
 
 
 def unordered(features: Sequence[Feature]) -> tuple[Feature, ...]:

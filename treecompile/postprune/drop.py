@@ -69,9 +69,9 @@ class Dropping:
         return Dropped(tuple(kept), trial.rows, trial.errors)
 
     def attempts(self, rule: Rule) -> Attempts:
-        errors = self.cases.errors(rule.value, self.rules)
-        if not self.rules.labels:
-            return _Sums(self.bits.table(rule.conditions), errors)
+        errors, counts = self.cases.errors(rule.value, self.rules), self.cases.counts
+        if not self.rules.labels or counts is not None:
+            return _Sums(self.bits.table(rule.conditions), errors, counts)
         truth = [as_words(self.bits.of(c)) for c in rule.conditions]
         wrong = as_words(packed(errors > 0))
         return _Counts(truth, wrong, as_words(self.bits.of_all(())))
@@ -108,20 +108,26 @@ class _Counts:
 
 
 class _Sums:
-    """For numbers: how many conditions each row fails, and what its answer costs."""
+    """For numbers, and for rows that stand for many: how many conditions each fails,
+    what its answer costs, and how many it is."""
 
-    def __init__(self, truth: NDArray[np.uint8], errors: Doubles) -> None:
-        self.fails, self.errors = truth ^ 1, errors
+    def __init__(
+        self, truth: NDArray[np.uint8], errors: Doubles, counts: Doubles | None
+    ) -> None:
+        self.fails, self.errors, self.counts = truth ^ 1, errors, counts
 
     def trial(self, kept: Sequence[int]) -> Trial:
         fails = self.fails[list(kept)]
         failed = fails.sum(axis=0, dtype=np.uint32)
         own, near = np.flatnonzero(failed == 0), np.flatnonzero(failed == 1)
-        rows, cost = float(len(own)), float(self.errors[own].sum())
+        counts = self.counts
+        rows = float(len(own) if counts is None else counts[own].sum())
+        cost = float(self.errors[own].sum())
         if not kept:
             return Trial(rows, cost, np.zeros(0), np.zeros(0))
         which = fails[:, near].argmax(axis=0)
-        more = np.bincount(which, minlength=len(kept))
+        times = None if counts is None else counts[near]
+        more = np.bincount(which, times, minlength=len(kept))
         dearer = np.bincount(which, self.errors[near], minlength=len(kept))
         return Trial(
             rows,

@@ -37,6 +37,9 @@ class DbApi:
     def update(self, statement: str) -> None:
         self.ask(statement)
 
+    def save(self, name: str, query: str) -> None:
+        self.ask(f"CREATE TABLE {name} AS {query}")
+
     def ask(self, query: str) -> Any:
         cursor = self.connection.cursor()
         try:

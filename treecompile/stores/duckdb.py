@@ -44,6 +44,9 @@ class DuckDB:
     def update(self, statement: str) -> None:
         self._ask(statement)
 
+    def save(self, name: str, query: str) -> None:
+        self._ask(f"CREATE TABLE {name} AS {query}")
+
     def _ask(self, query: str) -> Any:
         try:
             return self.connection.execute(query)

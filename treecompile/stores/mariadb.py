@@ -40,7 +40,7 @@ TYPES = {  # as its protocol calls them, and as its users do
 
 class MariaDB(DbApi):
     phrases = Phrases(
-        sample="SELECT {columns} FROM {relation} ORDER BY rand() LIMIT {rows}",
+        sample="SELECT {columns} FROM {relation} WHERE rand() < {share}",
         byte="SIGNED",
         long="SIGNED",
         list="{}",

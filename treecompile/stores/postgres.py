@@ -63,6 +63,9 @@ class PostgreSQL:
     def update(self, statement: str) -> None:
         self._ask(statement)
 
+    def save(self, name: str, query: str) -> None:
+        self._ask(f"CREATE TABLE {name} AS {query}")
+
     def _ask(self, query: str) -> Any:
         try:
             # As bytes: a percent sign is no place to fill.

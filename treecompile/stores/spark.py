@@ -5,6 +5,8 @@ On a cluster the session is the cluster's: where there is one already, it is use
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,21 +21,35 @@ from treecompile.targets import read_dialect
 from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+# On one machine a task for each core does: the answers are small.
+LOCAL = {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 
 
 def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
-    """One job for all features, where each query takes a tenth of a second to begin."""
+    """One job for all features, where each query takes a tenth of a second to begin.
+
+    What is worked out of them comes behind, in code that is the same for all: there is
+    little of it, however many features there are.
+    """
     cells = ", ".join(
-        f"named_struct('k', {key}, 'x', {number})" for key, number in pairs
+        f"named_struct('c', CAST({code} AS INT), 'x', {number})"
+        for code, number in pairs
     )
-    return f"(SELECT {', '.join(kept)}, inline(array({cells})) AS (k, x) FROM {table})"
+    names = ", ".join(kept)
+    return (
+        f"(SELECT {names}, p, v.c AS c, v.x AS x FROM (SELECT {names},"
+        f" posexplode(array({cells})) AS (p, v) FROM {table}))"
+    )
 
 
 class Spark:
     phrases = Phrases(
         list="array({})",
-        item="element_at({list}, {place})",
+        item="get({list}, {place} - 1)",  # NULL where there is none
+        round="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
@@ -57,21 +73,72 @@ class Spark:
                 table = frame.toArrow()
         except self.errors as error:
             raise _said(error) from None
-        return [as_array(column.to_pylist()) for column in table.columns]
+        return [_plain(column) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
+        if name not in self.made:
+            self._check_free(name)
         try:
-            # A checkpoint, or the plan of each level would hold those of all before it.
-            frame = self._ask(query).localCheckpoint(eager=True)
+            with self._in_small_methods():
+                # A checkpoint, or each plan would hold those of all levels before it.
+                frame = self._ask(query).localCheckpoint(eager=True)
         except self.errors as error:
             raise _said(error) from None
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
-            former.unpersist()
+            _release(former)
         self.made[name] = frame
+
+    def _check_free(self, name: str) -> None:
+        """A view that the user has made would be replaced."""
+        try:
+            is_taken = self.session.catalog.getTable(name).isTemporary
+        except self.errors:
+            return
+        if is_taken:
+            raise EngineError(
+                f"Spark: the session has a temporary view {name!r}, which is a name"
+                " that is needed: give it another"
+            )
+
+    @contextmanager
+    def _in_small_methods(self) -> Iterator[None]:
+        """Have what many columns are worked out by divided into many methods.
+
+        As one, Java would not compile it: beyond 8 KB not to machine code, and beyond
+        64 KB not at all.
+        """
+        conf = self.session.conf
+        was = conf.get(WHOLE_STAGE, None)
+        conf.set(WHOLE_STAGE, "false")
+        try:
+            yield
+        finally:
+            conf.unset(WHOLE_STAGE) if was is None else conf.set(WHOLE_STAGE, was)
 
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
+
+    def save(self, name: str, query: str) -> None:
+        """In the catalog of the session, or as files: parquet.`/path`."""
+        writer = self._ask(query).write
+        files = FILES.fullmatch(name)
+        folder = files[1].replace("``", "`") if files else ""
+        is_new = False
+        try:
+            is_new = bool(folder) and not self._path(folder)
+            (writer.parquet(folder) if folder else writer.saveAsTable(name))
+        except self.errors as error:
+            if is_new:  # what is left of it is an empty folder
+                self._path(folder, remove=True)
+            raise _said(error) from None
+
+    def _path(self, folder: str, *, remove: bool = False) -> bool:
+        """Whether there is such a folder; or remove it."""
+        context = self.session.sparkContext
+        path = context._jvm.org.apache.hadoop.fs.Path(folder)
+        system = path.getFileSystem(context._jsc.hadoopConfiguration())
+        return bool(system.delete(path, True) if remove else system.exists(path))
 
     def _ask(self, query: str) -> Any:
         try:
@@ -82,7 +149,20 @@ class Spark:
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
-            frame.unpersist()
+            _release(frame)
+
+
+def _release(frame: Any) -> None:
+    """Free what a checkpoint holds; unpersist() would leave it to Java's collector."""
+    if hasattr(frame, "_jdf"):  # else by a server, which frees it with the frame
+        frame._jdf.queryExecution().logical().rdd().unpersist(False)
+
+
+def _plain(column: Any) -> np.ndarray:
+    if str(column.type).startswith(("int", "double", "float")):
+        plain: np.ndarray = column.to_numpy()  # NaN for what is missing
+        return plain
+    return as_array(column.to_pylist())
 
 
 def _said(error: Exception) -> EngineError:
@@ -105,7 +185,9 @@ def open_spark(
     session = SparkSession.getActiveSession()
     if session is None:
         master = url.removeprefix("spark:") or HERE
-        session = start(url if master.startswith("//") else master, SETTINGS)
+        local = LOCAL if master.startswith("local") else {}
+        settings = {**SETTINGS, **local}
+        session = start(url if master.startswith("//") else master, settings)
     store = Spark(session, (PySparkException, Py4JError))
     try:
         yield store

@@ -25,6 +25,7 @@ TIMES = ("DATE", "TIME")
 
 class SQLite(DbApi):
     phrases = Phrases(
+        sample="SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}",
         infinity="{sign}9e999",
         # Without a fraction is rounded down, where nothing is negative.
         within="CAST(min({most}, max({least}, {value})) AS INTEGER)",
