@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from treecompile.api import (
         Model,
+        Table,
         cross_validate,
         diff,
         from_sklearn,
@@ -38,6 +39,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "OptionError",
+    "Table",
     "TargetError",
     "TreecompileError",
     "__version__",

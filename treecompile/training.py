@@ -245,22 +245,25 @@ def _grow(
     data: Dataset, offer: Offer, options: LearnOptions, prune: str, progress: Progress
 ) -> Tree:
     limits = limits_of(options, offer)
-    policy = MissingPolicy(options.predict_missing)
-    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
-    own = C45Options(
-        is_ratio=options.criterion != "gain",
-        is_pruning=prune == PESSIMISTIC,
-        cf=options.cf,
-        is_fractional=(options.missing or offer.missing[0]) == "fractional",
-        policy=policy,
-        is_grouping=options.subset,
-        costs=costs if options.costs else None,
-    )
+    own = c45_options_of(options, offer, prune)
     data = _weighting(options).apply(data)
     expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
     tree = offer.learn(expanded.data, limits, progress, options.criterion, own)
     tree = expanded.restore(tree)
-    return replace(tree, missing=policy)
+    return replace(tree, missing=own.policy)
+
+
+def c45_options_of(options: LearnOptions, offer: Offer, prune: str) -> C45Options:
+    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
+    return C45Options(
+        is_ratio=options.criterion != "gain",
+        is_pruning=prune == PESSIMISTIC,
+        cf=options.cf,
+        is_fractional=(options.missing or offer.missing[0]) == "fractional",
+        policy=MissingPolicy(options.predict_missing),
+        is_grouping=options.subset,
+        costs=costs if options.costs else None,
+    )
 
 
 def limits_of(options: LearnOptions, offer: Offer) -> Limits:

@@ -332,7 +332,9 @@ def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
 
 
 REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
-    ({}, {"algorithm": "c45"}, "c45 needs the rows in memory: use --algorithm cart"),
+    ({}, {"algorithm": "c45", "one_hot_all": True}, "--one-hot-all needs the rows"),
+    ({}, {"algorithm": "c45", "max_leaves": 3}, "--max-leaves is for --algorithm cart"),
+    ({}, {"algorithm": "c45", "costs": (("x", 1.0),)}, "there is no column 'x'"),
     ({}, {"algorithm": "c5"}, "--algorithm 'c5': there are"),
     ({"weights": "few"}, {}, "--weights needs the rows"),
     ({}, {"balanced": True}, "--class-weight needs the rows"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -20,12 +21,17 @@ from tests.engines.test_in_database import (
     random_frame,
     random_options,
 )
+from tests.engines.test_in_database_c45 import same
 from treecompile import training
+from treecompile.api import Model
 from treecompile.data import make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
 from treecompile.in_database import refine
+from treecompile.in_database.places import open_table
 from treecompile.in_database.schema import read_schema
+from treecompile.in_database.score import score
 from treecompile.in_database.spelling import Spelling
+from treecompile.ir import Tree
 from treecompile.model_file import dumps
 from treecompile.read import read_table
 from treecompile.stores import open_store
@@ -116,6 +122,46 @@ def test_id3_has_a_branch_for_every_category(store: str, tmp_path: Path) -> None
         there = learned_there(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert dumps(there.program) == dumps(here.program)
+
+
+@pytest.mark.parametrize("missing", ["", "majority"])
+@pytest.mark.parametrize("store", STORES)
+def test_c45_divides_its_cases(store: str, missing: str, tmp_path: Path) -> None:
+    frame = frame_for(store, 3, 300)
+    options = LearnOptions("c45", missing=missing, max_depth=4)
+    with table_of(store, frame, tmp_path) as (url, table):
+        there = learned_there(url, table, COLUMNS, options)
+    same(there.program, training.learn(frame, COLUMNS, options).program)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_numbers_are_learned(store: str, tmp_path: Path) -> None:
+    frame = frame_for(store, 3, 300).drop(columns="skewed")
+    columns, options = replace(COLUMNS, target="single"), LearnOptions(max_depth=3)
+    with table_of(store, frame, tmp_path) as (url, table):
+        there = learned_there(url, table, columns, options).program.body
+    here = training.learn(frame, columns, replace(options, algorithm="cart"))
+    assert isinstance(there, Tree)
+    assert isinstance(here.program.body, Tree)
+    assert branches_of(there) == branches_of(here.program.body)
+
+
+def branches_of(tree: Tree) -> list[Any]:
+    return [getattr(node, "branches", ()) for node in tree.nodes]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_predictions_are_made_in_the_database(store: str, tmp_path: Path) -> None:
+    frame = frame_for(store, 7, 300)
+    learned = training.learn(frame, COLUMNS, LearnOptions("cart", max_depth=5))
+    with table_of(store, frame, tmp_path) as (url, table):
+        with open_table(url, table, writes=True) as there:
+            score(learned.program, there, "predicted")
+        with open_store(url) as opened:
+            found = opened.arrays("SELECT y, prediction FROM predicted")
+    pairs = zip(frame["y"], Model(learned.program).predict(frame), strict=True)
+    counted = Counter((int(y), int(p)) for y, p in zip(*found, strict=True))
+    assert counted == Counter((int(y), int(p)) for y, p in pairs)
 
 
 @pytest.mark.parametrize("store", STORES)

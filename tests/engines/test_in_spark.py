@@ -61,9 +61,8 @@ def learned(frame: pd.DataFrame, folder: Path, *how: Any) -> Any:
 
 
 OPTIONS = (
-    LearnOptions("cart", max_depth=3, min_leaf=3),
-    LearnOptions("cart", max_leaves=4, chi2=0.05, criterion="entropy"),
-    LearnOptions("cart", max_depth=2, criterion="chi-square", prune="cost-complexity"),
+    LearnOptions("cart", max_depth=2, min_leaf=3),
+    LearnOptions("cart", max_depth=3, max_leaves=4, chi2=0.05, criterion="entropy"),
 )
 
 
@@ -76,7 +75,8 @@ def test_the_model_is_that_of_memory(
 ) -> None:
     monkeypatch.setattr(refine, "FEW_ROWS", 120)
     seed = OPTIONS.index(options)
-    frame = random_frame(np.random.default_rng(seed), 500)
+    frame = random_frame(np.random.default_rng(seed), 400)
+    frame = frame[["normal", "skewed", "few", "text", "flag", "y"]]
     frame["size"] = np.where(frame["few"] > 2, "large", "small")
     columns = replace(COLUMNS, ordinal=(("size", ("small", "large")),))
     there = learned(frame, tmp_path, columns, options)
@@ -124,9 +124,9 @@ def test_many_features_make_no_long_methods(
         session.conf.unset(adaptive)
 
     def explained(store: Spark, query: str) -> Any:
-        if "treecompile_rows" in query:
+        if "treecompile_rows" in query and not query.startswith("EXPLAIN"):
             with whole_plans():
-                ((text,),) = session.sql(f"EXPLAIN CODEGEN {query}").collect()
+                ((text,),) = store.arrays(f"EXPLAIN CODEGEN {query}")
             found = re.findall(r"maxMethodCodeSize:(-?\d+)", text)
             assert found or session.conf.get(WHOLE_STAGE) == "false"
             sizes.extend(map(int, found))
@@ -135,7 +135,7 @@ def test_many_features_make_no_long_methods(
     monkeypatch.setattr(Spark, "_ask", explained)
     monkeypatch.setattr(refine, "FEW_ROWS", 2000)
     learned(frame, tmp_path, COLUMNS, LearnOptions("cart", max_depth=2))
-    assert len(sizes) > 6
+    assert len(sizes) > 5
     assert min(sizes) > 0  # -1: it did not compile at all
     assert max(sizes) < JIT
 

@@ -12,7 +12,8 @@ import pytest
 
 import treecompile
 from tests.samples import ROOT, TENNIS, module_of
-from treecompile import DataError, ModelFileError, OptionError, TargetError, api
+from treecompile import DataError, ModelFileError, OptionError, TargetError
+from treecompile.api import learning
 from treecompile.ir import ClassQuality
 
 
@@ -260,7 +261,7 @@ def test_errors_are_typed_and_name_the_cause(
 
 def test_the_examples_in_the_docstrings_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for module in (treecompile, api):
+    for module in (treecompile, learning):
         result = doctest.testmod(module)
         assert result.attempted > 1
         assert result.failed == 0

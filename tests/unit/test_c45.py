@@ -264,10 +264,15 @@ def test_many_valued_features_are_left_out_of_the_average() -> None:
     few = ["a", "b"] * 6
     target = ["p", "q"] * 6
     data = table({"m": many, "f": few, "t": target})
-    assert counted_features(data, is_grouping=False).tolist() == [False, True]
-    assert counted_features(data, is_grouping=True).all()
+    assert counted_features(data.features, len(data.y), is_grouping=False).tolist() == [
+        False,
+        True,
+    ]
+    assert counted_features(data.features, len(data.y), is_grouping=True).all()
     alone = table({"m": many, "t": target})
-    assert counted_features(alone, is_grouping=False).tolist() == [True]
+    assert counted_features(
+        alone.features, len(alone.y), is_grouping=False
+    ).tolist() == [True]
 
 
 def test_a_value_without_cases_is_a_leaf_of_the_majority() -> None:

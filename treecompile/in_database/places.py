@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from treecompile.errors import DataError
 from treecompile.literals import duckdb_string
 from treecompile.lower.sql_names import Quoting
-from treecompile.stores import open_store
+from treecompile.stores import open_store, opened
 from treecompile.stores.base import Store
 
 PATTERN = frozenset("*?[")
@@ -19,7 +20,6 @@ IN_MEMORY = "duckdb://"  # a database without a file
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    url: str
     relation: str  # what stands behind FROM
     source: str  # as the model file calls it
     store: Store
@@ -51,12 +51,12 @@ def open_place(
 
 @contextmanager
 def open_table(
-    url: str, table: str, memory_limit: str = "", *, writes: bool = False
+    source: Any, table: str, memory_limit: str = "", *, writes: bool = False
 ) -> Iterator[Place]:
-    """A table of a database."""
-    with open_store(url, memory_limit, writes=writes) as store:
+    """A table of a database, at an address or behind a connection."""
+    with opened(source, memory_limit, writes=writes) as store:
         relation = Quoting(store.dialect).path("--table", table)
-        yield Place(url, relation, table, store)
+        yield Place(relation, table, store)
 
 
 @contextmanager
@@ -69,4 +69,4 @@ def open_files(data: str, memory_limit: str = "") -> Iterator[Place]:
         raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
     with open_store(IN_MEMORY, memory_limit) as store:
         relation = f"read_parquet({duckdb_string(pattern)})"
-        yield Place(IN_MEMORY, relation, Path(data).name, store, is_files=True)
+        yield Place(relation, Path(data).name, store, is_files=True)

@@ -86,6 +86,12 @@ class InMemory:
         return quality.evaluate(program.body, cases.columns, cases.y)
 
 
+def in_the_same(there: Place, table: str) -> InTable:
+    """Another table of the same database."""
+    relation = Quoting(there.store.dialect).path("--validation-table", table)
+    return InTable(there.store, relation, table)
+
+
 @contextmanager
 def validation_of(
     there: Place, file: str | None, table: str
@@ -102,8 +108,7 @@ def validation_of(
                 "--validation-table is a table of the database that --from names: use"
                 " --validation with files"
             )
-        relation = Quoting(there.store.dialect).path("--validation-table", table)
-        yield InTable(there.store, relation, table)
+        yield in_the_same(there, table)
     elif file and (is_many_files(file) or file.lower().endswith(".parquet")):
         with open_files(file) as other:
             yield InTable(other.store, other.relation, other.source)

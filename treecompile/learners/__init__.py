@@ -22,6 +22,7 @@ class Offer:
     """What an algorithm can do; the first of each is what it does by default."""
 
     learn: Callable[[Dataset, Limits, Progress, str, C45Options], Tree]
+    check: Callable[[Dataset, str], None]  # refuses a target, or one for the criterion
     criteria: tuple[str, ...]
     prunings: tuple[str, ...]
     missing: tuple[str, ...]  # what a case with a missing value does in training
@@ -31,6 +32,7 @@ class Offer:
 ALGORITHMS = {
     ID3: Offer(
         lambda data, limits, progress, name, _: id3.learn(data, limits, progress, name),
+        id3.check,
         ("entropy", "gain-ratio", "gini", "distance", "chi-square"),
         (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),
@@ -38,6 +40,7 @@ ALGORITHMS = {
     ),
     C45: Offer(
         lambda data, limits, progress, _, own: c45.learn(data, limits, progress, own),
+        c45.check,
         ("gain-ratio", "gain"),
         (PESSIMISTIC, NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("fractional", "majority"),
@@ -47,6 +50,7 @@ ALGORITHMS = {
         lambda data, limits, progress, name, _: cart.learn(
             data, limits, progress, name
         ),
+        cart.check,
         ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
         (NONE, COST_COMPLEXITY, REDUCED_ERROR),
         ("majority",),

@@ -8,17 +8,19 @@ case with a missing value goes down every branch with a part of its weight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from treecompile.collector import paused
 from treecompile.data import Dataset
 from treecompile.errors import OptionError
-from treecompile.ir import Kind, MissingPolicy, Tree
+from treecompile.ir import Feature, Kind, MissingPolicy, Tree
 from treecompile.learners.c45_build import build
 from treecompile.learners.c45_choice import Choice, counted_features
 from treecompile.learners.c45_draft import Draft
-from treecompile.learners.c45_grow import grow
+from treecompile.learners.c45_grow import Source, grow
+from treecompile.learners.c45_passing import Held, Passing
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_rows import RowSource
 from treecompile.learners.c45_sample import Sample
@@ -49,28 +51,25 @@ def learn(
     options: C45Options = C45Options(),
 ) -> Tree:
     """Grow and prune a tree by C4.5."""
+    check(data, "")
+    with paused(lasting=True):
+        return build(draft(data, limits, progress, options), data, options.policy)
+
+
+def check(data: Dataset, criterion: str) -> None:
+    """Refuse a target that is no label, whatever the criterion."""
     if not data.labels:
         raise OptionError(
             f"c45 predicts labels, and the target {data.target!r} is a number:"
             " use --algorithm cart, or --task classify"
         )
-    with paused(lasting=True):
-        return build(draft(data, limits, progress, options), data, options.policy)
 
 
 def draft(
     data: Dataset, limits: Limits, progress: Progress, options: C45Options
 ) -> Draft:
     """The tree with its training cases counted, before it becomes conditions."""
-    if options.is_grouping:
-        _check_groups(data)
     sample = Sample(data, is_fractional=options.is_fractional)
-    choice = Choice(
-        counted_features(data, is_grouping=options.is_grouping),
-        limits.min_gain,
-        options.costs.measure_for(data.features) if options.costs else None,
-        options.is_ratio,
-    )
     with ThreadPoolExecutor(THREADS) as pool:
         source = RowSource(
             sample,
@@ -79,15 +78,35 @@ def draft(
             is_grouping=options.is_grouping,
             is_ratio=options.is_ratio,
         )
-        made = grow(source, choice, limits, progress)
+        made = grow_by(source, len(data.y), limits, progress, options)
     if options.is_pruning:
-        prune(made, sample, options.cf)
-        drop_impossible(made)
+        prune_by(made, sample, options.cf)
     return made
 
 
-def _check_groups(data: Dataset) -> None:
-    for feature in data.features:
+def grow_by(
+    source: Source, rows: int, limits: Limits, progress: Progress, options: C45Options
+) -> Draft:
+    """Grow from so many rows, wherever they are."""
+    features = source.features
+    if options.is_grouping:
+        _check_groups(features)
+    choice = Choice(
+        counted_features(features, rows, is_grouping=options.is_grouping),
+        limits.min_gain,
+        options.costs.measure_for(features) if options.costs else None,
+        options.is_ratio,
+    )
+    return grow(source, choice, limits, progress)
+
+
+def prune_by(made: Draft, cases: Passing[Held], cf: float) -> None:
+    prune(made, cases, cf)
+    drop_impossible(made)
+
+
+def _check_groups(features: Sequence[Feature]) -> None:
+    for feature in features:
         count = len(feature.categories)
         if feature.kind is Kind.CATEGORICAL and count > MOST_GROUPED:
             raise OptionError(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.data import Dataset
-from treecompile.ir import Kind
+from treecompile.ir import Feature, Kind
 from treecompile.learners.c45_draft import EPSILON
 from treecompile.learners.limits import TIE
 from treecompile.learners.stretches import Floats, Mask, Positions
@@ -59,13 +58,14 @@ class Choice:
         return ratios
 
 
-def counted_features(data: Dataset, *, is_grouping: bool) -> Mask:
+def counted_features(
+    features: Sequence[Feature], rows: int, *, is_grouping: bool
+) -> Mask:
     """All but many-valued ones, unless there are no others."""
     many = np.array(
         [
-            feature.kind is Kind.CATEGORICAL
-            and len(feature.categories) >= MANY * len(data.y)
-            for feature in data.features
+            feature.kind is Kind.CATEGORICAL and len(feature.categories) >= MANY * rows
+            for feature in features
         ]
     )
     return np.full(len(many), True) if many.all() or is_grouping else ~many

@@ -53,11 +53,21 @@ class Scale:
     def of(cls, weights: Floats | None, table: Floats, most: float) -> Scale:
         if weights is None:
             return cls(1.0, table)
-        _, exponent = frexp(most)
-        return cls(2.0 ** (exponent - SPARE_BITS), table[:0])
+        return cls(_unit(most), table[:0])
+
+    @classmethod
+    def of_size(cls, size: int, *, is_divided: bool) -> Scale:
+        """Of so many cases, which may be divided or not, without a table."""
+        return cls(_unit(size + 1.0) if is_divided else 1.0, np.zeros(0))
 
     def bits(self, sums: Array) -> Floats:
         return self.table.take(sums) if len(self.table) else bits(sums * self.unit)
+
+
+def _unit(most: float) -> float:
+    """In which sums up to this much are exact."""
+    _, exponent = frexp(most)
+    return 2.0 ** (exponent - SPARE_BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -142,7 +142,9 @@ class Sample:
             given = cases.weights
             some = None if given is None else given.take(present)
             known = np.bincount(slots.take(present), some, count).astype(np.float64)
-            shares = self._shares(known, tests.size, starts)
+            shares = shares_of(
+                known, tests.size, starts, is_fractional=self.is_fractional
+            )
             node = cases.nodes.spread(np.arange(nodes)).take(absent)
             open_slots = np.flatnonzero(shares)
             ends = np.searchsorted(open_slots, [*starts.tolist(), count])
@@ -214,19 +216,22 @@ class Sample:
             result[where] = column
         return result
 
-    def _shares(self, known: Floats, sizes: Positions, starts: Positions) -> Floats:
-        """The part of a missing case that each branch gets."""
-        shares = np.zeros(len(known))
-        for size in sorted(set(sizes.tolist())):
-            some = starts[sizes == size, None] + np.arange(size)
-            mine = known[some]
-            if self.is_fractional:
-                total = mine.sum(axis=1, keepdims=True)
-                np.divide(mine, total, out=mine, where=total > 0)
-                shares[some] = mine
-            else:
-                shares[some[np.arange(len(some)), mine.argmax(axis=1)]] = 1.0
-        return shares
+
+def shares_of(
+    known: Floats, sizes: Positions, starts: Positions, *, is_fractional: bool
+) -> Floats:
+    """The part of a missing case that each branch gets."""
+    shares = np.zeros(len(known))
+    for size in sorted(set(sizes.tolist())):
+        some = starts[sizes == size, None] + np.arange(size)
+        mine = known[some]
+        if is_fractional:
+            total = mine.sum(axis=1, keepdims=True)
+            np.divide(mine, total, out=mine, where=total > 0)
+            shares[some] = mine
+        else:
+            shares[some[np.arange(len(some)), mine.argmax(axis=1)]] = 1.0
+    return shares
 
 
 def _weights(

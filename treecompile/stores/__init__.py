@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import Any
 
 from treecompile.errors import OptionError
-from treecompile.stores.base import Open, Store
-from treecompile.stores.duckdb import open_duckdb
+from treecompile.stores.base import Borrow, Open, Store
+from treecompile.stores.duckdb import borrow_duckdb, open_duckdb
 from treecompile.stores.mariadb import open_mariadb
 from treecompile.stores.postgres import open_postgres
-from treecompile.stores.spark import open_spark
+from treecompile.stores.spark import borrow_spark, open_spark
 from treecompile.stores.sqlite import open_sqlite
 
 STORES: dict[str, Open] = {  # by the first word of an address
@@ -22,6 +23,29 @@ STORES: dict[str, Open] = {  # by the first word of an address
     "mariadb": open_mariadb,
 }
 EXPECTED = "duckdb://FILE, postgresql://..., spark:, sqlite://FILE or mysql://..."
+
+
+BORROWED: dict[str, Borrow] = {  # by the class of a connection
+    "DuckDBPyConnection": borrow_duckdb,
+    "SparkSession": borrow_spark,
+}
+
+
+def opened(
+    source: Any, memory_limit: str = "", *, writes: bool = False
+) -> AbstractContextManager[Store]:
+    """The database at an address, or behind a connection that stays open."""
+    if isinstance(source, str):
+        return open_store(source, memory_limit, writes=writes)
+    kind = type(source).__name__
+    if kind not in BORROWED:
+        raise OptionError(
+            f"a database is an address, as 'duckdb://FILE', a connection of DuckDB or a"
+            f" session of Spark, not {kind}"
+        )
+    if memory_limit:
+        raise OptionError("memory_limit is for an address: a connection has its own")
+    return BORROWED[kind](source)
 
 
 def open_store(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class Phrases:
     round: str = "round({})"  # to a whole number; of two as near, either
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
+    once: str = "WITH {name} AS ({query})"  # a query that is worked out once
     stacked: Stacked | None = None  # where features are best counted by one query
     # A text that depends on the columns {} of all rows, not on their order; "": none.
     checksum: str = ""
@@ -116,6 +117,8 @@ class Store(Protocol):
 # Takes the address that the user gave, and the most memory that may be used, or "",
 # and whether tables are written that shall last.
 Open = Callable[[str, str, bool], AbstractContextManager[Store]]
+# Takes a connection of the user, which is left as it was.
+Borrow = Callable[[Any], AbstractContextManager[Store]]
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class DuckDB:
     def __init__(self, connection: Any, errors: type[Exception]) -> None:
         self.connection, self.errors = connection, errors
         self.dialect = read_dialect("duckdb")
+        self.made: set[str] = set()  # temporary tables
 
     def columns(self, relation: str) -> list[StoredColumn]:
         found = self._ask(f"DESCRIBE SELECT * FROM {relation}").fetchall()
@@ -40,6 +41,7 @@ class DuckDB:
 
     def make(self, name: str, query: str) -> None:
         self._ask(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {query}")
+        self.made.add(name)
 
     def update(self, statement: str) -> None:
         self._ask(statement)
@@ -101,3 +103,16 @@ def open_duckdb(
             yield DuckDB(connection, duckdb.Error)
         finally:
             connection.close()
+
+
+@contextmanager
+def borrow_duckdb(connection: Any) -> Iterator[Store]:
+    """A connection that the user goes on with: what was made there is removed."""
+    duckdb = driver("duckdb", "DuckDB", "duckdb")
+    store = DuckDB(connection, duckdb.Error)
+    try:
+        yield store
+    finally:
+        with suppress(duckdb.Error):
+            for name in store.made:
+                connection.execute(f"DROP TABLE IF EXISTS temp.{name}")

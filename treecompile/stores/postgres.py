@@ -27,6 +27,7 @@ class PostgreSQL:
     phrases = Phrases(
         list="ARRAY[{}]",
         replaces=True,
+        once="WITH {name} AS MATERIALIZED ({query})",
         checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
     )
 

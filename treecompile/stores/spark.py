@@ -178,8 +178,6 @@ def open_spark(
     if memory_limit:
         raise OptionError("--memory-limit is for DuckDB: Spark has its own settings")
     driver("pyspark", "Spark", "spark")
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
@@ -188,6 +186,16 @@ def open_spark(
         local = LOCAL if master.startswith("local") else {}
         settings = {**SETTINGS, **local}
         session = start(url if master.startswith("//") else master, settings)
+    with borrow_spark(session) as store:
+        yield store
+
+
+@contextmanager
+def borrow_spark(session: Any) -> Iterator[Store]:
+    """A session that goes on; what was cached in it is released."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     store = Spark(session, (PySparkException, Py4JError))
     try:
         yield store

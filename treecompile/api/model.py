@@ -1,245 +1,44 @@
-"""The public classes and functions: the same verbs as the commands, from Python."""
+"""A model, and all that it can be turned into or asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecompile import compiler, cross_validation, model_file, pruning, training
+from treecompile import compiler, model_file, pruning
 from treecompile.analysis import check as analysis_check
-from treecompile.analysis import diff as analysis_diff
 from treecompile.analysis.budget import STEPS
 from treecompile.analysis.check import Check
-from treecompile.analysis.diff import Diff
+from treecompile.api.database import Data, Table, in_memory, is_there, opened
+from treecompile.api.options import several
 from treecompile.batch import Columns, answers, shares
-from treecompile.cross_validation import CrossValidation
-from treecompile.data import DataOptions, encode_features
+from treecompile.data import encode_features
 from treecompile.divide import divisible
 from treecompile.draw import draw, readable_depth
 from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
 from treecompile.importance import importances, tree_of
+from treecompile.in_database.evaluate import evaluate
+from treecompile.in_database.rules import prune_there
+from treecompile.in_database.score import score
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.learners.prune import Step, weakest_links
-from treecompile.learners.weighting import BALANCED
 from treecompile.lower import EmitOptions
 from treecompile.quality import Evaluation, evaluate_on
 from treecompile.read import read_table
 from treecompile.render import write_text
 from treecompile.semantics import predict
 from treecompile.show import show
-from treecompile.sources import read_source
-from treecompile.training import LearnOptions
 from treecompile.verify import Report, verify
 from treecompile.verify.cells import BUDGET, trial
 from treecompile.verify.reference import Reference
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    Data = str | Path | pd.DataFrame
-
-
-def learn(
-    data: Data,
-    *,
-    target: str,
-    algorithm: str = "",
-    task: str | None = None,
-    labels: Sequence[str] = (),
-    na_value: str | Sequence[str] = (),
-    categorical: str | Sequence[str] = (),
-    numeric: str | Sequence[str] = (),
-    ordinal: Mapping[str, Sequence[str]] | None = None,
-    ignore: str | Sequence[str] = (),
-    max_depth: int | None = None,
-    min_split: int = 2,
-    min_leaf: int | None = None,
-    min_gain: float = 0.0,
-    max_leaves: int | None = None,
-    chi2: float | None = None,
-    min_sse: float | None = None,
-    criterion: str = "",
-    prune: str = "",
-    alpha: float | str | None = None,
-    alpha_folds: int = 10,
-    cf: float = 0.25,
-    missing: str = "",
-    predict_missing: str = "branch",
-    subset: bool = False,
-    costs: Mapping[str, float] | None = None,
-    cost_measure: str = "eg2",
-    cost_weight: float = 1.0,
-    one_hot: bool | str | Sequence[str] = (),
-    weights: str = "",
-    class_weight: Mapping[Label, float] | str | None = None,
-    prior: Mapping[Label, float] | None = None,
-    validation: Data | None = None,
-    validation_fraction: float = 0.0,
-    seed: int = 0,
-) -> Model:
-    """Learn a tree that predicts the column `target` from the other columns.
-
-    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
-    The options are those of `treecompile learn`; `costs` is a mapping from columns,
-    `class_weight` (or "balanced") and `prior` are mappings from labels, and `one_hot`
-    may be True for all columns. What was chosen and what looks odd about the data is in
-    the `notes` of the model.
-
-    >>> model = learn("examples/tennis/tennis.csv", target="play")
-    >>> model.n_leaves
-    5
-    """
-    columns = DataOptions(
-        target=target,
-        task=task,
-        labels=tuple(labels),
-        na_values=_several(na_value),
-        categorical=_several(categorical),
-        numeric=_several(numeric),
-        ordinal=tuple((name, tuple(order)) for name, order in (ordinal or {}).items()),
-        ignore=_several(ignore),
-        weights=weights,
-    )
-    options = LearnOptions(
-        algorithm=algorithm,
-        max_depth=max_depth,
-        min_split=min_split,
-        min_leaf=min_leaf,
-        min_gain=min_gain,
-        max_leaves=max_leaves,
-        chi2=chi2,
-        min_sse=min_sse,
-        criterion=criterion,
-        prune=prune,
-        alpha=alpha,
-        alpha_folds=alpha_folds,
-        cf=cf,
-        missing=missing,
-        predict_missing=predict_missing,
-        subset=subset,
-        costs=tuple((costs or {}).items()),
-        cost_measure=cost_measure,
-        cost_weight=cost_weight,
-        validation_fraction=validation_fraction,
-        seed=seed,
-        **_counting(one_hot, class_weight, prior),
-    )
-    learned = training.learn(data, columns, options, validation)
-    return Model(learned.program, learned.notes)
-
-
-def cross_validate(
-    data: Data, *, target: str, k: int = 10, **options: Any
-) -> CrossValidation:
-    """Measure how well a tree is learned from a table, by k-fold cross-validation.
-
-    The options are those of `learn`; the folds are stratified by label, and the `seed`
-    says which rows they have. The result has the `mean` and the `deviation` of the
-    accuracy, or of the root mean squared error, over the `folds`, and the `quality` of
-    all predictions together.
-
-    >>> result = cross_validate("examples/tennis/tennis.csv", target="play", k=7)
-    >>> len(result.folds)
-    7
-    """
-    columns, how = _sorted("cross_validate", target, options)
-    return cross_validation.cross_validate(data, columns, how, k)
-
-
-FORMS = ("one_hot", "class_weight", "prior")
-
-
-def _sorted(
-    function: str, target: str, options: Mapping[str, Any]
-) -> tuple[DataOptions, LearnOptions]:
-    """The options of `learn`, by name, put where they belong."""
-    rest = dict(options)
-    columns = DataOptions(
-        target=target,
-        task=rest.pop("task", None),
-        labels=tuple(rest.pop("labels", ())),
-        na_values=_several(rest.pop("na_value", ())),
-        categorical=_several(rest.pop("categorical", ())),
-        numeric=_several(rest.pop("numeric", ())),
-        ordinal=tuple((n, tuple(o)) for n, o in rest.pop("ordinal", {}).items()),
-        ignore=_several(rest.pop("ignore", ())),
-        weights=rest.pop("weights", ""),
-    )
-    forms = {name: rest.pop(name) for name in FORMS if name in rest}
-    rest |= _counting(**forms)
-    if "costs" in rest:
-        rest["costs"] = tuple((rest["costs"] or {}).items())
-    known = {field.name for field in fields(LearnOptions)}
-    for name in rest:
-        if name not in known:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    return columns, LearnOptions(**rest)
-
-
-def from_sklearn(
-    estimator: Any,
-    feature_names: Sequence[str] | None = None,
-    class_names: Sequence[Label] | None = None,
-) -> Model:
-    """A model from a fitted DecisionTreeClassifier or DecisionTreeRegressor.
-
-    It predicts what `estimator.predict` predicts, for every double: scikit-learn
-    compares 32-bit floats, so each threshold is moved to where the rounding ends. Names
-    come from the estimator where they are not given.
-    """
-    from treecompile.import_sklearn import import_tree
-
-    return Model(import_tree(estimator, feature_names, class_names))
-
-
-def load(path: str | Path) -> Model:
-    """Read a model file, a `.rules` file or a rule document.
-
-    A damaged one raises ModelFileError, a mistake in the rules RulesError.
-    """
-    return Model(*read_source(path))
-
-
-def diff(
-    old: Model, new: Model, data: Data | None = None, *, budget: int = STEPS
-) -> Diff:
-    """Where two models decide differently, exactly: regions with a row for each.
-
-    With `data`, how many of its rows fall into each. Features are matched by name.
-    """
-    table = None if data is None else read_table(data)
-    return analysis_diff.diff(old.program, new.program, table, budget)
-
-
-def _counting(
-    one_hot: bool | str | Sequence[str] = (),
-    class_weight: Mapping[Label, float] | str | None = None,
-    prior: Mapping[Label, float] | None = None,
-) -> dict[str, Any]:
-    """What may be given in several forms, as LearnOptions has it."""
-    balanced = class_weight == BALANCED
-    if isinstance(class_weight, str) and not balanced:
-        raise OptionError(
-            f"class_weight {class_weight!r}: expected a mapping or {BALANCED!r}"
-        )
-    weights = class_weight if isinstance(class_weight, Mapping) else {}
-    return {
-        "one_hot": () if isinstance(one_hot, bool) else _several(one_hot),
-        "one_hot_all": one_hot is True,
-        "class_weight": tuple(weights.items()),
-        "balanced": balanced,
-        "prior": tuple((prior or {}).items()),
-    }
-
-
-def _several(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 class Model:
@@ -330,12 +129,20 @@ class Model:
         """Post-pruned rules: against a validation set, or as c4.5rules makes them.
 
         Give the rows of one: `rules.prune(validation)` drops conditions while the
-        accuracy there does not fall and sorts the rules by it,
-        `rules.prune(training=...)` does without a validation set. Both start from the
-        paths of the tree that `rules()` was called on; of a list that was loaded, from
-        its rules.
+        accuracy there does not fall and sorts the rules by it, where the rows are if
+        they are a `Table`; `rules.prune(training=...)` does without a validation set.
+        Both start from the paths of the tree that `rules()` was called on; of a list
+        that was loaded, from its rules.
         """
-        pruned = pruning.prune(self._origin, validation, training, _several(na_value))
+        na = several(na_value)
+        if training is None and is_there(validation):
+            with opened(validation) as there:
+                rows = there.store, there.relation, there.source
+                pruned = prune_there(*rows, self._origin, na)
+        else:
+            held_out = None if validation is None else in_memory(validation, "prune")
+            own = None if training is None else in_memory(training, "c4.5rules")
+            pruned = pruning.prune(self._origin, held_out, own, na)
         return Model(pruned.program, pruned.notes)
 
     def emit(
@@ -422,12 +229,47 @@ class Model:
 
     def _encoded(self, data: Data) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and how many rows."""
+        if isinstance(data, Table):
+            raise OptionError(
+                "predict gives a value for each row in memory: for a Table, `score`"
+                " makes another Table"
+            )
         table = read_table(data)
         return encode_features(self.program, table), table.rows
 
-    def evaluate(self, data: Data) -> Evaluation:
-        """Accuracy, confusion and what each rule did, on rows that have the target."""
-        return evaluate_on(self.program, read_table(data))
+    def evaluate(self, data: Data, *, na_value: str | Sequence[str] = ()) -> Evaluation:
+        """Accuracy, confusion and what each rule did, on rows that have the target.
+
+        Those of a `Table`, and of many Parquet files, are counted where they are.
+        """
+        na = several(na_value)
+        if not is_there(data):
+            return evaluate_on(
+                self.program, read_table(in_memory(data, "evaluate")), na
+            )
+        with opened(data) as there:
+            return evaluate(there.store, there.relation, self.program, na)
+
+    def score(
+        self,
+        data: Data,
+        into: str,
+        *,
+        output: str = "label",
+        label: str = "",
+        na_value: str | Sequence[str] = (),
+    ) -> None:
+        """Predict for a `Table`, into a new one of the same database.
+
+        It has all columns and what `output` names (label, probability or rule, or
+        several with commas). A folder or a pattern of Parquet files goes into one file.
+        """
+        if not is_there(data):
+            raise OptionError(
+                "score is for a Table or many Parquet files: for others, `predict`"
+            )
+        with opened(data, writes=True) as there:
+            score(self.program, there, into, output, label, several(na_value))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Prove the text of an artefact equal to this model; see `verify.verify`."""

@@ -1,0 +1,157 @@
+"""C4.5 in a database grows and prunes the tree that it grows and prunes in memory.
+
+The structure, tests and thresholds are the same. So are all digits, unless cases are
+divided: then the weights are added up in another order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.engines.databases import DATABASES, unavailable
+from tests.engines.test_in_database import (
+    COLUMNS,
+    learned_there,
+    random_frame,
+    table_of,
+)
+from tests.oracles.c45_reference import PRINTED, read_problem
+from treecompile import training
+from treecompile.data import DataOptions
+from treecompile.in_database import refine
+from treecompile.ir import ClassCounts, Leaf, Program, Split, Tree
+from treecompile.model_file import dumps
+from treecompile.training import LearnOptions
+
+CLOSE = 1e-12  # a weight may differ by so much of itself, a gain by so many bits
+
+
+def same(there: Program, here: Program) -> None:
+    """All but the last digits of weights and gains."""
+    one, other = there.body, here.body
+    assert isinstance(one, Tree)
+    assert isinstance(other, Tree)
+    assert len(one.nodes) == len(other.nodes)
+    for mine, its in zip(one.nodes, other.nodes, strict=True):
+        assert isinstance(mine.stats, ClassCounts)
+        assert isinstance(its.stats, ClassCounts)
+        weights = [*mine.stats.weights], [*its.stats.weights]
+        if isinstance(mine, Leaf):
+            assert isinstance(its, Leaf)
+            assert mine.value == its.value
+            weights[0].append(mine.weight)
+            weights[1].append(its.weight)
+        else:
+            assert isinstance(its, Split)
+            for branch, its_branch in zip(mine.branches, its.branches, strict=True):
+                assert branch.when == its_branch.when
+                assert branch.then == its_branch.then
+                weights[0].append(branch.weight)
+                weights[1].append(its_branch.weight)
+            assert mine.gain == pytest.approx(its.gain, abs=2 * CLOSE)
+        assert weights[0] == pytest.approx(weights[1], rel=CLOSE)
+    assert there.options == here.options
+    assert there.training == here.training
+
+
+def random_c45(rng: np.random.Generator) -> LearnOptions:
+    def one_of(*choices: Any) -> Any:
+        return choices[rng.integers(len(choices))]
+
+    return LearnOptions(
+        algorithm="c45",
+        max_depth=one_of(None, 3, 6),
+        min_split=one_of(2, 20),
+        min_leaf=one_of(None, 1, 5),
+        min_gain=one_of(0.0, 0.0, 0.01),
+        chi2=one_of(None, None, 0.05),
+        criterion=one_of("", "", "gain"),
+        prune=one_of("", "", "none", "cost-complexity"),
+        cf=one_of(0.25, 0.25, 0.05, 0.9),
+        missing=one_of("", "", "majority"),
+        predict_missing=one_of("branch", "branch", "fractional"),
+        subset=one_of(False, False, True),
+        costs=one_of((), (), (("normal", 3.0),)),
+    )
+
+
+def random_table(rng: np.random.Generator, sizes: list[int]) -> pd.DataFrame:
+    frame = random_frame(rng, int(rng.choice(sizes)))
+    frame["size"] = np.where(frame["few"] > 2, "large", "small")
+    frame.loc[frame["few"] == 2, "size"] = "medium"
+    if rng.random() < 0.4:
+        frame = frame.dropna().reset_index(drop=True)
+    return frame
+
+
+ORDINAL = DataOptions(target="y", ordinal=(("size", ("small", "medium", "large")),))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_model_is_that_of_memory(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare("duckdb", seed, [50, 300, 1000], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_so_it_is_in_postgres(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare("postgres", seed, [60, 200], tmp_path, monkeypatch)
+
+
+def compare(
+    store: str,
+    seed: int,
+    sizes: list[int],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refine, "FEW_ROWS", 30)
+    rng = np.random.default_rng(seed)
+    frame, options = random_table(rng, sizes), random_c45(rng)
+    with table_of(store, frame, folder) as (url, table):
+        there = learned_there(url, table, ORDINAL, options)
+    here = training.learn(frame, ORDINAL, options)
+    same(there.program, here.program)
+    assert there.notes == here.notes
+    if options.missing == "majority" or not frame.isna().any(axis=None):
+        assert dumps(there.program) == dumps(here.program)
+
+
+def test_so_it_is_in_spark(tmp_path: Path) -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        unavailable("spark", error)
+    DATABASES["spark"]()  # starts it as the other tests do
+    frame = random_frame(np.random.default_rng(3), 300)[["normal", "text", "y"]]
+    frame.to_parquet(tmp_path / "one.parquet")
+    options = LearnOptions("c45", max_depth=2)
+    table = f'parquet."{tmp_path}/one.parquet"'
+    there = learned_there("spark:local[1]", table, COLUMNS, options)
+    here = training.learn(frame, COLUMNS, options)
+    same(there.program, here.program)
+
+
+@pytest.mark.skipif(not PRINTED.exists(), reason="the sets are not here")
+@pytest.mark.parametrize("name", ["golf", "labor-neg", "vote", "hypo", "monk1"])
+def test_the_sets_of_the_reference_program_are_learned_there(
+    name: str, tmp_path: Path
+) -> None:
+    given = read_problem(name)
+    columns = DataOptions("class", task="classify", labels=tuple(given.labels))
+    frame = given.train.astype(
+        {c: object for c in given.train if given.train[c].dtype.kind not in "fi"}
+    )
+    options = LearnOptions("c45", predict_missing="fractional")
+    with table_of("duckdb", frame, tmp_path) as (url, table):
+        there = learned_there(url, table, columns, options)
+    here = training.learn(frame, columns, options)
+    same(there.program, here.program)
