@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -93,21 +92,18 @@ class Measured(Spark):
     source = rows = shuffled = 0.0
     seen: set[int]
 
-    def _ask(self, query: str) -> Any:
-        self.kind = _kind(query)
-        self.kinds[self.kind] += 1
-        return super()._ask(query)
-
     def arrays(self, query: str) -> list[np.ndarray]:
         found = super().arrays(query)
-        self._measure()
+        self._measure(query)
         return found
 
     def make(self, name: str, query: str) -> None:
         super().make(name, query)
-        self._measure()
+        self._measure(query)
 
-    def _measure(self) -> None:
+    def _measure(self, query: str) -> None:
+        kind = _kind(query)
+        self.kinds[kind] += 1
         context = self.session.sparkContext
         context._jsc.sc().listenerBus().waitUntilEmpty()
         none = context._gateway.new_array(context._jvm.double, 0)
@@ -121,7 +117,7 @@ class Measured(Spark):
                 continue
             self.seen.add(stage.stageId())
             self.shuffled += stage.shuffleWriteBytes()
-            if self.kind in ("count", "refine", "route"):
+            if kind in ("count", "refine", "route"):
                 self.rows += stage.inputBytes()
             else:
                 self.source += stage.inputBytes()
@@ -160,8 +156,8 @@ def measured(table: str) -> Iterator[Measured]:
         assert isinstance(there.store, Spark)
         store = Measured(there.store.session, there.store.errors)
         store.kinds, store.seen = Counter(), set()
-        store._measure()  # what was there before
-        store.source = store.rows = store.shuffled = 0.0
+        store._measure("")  # what was there before
+        store.kinds, store.source, store.rows, store.shuffled = Counter(), 0, 0, 0
         try:
             yield store
         finally:

@@ -16,16 +16,20 @@ import pytest
 from tests.engines.databases import DATABASES, unavailable
 from tests.engines.test_in_database import (
     COLUMNS,
+    STORES,
     learned_there,
     random_frame,
     table_of,
 )
+from tests.engines.test_in_database_reader import read_only
+from tests.engines.test_in_database_resume import StoppedError, run
 from tests.oracles.c45_reference import PRINTED, read_problem
 from treecompile import training
 from treecompile.data import DataOptions
 from treecompile.in_database import refine
 from treecompile.ir import ClassCounts, Leaf, Program, Split, Tree
 from treecompile.model_file import dumps
+from treecompile.model_file import loads as parse
 from treecompile.training import LearnOptions
 
 CLOSE = 1e-12  # a weight may differ by so much of itself, a gain by so many bits
@@ -123,6 +127,40 @@ def compare(
     assert there.notes == here.notes
     if options.missing == "majority" or not frame.isna().any(axis=None):
         assert dumps(there.program) == dumps(here.program)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("prune", ["", "none"])
+def test_who_may_only_read_gets_the_same_tree(
+    store: str, prune: str, tmp_path: Path
+) -> None:
+    frame = random_frame(np.random.default_rng(8), 300)[["normal", "few", "text", "y"]]
+    options = LearnOptions("c45", max_depth=4, prune=prune, subset=True)
+    with table_of(store, frame, tmp_path) as (url, table):
+        there = read_only(url, table, COLUMNS, options)
+    same(there.program, training.learn(frame, COLUMNS, options).program)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_every_level_can_be_the_last_of_a_run(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "FEW_ROWS", 30)
+    frame = random_frame(np.random.default_rng(11), 300)
+    frame = frame[["normal", "skewed", "few", "text", "y"]]
+    options = LearnOptions("c45", max_depth=5, subset=True)
+    state = tmp_path / "model.json.state"
+    with table_of(store, frame, tmp_path) as where:
+        whole, said, _ = run(where, state, options)
+        assert said == []
+        state.unlink()  # who writes the model removes it
+        for level in range(2, 6):
+            with pytest.raises(StoppedError):
+                run(where, state, options, level=level)
+        found, said, _ = run(where, state, options)
+        assert found == whole  # sums of weights are the same in any order
+        assert said[0].startswith(f"going on with level 5, from {state}; remove")
+    same(parse(whole), training.learn(frame, COLUMNS, options).program)
 
 
 def test_so_it_is_in_spark(tmp_path: Path) -> None:

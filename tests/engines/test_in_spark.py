@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from treecompile.errors import EngineError
 from treecompile.in_database import refine
 from treecompile.ir import Tree
 from treecompile.model_file import dumps
-from treecompile.stores.spark import WHOLE_STAGE, Spark
+from treecompile.stores.spark import Spark
 from treecompile.training import LearnOptions
 
 JIT = 8000  # bytes of a method that Java compiles to machine code
@@ -113,26 +112,27 @@ def test_many_features_make_no_long_methods(
     frame = pd.DataFrame({f"x{i}": rng.normal(size=300) for i in range(40)})
     frame["y"] = (frame["x0"] + frame["x1"] > rng.normal(size=300)).astype(int)
     sizes: list[int] = []
-    ask = Spark._ask
+    arrays, make = Spark.arrays, Spark.make
 
-    @contextmanager
-    def whole_plans() -> Iterator[None]:
-        """Plans that are not made bit by bit as they run, so that they can be shown."""
-        adaptive = "spark.sql.adaptive.enabled"
-        session.conf.set(adaptive, "false")
-        yield
-        session.conf.unset(adaptive)
+    def explain(store: Spark, query: str) -> list[int]:
+        """The sizes of the methods; of plans that are not made as they run."""
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        ((text,),) = arrays(store, f"EXPLAIN CODEGEN {query}")
+        session.conf.unset("spark.sql.adaptive.enabled")
+        return [int(size) for size in re.findall(r"maxMethodCodeSize:(-?\d+)", text)]
 
     def explained(store: Spark, query: str) -> Any:
-        if "treecompile_rows" in query and not query.startswith("EXPLAIN"):
-            with whole_plans():
-                ((text,),) = store.arrays(f"EXPLAIN CODEGEN {query}")
-            found = re.findall(r"maxMethodCodeSize:(-?\d+)", text)
-            assert found or session.conf.get(WHOLE_STAGE) == "false"
-            sizes.extend(map(int, found))
-        return ask(store, query)
+        if "treecompile_rows" in query:
+            sizes.extend(explain(store, query))
+        return arrays(store, query)
 
-    monkeypatch.setattr(Spark, "_ask", explained)
+    def made(store: Spark, name: str, query: str) -> None:
+        with store._in_small_methods():
+            assert explain(store, query) == []  # divided, whatever their size
+        make(store, name, query)
+
+    monkeypatch.setattr(Spark, "arrays", explained)
+    monkeypatch.setattr(Spark, "make", made)
     monkeypatch.setattr(refine, "FEW_ROWS", 2000)
     learned(frame, tmp_path, COLUMNS, LearnOptions("cart", max_depth=2))
     assert len(sizes) > 5

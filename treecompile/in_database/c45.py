@@ -6,12 +6,15 @@ from treecompile.data import Dataset
 from treecompile.in_database.c45_answers import CaseAnswers
 from treecompile.in_database.c45_passing import CasePassing
 from treecompile.in_database.c45_source import CaseSource
+from treecompile.in_database.c45_state import CaseState, dumps
 from treecompile.in_database.c45_table import CaseTable
+from treecompile.in_database.journal import Journal
 from treecompile.in_database.levels import NO_TABLE, Level, Listener
 from treecompile.in_database.schema import Schema
 from treecompile.ir import MissingPolicy, Tree
 from treecompile.learners.c45 import C45Options, grow_by, prune_by
 from treecompile.learners.c45_build import build
+from treecompile.learners.c45_grow import Growth
 from treecompile.learners.limits import Limits, Progress
 from treecompile.stores.base import Store
 
@@ -35,21 +38,35 @@ def learn_c45(
     progress: Progress,
     options: C45Options,
     listener: Listener,
+    journal: Journal | None = None,
+    former: CaseState | None = None,
     *,
     is_inline: bool = False,
 ) -> Tree:
-    """Grow and prune a tree; `data` is the dataset without its rows."""
+    """Grow and prune a tree; `data` is the dataset without its rows.
+
+    `former` is the state to go on from, if there is one.
+    """
     answers = CaseAnswers(store, schema, is_divided=is_divided(schema, options))
-    work = CaseTable(store, schema, answers, is_inline=is_inline)
+    bins = former.bins if former else None
+    work = CaseTable(store, schema, answers, bins, is_inline=is_inline)
     work.create()
     if work.is_inline:
         listener.say(NO_TABLE)
 
-    def tell(depth: int, nodes: int, weight: float) -> None:
-        listener.level(Level(depth + 1, nodes, round(weight)))
+    source = CaseSource(work, float(limits.min_leaf), options)
+    if former:
+        source.resume(former)
 
-    source = CaseSource(work, float(limits.min_leaf), options, tell)
-    made = grow_by(source, schema.rows, limits, progress, options)
+    def watch(growth: Growth) -> None:
+        if journal and len(source.moves) > journal.levels:
+            state = source.kept(growth.kept())
+            journal.write(state, dumps(state))
+        nodes, weight = len(source.weights), float(source.weights.sum())
+        listener.level(Level(len(source.moves) + 1, nodes, round(weight)))
+
+    kept = former.growth if former else None
+    made = grow_by(source, schema.rows, limits, progress, options, watch, kept)
     if options.is_pruning:
         prune_by(made, CasePassing(source, made), options.cf)
     return build(made, data, options.policy)

@@ -43,11 +43,16 @@ class CaseAnswers(LabelAnswers):
         return [self.weight()]
 
     def root(self, rows: str) -> Array:
-        y, weight = self.store.arrays(
-            f"SELECT y, {self.weight()} FROM {rows} GROUP BY y"
+        return self.at_nodes(rows, 1)
+
+    def at_nodes(self, rows: str, nodes: int) -> Array:
+        """The weights of so many open nodes; `rows` is what stands behind FROM."""
+        node, y, weight = self.store.arrays(
+            f"SELECT node, y, {self.weight()} FROM {rows} WHERE node >= 0"
+            " GROUP BY node, y"
         )
-        weights = np.zeros((1, self.groups), np.int64)
-        weights[0, y.astype(np.intp)] = weight
+        weights = np.zeros((nodes, self.groups), np.int64)
+        weights[node.astype(np.intp), y.astype(np.intp)] = weight
         return weights
 
     def weight(self) -> str:

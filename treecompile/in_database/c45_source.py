@@ -6,27 +6,27 @@ comes back from a query is what a column in memory would have counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from treecompile.errors import DataError
 from treecompile.in_database.c45_bins import blocks_of, judge_bins, neighbours_of
-from treecompile.in_database.c45_table import GONE, CaseTable, Part, at_rest
+from treecompile.in_database.c45_state import CaseState
+from treecompile.in_database.c45_table import GONE, CaseTable, Move, Part, at_rest
 from treecompile.in_database.cells import Cells, Tally
+from treecompile.in_database.levels import CHANGED
 from treecompile.ir import Kind
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.c45_columns import offer_of_values
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import Groups, SplitTests
 from treecompile.learners.c45_group import group_values
-from treecompile.learners.c45_grow import Parted
+from treecompile.learners.c45_grow import Kept, Parted
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
-
-# Told at each level its depth, the number of open nodes, and the weight at these.
-Tell = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +45,7 @@ class CaseSource:
         work: CaseTable,
         min_leaf: float,
         options: C45Options,
-        tell: Tell = lambda depth, nodes, weight: None,
     ) -> None:
-        self.tell = tell
         self.work, self.answers = work, work.weights
         self.min_leaf, self.options = min_leaf, options
         self.features = work.schema.features
@@ -62,6 +60,35 @@ class CaseSource:
         self.split: Division | None = None
         # Of every node of the draft: the one above it, and its depth.
         self.parents, self.depths = [-1], [0]
+        self.moves: list[Move] = []
+
+    def kept(self, growth: Kept) -> CaseState:
+        """What to go on from with the open nodes."""
+        return CaseState(
+            self.work.bins,
+            self.moves,
+            growth,
+            self.weights,
+            self.numbers,
+            self.parents,
+            self.depths,
+        )
+
+    def resume(self, former: CaseState) -> None:
+        """Bring the rows to the open nodes, as they came there before."""
+        tallies = self.work.counts(range(len(self.features)))
+        self.root = [
+            self._counted(tally, size).known
+            for tally, size in zip(tallies, self.work.sizes, strict=True)
+        ]
+        for move in former.moves:
+            self.work.move(move)
+        self.moves, self.weights = former.moves, former.weights
+        self.numbers = former.numbers
+        self.parents, self.depths = former.parents, former.depths
+        found = self.answers.at_nodes(self.work.rows(), len(self.weights))
+        if not np.allclose(found * self.answers.unit, self.weights):
+            raise DataError(CHANGED)
 
     def counts(self) -> Floats:
         return self.weights
@@ -82,7 +109,6 @@ class CaseSource:
             counts,
             counts.sum(axis=1),
         )
-        self.tell(self.depths[-1], len(terms.totals), float(terms.totals.sum()))
         tallies = self.work.counts(range(len(self.features)))
         self.counted = list(map(self._counted, tallies, self.work.sizes))
         if not self.root:
@@ -232,7 +258,8 @@ class CaseSource:
                     for child, share in zip(branches[node], shares, strict=True)
                     if share and child != GONE
                 ]
-        self.work.move(tests, branches, missing, parts, self.depths[-1])
+        self.moves.append(Move(tests, branches, missing, parts, self.depths[-1]))
+        self.work.move(self.moves[-1])
 
     # ------------------------------------------------------------ at the end
 

@@ -8,6 +8,7 @@ came up. So the cases of any node of the tree can be found again, with their wei
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +36,17 @@ def at_rest(number: int) -> int:
     return -2 - number
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """Where the rows of the open nodes of a level go."""
+
+    tests: SplitTests  # of all open nodes
+    branches: Sequence[Sequence[int]]  # the new nodes for the branches of each
+    missing: Sequence[int]  # and for rows without a branch ...
+    parts: Sequence[Part]  # ... from which parts of them go on
+    depth: int  # of the new nodes
+
+
 class CaseTable(WorkTable):
     def __init__(
         self,
@@ -52,9 +64,15 @@ class CaseTable(WorkTable):
     def rows(self) -> str:
         return f"({self.inline})" if self.is_inline else NAME
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether rows are moved in the table, not into a new one."""
+        phrases = self.store.phrases
+        return phrases.updates and not phrases.replaces and not self.is_inline
+
     # ------------------------------------------------------------ tests in SQL
 
-    def place(self, tests: SplitTests, node: str = "node") -> str:
+    def branch(self, tests: SplitTests, node: str = "node") -> str:
         """Which branch a row takes, by the test of its node; `MISSING` for none.
 
         `tests` are those of all nodes, the number of a node being its place.
@@ -110,40 +128,32 @@ class CaseTable(WorkTable):
 
     # ------------------------------------------------------------ moving on
 
-    def move(
-        self,
-        tests: SplitTests,
-        branches: Sequence[Sequence[int]],
-        missing: Sequence[int],
-        parts: Sequence[Part],
-        depth: int,
-    ) -> None:
-        """Send the rows of the open nodes on.
-
-        `branches` are the new nodes for the branches of each open node, `missing` for
-        rows without a branch. Of `parts`, the first is where such rows were sent.
-        """
+    def move(self, move: Move) -> None:
+        """Send the rows of the open nodes on."""
         where: list[int] = []
         starts: list[int] = []
-        for each, none in zip(branches, missing, strict=True):
+        for each, none in zip(move.branches, move.missing, strict=True):
             starts.append(len(where) + 2)  # that of the first branch, counted from 1
             where += [none, *each]
         start = self.spelling.of_node(map(str, starts))
-        node = self.spelling.item(map(str, where), f"{start} + {self.place(tests)}")
-        columns, phrases = ", ".join(self.columns), self.store.phrases
-        if phrases.updates and not phrases.replaces and not self.is_inline:
+        node = self.spelling.item(
+            map(str, where), f"{start} + {self.branch(move.tests)}"
+        )
+        columns = ", ".join(self.columns)
+        if self.is_changed:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
-            if parts:
-                divided = self._parts(NAME, parts, depth)
+            if move.parts:
+                divided = self._parts(NAME, move.parts, move.depth)
                 self.store.update(f"INSERT INTO {NAME} (node, {columns}) {divided}")
             return
         moved = (
             f"SELECT CASE WHEN node >= 0 THEN {node} ELSE node END AS node, {columns}"
             f" FROM {self.rows()} AS w WHERE node <> {GONE}"
         )
-        query = f"{phrases.once.format(name='moved', query=moved)} SELECT * FROM moved"
-        if parts:
-            query += f" UNION ALL {self._parts('moved', parts, depth)}"
+        query = self.store.phrases.once.format(name="moved", query=moved)
+        query += " SELECT * FROM moved"
+        if move.parts:
+            query += f" UNION ALL {self._parts('moved', move.parts, move.depth)}"
         if self.is_inline:
             self.inline = query
         else:
@@ -234,8 +244,10 @@ class CaseTable(WorkTable):
             ("place", "code", "bound"),
             [(str(n), str(code), self.spelling.number(b)) for n, (code, b) in rows],
         )
+        # A table that is made anew at each level has no more than is still asked for.
+        source = NAME if self.is_changed else f"({self._query()})"
         place, found = self.store.arrays(
-            f"SELECT place, max(x{feature}) FROM {self.rows()} AS w"
+            f"SELECT place, max(x{feature}) FROM {source} AS w"
             f" JOIN {table} ON w.c{feature} = a.code"
             f" AND w.x{feature} <= a.bound GROUP BY place"
         )

@@ -164,13 +164,29 @@ def values(work: Table, ranges: Mapping[int, Ranges]) -> dict[int, Tally]:
     }
 
 
+def first_values(work: Table, position: int, ranges: Ranges, lines: int) -> Tally:
+    """The first values in one range, as many as so many lines tell of."""
+    keys, group, sums = _within(
+        work,
+        {position: ranges},
+        lambda number: [number],
+        lambda number: [],
+        f" ORDER BY k2 LIMIT {lines}",
+    )[position]
+    return _cells(work, keys, group, [keys[2], keys[2]], sums)
+
+
 # Of each line of an answer: its keys, which of the answers it tells of, what it tells.
 Lines = tuple[list[Array], Array, list[Array]]
 ByNumber = Callable[[str], list[str]]  # what is asked of a number
 
 
 def _within(
-    work: Table, ranges: Mapping[int, Ranges], parts: ByNumber, asked: ByNumber
+    work: Table,
+    ranges: Mapping[int, Ranges],
+    parts: ByNumber,
+    asked: ByNumber,
+    first: str = "",  # which of all lines
 ) -> dict[int, Lines]:
     """What is asked of the rows of some ranges, by node, code and parts of these."""
     positions, join = list(ranges), work.store.phrases.join
@@ -189,7 +205,7 @@ def _within(
             f"SELECT {', '.join(wanted)} FROM {rows} AS w {join} {_table(work, some)}"
             f" ON {same}w.node = a.node AND {feature.code} = a.code"
             f" AND {feature.number} >= a.low AND {feature.number} <= a.high"
-            f" GROUP BY {', '.join(names)}"
+            f" GROUP BY {', '.join(names)}{first}"
         )
 
     if _is_stacked(work, positions):

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile.data import DataOptions, Dataset
+from treecompile.in_database import c45_state, state
 from treecompile.in_database.answers import Answers, LabelAnswers
 from treecompile.in_database.bounds import BOUNDS
 from treecompile.in_database.c45 import are_leaves_counted, learn_c45
 from treecompile.in_database.evaluate import evaluate
-from treecompile.in_database.journal import Journal, run_of
+from treecompile.in_database.journal import Journal, Kind, run_of
 from treecompile.in_database.leaf_quality import Measured, class_quality, value_quality
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.numbers import NumberAnswers, distances
 from treecompile.in_database.schema import Schema
-from treecompile.in_database.state import State
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import Program, Tree
 from treecompile.learners import C45, ID3, offer_of
@@ -66,6 +66,8 @@ def _by_cases(run: Run) -> Grown:
         run.progress,
         own,
         run.listener,
+        run.journal,
+        _former(run, run.schema, c45_state.loads),
         is_inline=not run.temporary_tables,
     )
 
@@ -84,7 +86,7 @@ def _by_levels(run: Run) -> Grown:
     if is_multiway:
         schema = replace(schema, features=unordered(schema.features))
     answers = _answers(run, schema, run.options.criterion or offer.criteria[0])
-    former = _former(run, schema)
+    former = _former(run, schema, state.loads)
     bins = former.bins if former else None
     is_inline = not run.temporary_tables
     drafts = grow_levels(
@@ -113,12 +115,13 @@ def _answers(run: Run, schema: Schema, criterion: str) -> Answers:
     return LabelAnswers(run.store, schema, measure, bound)
 
 
-def _former(run: Run, schema: Schema) -> State | None:
+def _former(run: Run, schema: Schema, loads: Callable[[str], Kind]) -> Kind | None:
     """What an interrupted run has left, if it was this one."""
     if run.journal is None:
         return None
     how = replace(run.options, algorithm=run.algorithm)
-    former, said = run.journal.begin(run_of(run.store, schema, run.columns, how))
+    this = run_of(run.store, schema, run.columns, how)
+    former, said = run.journal.begin(this, loads)
     for line in said:
         run.listener.say(line)
     return former

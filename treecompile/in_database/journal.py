@@ -8,22 +8,30 @@ and says why.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from treecompile import __version__
 from treecompile.data import DataOptions
 from treecompile.in_database.schema import AT_ONCE, Schema
-from treecompile.in_database.state import State, dumps, loads
 from treecompile.render import write_text
 from treecompile.stores.base import Store
 from treecompile.training import LearnOptions, as_option
 
 FORMAT = 1
 SPELT = {"na_values": "--na-value", "balanced": "--class-weight"}
+
+
+class KeptState(Protocol):
+    @property
+    def depth(self) -> int:
+        """Finished levels."""
+
+
+Kind = TypeVar("Kind", bound=KeptState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +79,21 @@ class Journal:
         self.run: Run | None = None
         self.levels = 0  # finished ones that the file has
 
-    def begin(self, run: Run) -> tuple[State | None, list[str]]:
+    def begin(
+        self, run: Run, loads: Callable[[str], Kind]
+    ) -> tuple[Kind | None, list[str]]:
         """The state to go on from, if there is one, and what there is to say."""
         self.run = run
         if not self.path.exists():
             return None, []
-        state, why = self._read(run)
+        state, why = self._read(run, loads)
         if state is None:
             return None, [f"{self.path} {why}: starting anew"]
         self.levels = state.depth
         said = f"going on with level {state.depth + 1}, from {self.path}"
         return state, [f"{said}; remove that file to start anew"]
 
-    def _read(self, run: Run) -> tuple[State | None, str]:
+    def _read(self, run: Run, loads: Callable[[str], Kind]) -> tuple[Kind | None, str]:
         try:
             head, text, *_ = self.path.read_text(encoding="utf-8").splitlines()
             read = json.loads(head)
@@ -101,10 +111,9 @@ class Journal:
         except (OSError, ValueError, TypeError, KeyError):
             return None, "cannot be read"
 
-    def write(self, state: State) -> None:
-        """Keep what is known, in place of what was before."""
+    def write(self, state: KeptState, text: str) -> None:
+        """Keep what is known, as that text, in place of what was before."""
         assert self.run is not None
-        text = dumps(state)
         head = {
             "format": FORMAT,
             "version": self.run.version,

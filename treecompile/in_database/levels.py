@@ -11,7 +11,7 @@ from treecompile.errors import DataError
 from treecompile.in_database.journal import Journal
 from treecompile.in_database.node_of_row import node_of_row
 from treecompile.in_database.source import EngineSource
-from treecompile.in_database.state import State
+from treecompile.in_database.state import State, dumps
 from treecompile.in_database.work import CLOSED, WorkTable
 from treecompile.learners.drafts import Drafts
 from treecompile.learners.growth import Growth, go_on
@@ -21,6 +21,10 @@ from treecompile.learners.stretches import Positions
 NO_TABLE = (
     "no temporary table: each query works out the node of every row anew, which is"
     " slower"
+)
+CHANGED = (
+    "the rows of the table have changed since the run was interrupted: remove its state"
+    " file to start anew"
 )
 
 
@@ -54,16 +58,17 @@ def grow_levels(
     """All nodes of a tree; `former` is the state to go on from, if there is one."""
     if former:
         work.answers.restore(former.answers)
-        work.node = _node(work, former.drafts, former.numbers)
+        _place(work, former.drafts, former.numbers)
     work.create()
     if work.is_inline:
         listener.say(NO_TABLE)
 
     def watch(growth: Growth) -> None:
         if work.is_inline:
-            work.node = _node(work, growth.drafts, growth.numbers)
+            _place(work, growth.drafts, growth.numbers)
         if journal and growth.depth > journal.levels:
-            journal.write(_state(source, growth))
+            state = _state(source, growth)
+            journal.write(state, dumps(state))
         open_rows = int(growth.rows.sum())
         listener.level(Level(growth.depth + 1, len(growth.numbers), open_rows))
 
@@ -79,9 +84,10 @@ def grow_levels(
     return go_on(growth, progress, watch)
 
 
-def _node(work: WorkTable, drafts: Drafts, opened: Positions) -> str:
-    schema, response = work.schema, work.answers.response
-    return node_of_row(drafts, opened, schema, response, work.store.dialect, CLOSED)
+def _place(work: WorkTable, drafts: Drafts, opened: Positions) -> None:
+    schema, response, dialect = work.schema, work.answers.response, work.store.dialect
+    node = node_of_row(drafts, opened, schema, response, dialect, CLOSED)
+    work.place(node, len(opened))
 
 
 def _state(source: EngineSource, growth: Growth) -> State:
@@ -107,7 +113,4 @@ def _check(work: WorkTable, former: State) -> None:
     found = np.zeros_like(held)
     found.flat[key.astype(np.intp)] = count
     if not np.array_equal(found, held):
-        raise DataError(
-            "the rows of the table have changed since the run was interrupted: remove"
-            " its state file to start anew"
-        )
+        raise DataError(CHANGED)

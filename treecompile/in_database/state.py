@@ -37,23 +37,20 @@ class State:
 def dumps(state: State) -> str:
     drafts = state.drafts
     layers = [
-        {name: _listed(getattr(layer, name)) for name in ARRAYS}
+        {name: listed(getattr(layer, name)) for name in ARRAYS}
         for layer in drafts.layers
     ]
     written = {
-        "bins": {
-            str(position): [bins.low.tolist(), bins.scale.tolist()]
-            for position, bins in state.bins.items()
-        },
+        "bins": listed_bins(state.bins),
         "layers": layers,
         "splits": [
             [number, test, drafts.known[number]] for number, test in drafts.test.items()
         ],
         "depth": state.depth,
-        "numbers": _listed(state.numbers),
-        "rows": _listed(state.rows),
-        "sums": _listed(state.sums),
-        "answers": {name: _listed(value) for name, value in state.answers.items()},
+        "numbers": listed(state.numbers),
+        "rows": listed(state.rows),
+        "sums": listed(state.sums),
+        "answers": {name: listed(value) for name, value in state.answers.items()},
     }
     return json.dumps(written, separators=(",", ":"))
 
@@ -63,32 +60,42 @@ def loads(text: str) -> State:
     read = json.loads(text)
     drafts = Drafts()
     for layer in read["layers"]:
-        arrays = {name: _array(layer[name]) for name in ARRAYS}
+        arrays = {name: array_of(layer[name]) for name in ARRAYS}
         drafts.layers.append(Layer(drafts.count, **arrays))
         drafts.count += len(arrays["weight"])
     for number, test, known in read["splits"]:
         drafts.test[number] = _test(test)
         drafts.known[number] = known
-    bins = {
-        int(position): Bins(np.array(low, np.float64), np.array(scale, np.float64))
-        for position, (low, scale) in read["bins"].items()
-    }
     return State(
-        bins,
+        bins_of(read["bins"]),
         drafts,
         int(read["depth"]),
-        _array(read["numbers"]),
-        _array(read["rows"]),
-        _array(read["sums"]),
-        {name: _array(value) for name, value in read["answers"].items()},
+        array_of(read["numbers"]),
+        array_of(read["rows"]),
+        array_of(read["sums"]),
+        {name: array_of(value) for name, value in read["answers"].items()},
     )
 
 
-def _listed(values: Array) -> list[Any]:
+def listed_bins(bins: Mapping[int, Bins]) -> dict[str, list[Any]]:
+    return {
+        str(position): [each.low.tolist(), each.scale.tolist()]
+        for position, each in bins.items()
+    }
+
+
+def bins_of(written: Mapping[str, Any]) -> dict[int, Bins]:
+    return {
+        int(position): Bins(np.array(low, np.float64), np.array(scale, np.float64))
+        for position, (low, scale) in written.items()
+    }
+
+
+def listed(values: Array) -> list[Any]:
     return [values.dtype.str, values.shape, values.ravel().tolist()]
 
 
-def _array(written: list[Any]) -> Array:
+def array_of(written: list[Any]) -> Array:
     kind, shape, values = written
     return np.array(values, kind).reshape(shape)
 

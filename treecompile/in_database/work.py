@@ -57,9 +57,7 @@ class WorkTable:
         self.sizes = [self._size(position) for position in range(len(schema.features))]
         self.bins = self._bins() if bins is None else bins
         self.is_inline = is_inline  # whether there is no table
-        self.node = (
-            ""  # of a row of the source, by the tree so far; "": all at the root
-        )
+        self.node = ""  # of a row of the source, by the tree so far; "": the root
         self.columns, self.joins = self._columns()  # but the node
         self.waiting: Sequence[Route] = ()  # by which rows are to be moved
 
@@ -83,6 +81,13 @@ class WorkTable:
             self.store.make(NAME, self._query())
         except NoTemporaryTableError:
             self.is_inline = True
+
+    def place(self, node: str, opened: int) -> None:
+        """Say by SQL at which of so many open nodes a row of the source is.
+
+        That is for the table still to be made, or for queries where there is none.
+        """
+        self.node, self.open = node, opened
 
     def rows(self) -> str:
         """What queries read from: a relation, every row at its node of now."""
@@ -177,13 +182,17 @@ class WorkTable:
         """Every value in some ranges of features."""
         return counting.values(self, ranges)
 
+    def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
+        """The first values in one range, as many as so many lines tell of."""
+        return counting.first_values(self, position, ranges, lines)
+
     # ------------------------------------------------------------ moving on
 
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
 
-        They are moved when they are next asked for. Where there is no table, it is
-        `node` that must say where they are.
+        They are moved when they are next asked for. Where there is no table, it must
+        be said by `place` where they are.
         """
         self.waiting = routes
 

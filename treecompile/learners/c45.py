@@ -19,7 +19,7 @@ from treecompile.ir import Feature, Kind, MissingPolicy, Tree
 from treecompile.learners.c45_build import build
 from treecompile.learners.c45_choice import Choice, counted_features
 from treecompile.learners.c45_draft import Draft
-from treecompile.learners.c45_grow import Source, grow
+from treecompile.learners.c45_grow import Kept, Source, Watch, grow
 from treecompile.learners.c45_passing import Held, Passing
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_rows import RowSource
@@ -85,9 +85,15 @@ def draft(
 
 
 def grow_by(
-    source: Source, rows: int, limits: Limits, progress: Progress, options: C45Options
+    source: Source,
+    rows: int,
+    limits: Limits,
+    progress: Progress,
+    options: C45Options,
+    watch: Watch = lambda growth: None,
+    former: Kept | None = None,
 ) -> Draft:
-    """Grow from so many rows, wherever they are."""
+    """Grow from so many rows, wherever they are; see `c45_grow.grow`."""
     features = source.features
     if options.is_grouping:
         _check_groups(features)
@@ -97,7 +103,7 @@ def grow_by(
         options.costs.measure_for(features) if options.costs else None,
         options.is_ratio,
     )
-    return grow(source, choice, limits, progress)
+    return grow(source, choice, limits, progress, watch, former)
 
 
 def prune_by(made: Draft, cases: Passing[Held], cf: float) -> None:

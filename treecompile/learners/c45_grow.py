@@ -7,7 +7,7 @@ of a level are numbered one after the other, with the branches of a node side by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,17 +63,6 @@ class Source(Protocol):
         """The greatest number of the whole training set up to each bound."""
 
 
-def grow(source: Source, choice: Choice, limits: Limits, progress: Progress) -> Draft:
-    """Grow a tree, then collapse what does no better than a leaf."""
-    growth = Growth(source, choice, limits, progress)
-    while growth.settle():
-        growth.split()
-    draft = assemble(growth.done)
-    lower_cuts(draft, source)
-    collapse(draft, [len(each.label) for each in growth.done])
-    return draft
-
-
 @dataclass(slots=True, eq=False)
 class Grown:
     """The nodes of a level; their branches are the nodes of the next one."""
@@ -83,6 +72,44 @@ class Grown:
     label: Positions
     first: Positions  # of each split: its first branch
     known: Floats  # of each branch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """How far a growth has come: all that is needed to go on with the open nodes."""
+
+    done: list[Grown]
+    nodes: Positions  # which of the last level are open
+    usable: Mask  # nodes by features
+    settled: float  # rows that are done
+
+
+Watch = Callable[["Growth"], None]  # called before the open nodes of a level are split
+
+
+def grow(
+    source: Source,
+    choice: Choice,
+    limits: Limits,
+    progress: Progress,
+    watch: Watch = lambda growth: None,
+    former: Kept | None = None,
+) -> Draft:
+    """Grow a tree, then collapse what does no better than a leaf.
+
+    With what was kept of a former growth, the source being at those open nodes already,
+    go on from there.
+    """
+    growth = Growth(source, choice, limits, progress)
+    if former is not None:
+        growth.resume(former)
+    while growth.is_open or growth.settle():
+        watch(growth)
+        growth.split()
+    draft = assemble(growth.done)
+    lower_cuts(draft, source)
+    collapse(draft, [len(each.label) for each in growth.done])
+    return draft
 
 
 class Growth:
@@ -100,6 +127,16 @@ class Growth:
         self.nodes = np.zeros(1, np.intp)
         self.parent = np.zeros(1, np.intp)
         self.usable: Mask = np.full((1, len(source.features)), True)
+        self.is_open = False  # whether the newest nodes are counted, and some open
+
+    def kept(self) -> Kept:
+        """What to go on from with the open nodes, which are not split yet."""
+        return Kept(self.done, self.nodes, self.usable, self.settled.rows)
+
+    def resume(self, former: Kept) -> None:
+        self.done, self.nodes, self.usable = former.done, former.nodes, former.usable
+        self.settled.add_rows(former.settled)
+        self.is_open = True
 
     def settle(self) -> bool:
         """Count the newest nodes and keep the open ones; False if there are none."""
@@ -115,7 +152,8 @@ class Growth:
         self.done.append(Grown(tests, counts, label, first, np.zeros(0)))
         self.source.keep(is_open)
         self.nodes, self.usable = self.nodes[is_open], self.usable[is_open]
-        return bool(is_open.any())
+        self.is_open = bool(is_open.any())
+        return self.is_open
 
     def _is_open(self, counts: Floats, weights: Floats) -> Mask:
         limits = self.limits
@@ -128,6 +166,7 @@ class Growth:
 
     def split(self) -> None:
         """Split the nodes for which there is a split; their branches are the newest."""
+        self.is_open = False
         done = self.done[-1]
         counts = done.counts[self.nodes]
         totals = counts.sum(axis=1)
@@ -285,11 +324,14 @@ class _Settled:
     """Counts whole rows out of fractions of them, and whatever they weigh."""
 
     def __init__(self, progress: Progress, each: float) -> None:
-        self.progress, self.weight, self.told = progress, 0.0, 0
+        self.progress, self.rows, self.told = progress, 0.0, 0
         self.each = each  # rows by weight
 
     def add(self, weight: float) -> None:
-        self.weight += weight * self.each
-        whole = int(self.weight + SLACK)
+        self.add_rows(weight * self.each)
+
+    def add_rows(self, rows: float) -> None:
+        self.rows += rows
+        whole = int(self.rows + SLACK)
         self.progress(whole - self.told)
         self.told = whole
