@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,8 @@ from tests.engines.test_in_database_numbers import assert_equal
 from tests.engines.test_in_database_resume import StoppedError, run
 from treecompile import training
 from treecompile.data import DataOptions
+from treecompile.in_database import counting, refine, source
 from treecompile.in_database import learn as in_database
-from treecompile.in_database import refine, source, work
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.places import open_table
 from treecompile.model_file import dumps, loads
@@ -97,7 +98,7 @@ def assert_bounded(
     ):
         patch.setattr(refine, name, value)
     patch.setattr(refine, "FINER", FINER)
-    patch.setattr(work, "FINER", FINER)
+    patch.setattr(counting, "FINER", FINER)
     rng = np.random.default_rng(len(feature) + len(kind))
     x = FEATURES[feature](rng)
     y = answers(kind, x, rng)
@@ -108,11 +109,11 @@ def assert_bounded(
     options = LearnOptions("cart", max_depth=2, min_leaf=3)
     asked: list[int] = []
     held: list[int] = []
-    ask, opened = work.WorkTable._within, Cells.opened
+    ask, opened = counting._within, Cells.opened
 
-    def watched(*arguments: object) -> object:
-        found = ask(*arguments)  # type: ignore[arg-type]
-        asked.append(len(found[1]))
+    def watched(*arguments: Any) -> Any:
+        found = ask(*arguments)
+        asked.append(sum(len(group) for _, group, _ in found.values()))
         return found
 
     def counted(self: Cells, *arguments: object) -> Cells:
@@ -120,7 +121,7 @@ def assert_bounded(
         held.append(len(cells.node))
         return cells
 
-    patch.setattr(work.WorkTable, "_within", watched)
+    patch.setattr(counting, "_within", watched)
     patch.setattr(Cells, "opened", counted)
     with (
         table_of(store, frame, folder) as (url, table),

@@ -153,7 +153,8 @@ class EngineSource:
     def _winners(self, nodes: range) -> list[Cells]:
         """Of each feature the cells of those nodes that it splits best."""
         assert self.terms is not None
-        tallies = self.work.counts(range(len(self.features)), nodes)
+        some = nodes if len(nodes) < len(self.sums) else None
+        tallies = self.work.counts(range(len(self.features)), some)
         sums = np.add.reduceat(tallies[0].sums, tallies[0].parts().starts)
         self.sums[nodes.start : nodes.stop] = sums
         cells = list(map(Cells.of, tallies, self.work.sizes))
@@ -177,13 +178,14 @@ class EngineSource:
         tie, unit = self.terms.opened.tie, self.terms.opened.unit
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
             wanted = np.ldexp(self.limits.min_gain, -unit)
-        for position in range(len(self.features)):
-            if not self.work.is_binned(position):
-                continue
+        binned = [p for p in range(len(self.features)) if self.work.is_binned(p)]
+        # One by one, a cut that is found for a feature spares cells of the next.
+        at_once = binned if self.work.store.phrases.stacked else []
+        for some in [at_once] if at_once else [[position] for position in binned]:
             best = np.max([each.gain for each in found], axis=0)
             least = np.maximum(best, wanted) - tie
-            opened = refine(self.work, position, cells[position], self.terms, least)
-            if opened is not cells[position]:
+            known = {position: cells[position] for position in some}
+            for position, opened in refine(self.work, known, self.terms, least).items():
                 cells[position] = opened
                 found[position] = self._search(position, opened)
                 is_better = True

@@ -62,7 +62,8 @@ def weigh(
         value = f"{value} * {spelling.double(2.0**-units.exponent)}"
     whole = store.phrases.round_even.format(value)
     mean = float(total) / rows if own else None
-    return RowWeights(f"CAST(greatest(1e0, {whole}) AS BIGINT)", units, mean)
+    at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
+    return RowWeights(f"CAST({at_least} AS {store.phrases.long})", units, mean)
 
 
 def _with_labels(data: Dataset, counts: Array) -> Dataset:
@@ -76,6 +77,11 @@ def _sums(
 ) -> tuple[Array, Sequence[Fraction], bool]:
     """The rows of each label, their weights added up, and whether all are whole."""
     spelling, rounded = Spelling(store), store.phrases.round_even
+    long = store.phrases.long
+
+    def added(value: str) -> str:
+        return f"CAST(sum(CAST({value} AS {long})) AS {long})"
+
     codes = by_label(store, schema, map(str, range(len(schema.labels))))
     rows = (
         f"(SELECT {codes} AS y, {weight} AS w FROM {schema.relation}"
@@ -89,7 +95,7 @@ def _sums(
     rest = f"({scaled} - {rounded.format(scaled)}) * {fine}"
     y, count, odd, first, second = store.arrays(
         f"SELECT y, count(*), count(CASE WHEN w <> {rounded.format('w')} THEN 1 END),"
-        f" {_sum(rounded.format(scaled))}, {_sum(rounded.format(rest))}"
+        f" {added(rounded.format(scaled))}, {added(rounded.format(rest))}"
         f" FROM {rows} GROUP BY y"
     )
     counts = np.zeros(len(schema.labels), np.int64)
@@ -101,10 +107,6 @@ def _sums(
         exact = Fraction(int(whole)) + Fraction(int(part), 2**bits)
         sums[label] = exact / Fraction(2) ** power
     return counts, sums, not odd.any()
-
-
-def _sum(value: str) -> str:
-    return f"CAST(sum(CAST({value} AS BIGINT)) AS BIGINT)"
 
 
 class WeightedLabels(LabelAnswers):
@@ -125,7 +127,7 @@ class WeightedLabels(LabelAnswers):
         return [*super().columns(), f"{self.of_row} AS u"]
 
     def asked(self, *, is_bounded: bool) -> list[str]:
-        return ["CAST(sum(u) AS BIGINT)", "count(*)"]
+        return [f"CAST(sum(u) AS {self.store.phrases.long})", "count(*)"]
 
     def gather(
         self, cell: Positions, group: Array, found: Sequence[Array]
