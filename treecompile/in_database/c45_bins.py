@@ -7,7 +7,7 @@ of that feature. The correction for the number of possible cuts needs these coun
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,41 @@ def neighbours_of(cells: Cells) -> Neighbours:
     return lambda places: (cells.high[places], cells.low[places + 1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Glance:
+    """Between what the gain of a feature lies at each node, from its bins alone."""
+
+    low: Floats  # -inf where there may be no split
+    high: Floats  # -inf where there surely is none
+
+
+def glance(table: CaseTable, bins: Cells, terms: Terms) -> Glance:
+    """What can be said without a query."""
+    size = len(terms.totals)
+    low, high = np.full(size, -np.inf), np.full(size, -np.inf)
+    if not len(bins.node):
+        return Glance(low, high)
+    runs = Runs.of_blocks(blocks_of(bins))
+    found = find_cuts(terms, runs, neighbours_of(bins))
+    nodes, fewest = runs.nodes[found.parts], np.ones(size)
+    fewest[nodes] = found.tries
+    low[nodes] = high[nodes] = found.gains
+    open_, most = _bounds(table, bins, terms)
+    np.maximum.at(high, bins.node[open_], most)
+    # Behind each row of a bin there may be a cut; how many rows have been divided into
+    # how many is not known.
+    more = np.zeros(size)
+    inside = bins.sums[open_].sum(axis=1) * terms.scale.unit
+    np.add.at(more, bins.node[open_], inside)
+    if table.weights.is_divided:
+        more[more > 0] = table.schema.rows
+    low -= np.log2(fewest + more) / terms.totals
+    high -= np.log2(fewest) / terms.totals
+    low[low <= TIE + refine.SLACK] = -np.inf
+    high[high <= TIE] = -np.inf
+    return Glance(low, high)
+
+
 def judge_bins(
     table: CaseTable, feature: int, bins: Cells, terms: Terms
 ) -> tuple[Judged, Cells]:
@@ -73,7 +108,10 @@ def _open(
     for rounds_left in reversed(range(refine.ROUNDS + 1)):
         runs = Runs.of_blocks(blocks_of(cells))
         found = find_cuts(terms, runs, neighbours_of(cells))
-        alive = _alive(table, cells, terms, _least(terms, runs, found))
+        least = _least(terms, runs, found)
+        some, most = _bounds(table, cells, terms)
+        alive = np.zeros(len(cells.node), np.bool_)
+        alive[some] = most >= least[cells.node[some]]
         if not alive.any():
             break
         rows = cells.sums[alive].sum() * terms.scale.unit
@@ -96,21 +134,17 @@ def _least(terms: Terms, runs: Runs, found: Found) -> Floats:
     return least
 
 
-def _alive(table: CaseTable, cells: Cells, terms: Terms, least: Floats) -> Mask:
-    """Which cells have several values, between which may be the best cut."""
+def _bounds(table: CaseTable, cells: Cells, terms: Terms) -> tuple[Positions, Floats]:
+    """The cells that may have cuts inside, and the most that each of these gains."""
     spans = Spans(cells, terms)
-    alive = spans.is_open
-    if not alive.any():
-        return alive
-    some = np.flatnonzero(alive)
-    most = table.answers.bound(
-        spans.before[some], cells.some(some), spans.totals[spans.part[some]]
-    )
-    node = cells.node[some]
-    known = spans.totals.sum(axis=1)[spans.part[some]] * terms.scale.unit
-    share = known / terms.totals[node]
-    alive[some] = most * share * (1 + refine.SLACK) + refine.SLACK >= least[node]
-    return alive
+    some = np.flatnonzero(spans.is_open)
+    if not len(some):
+        return some, np.zeros(0)
+    part = spans.part[some]
+    most = table.answers.bound(spans.before[some], cells.some(some), spans.totals[part])
+    known = spans.totals.sum(axis=1)[part] * terms.scale.unit
+    share = known / terms.totals[cells.node[some]]
+    return some, most * share * (1 + refine.SLACK) + refine.SLACK
 
 
 class Spans:

@@ -1,0 +1,78 @@
+"""Which features need to be known exactly, for C4.5 to choose the one it would.
+
+To find the best cut of a feature in a database, and to count its cuts, costs queries.
+Bins bound the gain from both sides, and that often says enough: a feature whose gain is
+surely below the average is not chosen, whatever its gain is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.learners.c45_choice import Choice
+from treecompile.learners.c45_draft import EPSILON
+from treecompile.learners.limits import TIE
+from treecompile.learners.stretches import Floats, Mask
+
+SAFE = 1e-9  # by which rounding may shift an average or a ratio, and more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of the gains; nodes are on the first axis, features on the last."""
+
+    low: Floats  # -inf where there may be no split
+    high: Floats  # -inf where there surely is none
+    splits: Floats  # split information, of those that are exact
+    is_exact: Mask
+
+
+def needed(choice: Choice, known: Known) -> Mask:
+    """What must be known exactly before the choice is sure; again, until it is none."""
+    inexact = ~known.is_exact & (known.high > -np.inf)
+    if choice.measure is not None or not inexact.any():
+        return inexact
+    return (
+        _by_ratio(choice, known, inexact)
+        if choice.is_ratio
+        else inexact & (known.high >= known.low.max(axis=1, keepdims=True) - SAFE)
+    )
+
+
+def _by_ratio(choice: Choice, known: Known, inexact: Mask) -> Mask:
+    """As `Choice.worth` has it: a ratio, of those that gain the average or more."""
+    low, high = known.low, known.high
+    sure = (low > -EPSILON) & choice.counted
+    maybe = ~sure & (high > -EPSILON) & choice.counted
+    least, most = _average(low, high, sure, maybe)
+    contends = (high > -EPSILON) & (high >= least[:, None] - EPSILON - SAFE)
+    wanted = contends & inexact
+    # Where all that contend are exact, one may still be at the average itself.
+    can_win = contends & known.is_exact & (known.splits > EPSILON)
+    can_win &= high >= choice.min_gain - TIE
+    is_allowed = can_win & (high >= most[:, None] - EPSILON + SAFE)
+    ratios = np.full(high.shape, -np.inf)
+    np.divide(high, known.splits, out=ratios, where=can_win)
+    best = np.where(is_allowed, ratios, -np.inf).max(axis=1)
+    doubtful = can_win & ~is_allowed & (ratios >= best[:, None] - SAFE)
+    undecided = ~wanted.any(axis=1) & doubtful.any(axis=1)
+    wanted[undecided] = (inexact & choice.counted)[undecided]
+    return wanted
+
+
+def _average(
+    low: Floats, high: Floats, sure: Mask, maybe: Mask
+) -> tuple[Floats, Floats]:
+    """Between what the average gain of each node lies."""
+    count = sure.sum(axis=1)
+    more = maybe.sum(axis=1)
+    total = np.where(sure, low, 0.0).sum(axis=1)
+    # What may not be there counts as nothing gained at the least.
+    least = np.full(len(count), -np.inf)
+    fewest, most = np.maximum(count, 1), np.maximum(count + more, 1)
+    np.copyto(least, np.minimum(total / fewest, total / most), where=count > 0)
+    highest = np.where(sure, high, 0.0).sum(axis=1) / fewest
+    highest[count == 0] = -np.inf
+    return least, np.maximum(highest, np.where(maybe, high, -np.inf).max(axis=1))
