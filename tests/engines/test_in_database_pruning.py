@@ -115,6 +115,36 @@ def test_the_tree_pruned_by_a_table_is_that_of_memory(
         assert len(found.program.body.nodes) < len(unpruned.program.body.nodes)
 
 
+@pytest.mark.parametrize("store", ["duckdb", "postgres"])
+def test_a_regression_is_pruned_by_a_table(store: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    train, held_out = sample(rng, 300), sample(rng, 200)
+    for frame in (train, held_out):
+        frame["z"] += frame["x"].fillna(0) * 2 + (frame["c"] == "u")
+    columns = DataOptions(target="z")
+    options = LearnOptions("cart", prune="reduced-error", max_depth=6)
+    with both(store, train, held_out, tmp_path) as (place, rows):
+        found = in_database.learn(
+            place.store, place.relation, columns, options, validation=rows
+        )
+    here = training.learn(train, columns, options, held_out)
+    assert isinstance(found.program.body, Tree)
+    assert isinstance(here.program.body, Tree)
+    shapes = [
+        [getattr(node, "branches", None) is None for node in body.nodes]
+        for body in (found.program.body, here.program.body)
+    ]
+    assert shapes[0] == shapes[1]
+    assert 3 < len(shapes[0]) < 80
+    assert found.program.training is not None
+    assert here.program.training is not None
+    one = found.program.training.validation
+    other = here.program.training.validation
+    assert isinstance(one, ValueQuality)
+    assert isinstance(other, ValueQuality)
+    assert one.r_squared == pytest.approx(other.r_squared, rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_losses_of_any_tree_are_those_of_memory(seed: int, tmp_path: Path) -> None:
     """Also of numbers, but for the order in which they are added."""
@@ -173,7 +203,7 @@ def test_what_is_wrong_with_the_rows_to_prune_by_is_said(tmp_path: Path) -> None
             held_out.assign(y="other"),
             "validation: no row has a known 'y' in v: expected",
         ),
-        (held_out[:0], "validation: there is no row"),
+        (held_out[:0], "validation: no row has a known 'y' in v"),
     ):
         with (
             both("duckdb", train, change, tmp_path) as (place, rows),

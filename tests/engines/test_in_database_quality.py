@@ -285,3 +285,17 @@ def test_answers_that_are_all_unknown_are_counted(tmp_path: Path) -> None:
             found = there(url, table, program)
         assert found == evaluate_on(program, read_table(frame_of(columns)))
         assert found.unknown == 2
+
+
+def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
+    columns: Typed = {"f": (ValueType.STR, ["0"]), TARGET: (ValueType.STR, ["0"])}
+    program = Program(TARGET, "made", MODELS["text"])
+    for store in ("duckdb", "postgres"):
+        with (
+            table_of(store, columns, tmp_path) as (url, table),
+            open_table(url, table) as place,
+        ):
+            place.store.connection.close()  # type: ignore[attr-defined]
+            with pytest.raises(EngineError) as caught:
+                evaluate(place.store, place.relation, program)
+        assert "\n" not in str(caught.value)

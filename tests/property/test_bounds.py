@@ -30,7 +30,12 @@ def gain(name: str, left: Floats, totals: Floats) -> float:
             return float(-(p[p > 0] * np.log2(p[p > 0])).sum())
 
     below = sum(w * impurity(p) for w, p in zip(weights, shares, strict=True))
-    return float(impurity(totals / whole) - below)
+    gained = impurity(totals / whole) - below
+    if name == "gain-ratio":
+        return float(gained / impurity(weights))
+    if name == "distance":
+        return float(gained / impurity(sides.ravel() / whole))
+    return float(gained)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 9])

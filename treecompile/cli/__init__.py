@@ -52,6 +52,9 @@ class Group(click.Group):
             kept = str(abort.__cause__ or "")  # what the interrupted work has to say
             click.echo(f"interrupted{kept and f': {kept}'}", err=True)
             code = 130
+            # Python remembers an interrupt of code that is run from text, as that of
+            # dataclasses is, and would end by the signal. Other such code clears that.
+            exec("")
         except BrokenPipeError:
             sys.stderr.close()  # whoever read the output has had enough of it
             code = 0

@@ -78,5 +78,6 @@ def _learn(there: There, journal: Any, quiet: bool, options: dict[str, Any]) -> 
             temporary_tables=not there.no_temporary_tables,
             journal=journal,
         )
+        bar.finish()
     tell(quiet, *learned.notes)
     return learned.program

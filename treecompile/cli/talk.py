@@ -51,7 +51,7 @@ class LevelBar:
     def start(self, rows: int) -> Callable[[int], None]:
         """Given the rows of the table, it makes itself seen."""
         self.length = rows * (self.most_levels or 1)
-        self.bar = _bar("level 1", self.length, self.quiet, rows)
+        self.bar = _bar("reading the table", self.length, self.quiet, rows)
         return lambda settled: None  # `level` tells all
 
     def level(self, number: int, nodes: int, rows: int) -> None:
@@ -63,7 +63,8 @@ class LevelBar:
             speed = f", {round(rate, 2 - len(str(int(rate)))):,.0f} rows/s"
         self.rows, self.since = rows, now
         of = f" of at most {self.most_levels}" if self.most_levels else ""
-        self.bar.label = f"level {number}{of}: {nodes:,} nodes{speed}"
+        counted = f"{nodes:,} node{'s' * (nodes > 1)}"
+        self.bar.label = f"level {number}{of}: {counted}{speed}"
         # Rows that are settled pass over all further levels.
         levels = self.most_levels - number + 1 if self.most_levels else 1
         done = max(self.length - rows * levels, self.done)
@@ -77,6 +78,10 @@ class LevelBar:
     def __exit__(self, *_: object) -> None:
         if self.bar:
             self.bar.__exit__(None, None, None)
+
+    def finish(self) -> None:
+        """All levels are done, or there was none to be counted."""
+        self.bar.update(self.length - self.done)
 
 
 def tell(quiet: bool, *lines: str) -> None:

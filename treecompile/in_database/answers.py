@@ -78,6 +78,12 @@ class Answers(Protocol):
     def summands(self, sums: Array) -> list[Array]:
         """The sums that blocks have; see `learners.blocks`."""
 
+    def joined(self, spread: Array, starts: Positions) -> Array:
+        """The spread of cells that become one, from where each of these begins."""
+
+    def rest(self, spread: Array, taken: Array) -> Array:
+        """The spread of what is left of a cell from which others are taken."""
+
     def bound(self, before: Array, cells: Cells, totals: Array) -> Floats:
         """The most that a cut inside each cell can gain.
 
@@ -157,6 +163,12 @@ class LabelAnswers:
 
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, label] for label in range(self.groups)]
+
+    def joined(self, spread: Array, starts: Positions) -> Array:
+        return spread[starts]  # which has no columns
+
+    def rest(self, spread: Array, taken: Array) -> Array:
+        return spread
 
     def bound(self, before: Array, cells: Cells, totals: Array) -> Floats:
         assert self.most is not None

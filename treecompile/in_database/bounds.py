@@ -2,8 +2,10 @@
 
 Of a cut inside a bin only this is known: of each class between `before` and `before` +
 `inside` cases lie on its left. The measures are convex in those counts, so the most is
-found at a corner of that box. With many classes there are too many corners; then every
-class is taken at its own best, which no cut surpasses either.
+found at a corner of that box. So it is for an information gain by an information, too:
+the one is convex, the other concave, and neither is negative, so that the counts with
+no more than a certain ratio are a convex set. With many classes there are too many
+corners; then every class is taken at its own best, which no cut surpasses either.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from treecompile.learners.stretches import Floats
 
 CORNERS = 4  # classes whose corners are all tried: 2^4
 EDGES = 16  # of the polygon around an ellipse, 2 % larger than it
+NOTHING = 1e-15  # bits: a cut that divides no cases, but for rounding
 ROUNDED = 1e-12  # by so much less are squares taken off, lest rounding takes too much
 
 Bound = Callable[[Floats, Floats, Floats], Floats]
@@ -74,6 +77,65 @@ def entropy_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
     gain = entropy - sides + cells.sum(axis=1)
     result: Floats = np.minimum(gain, entropy) / whole
     return result
+
+
+def ratio_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most that gain by the information of the cut can be."""
+    whole = totals.sum(axis=1)
+    if before.shape[1] <= CORNERS:
+        best = _corners(_ratio, before, inside, totals)
+        # A cut has a case on either side: where the box has no such corner, the next
+        # points of it have one case of one class.
+        for label in range(before.shape[1]):
+            one = np.minimum(inside[:, label], 1.0)
+            for left in (before, before + inside):
+                some = left.copy()
+                some[:, label] += one if left is before else -one
+                np.maximum(best, _ratio(some, totals), out=best)
+        return np.minimum(best, 1.0)
+    sizes = _sizes(before, inside, whole)
+    least = np.minimum(*(_information(size, whole) for size in sizes))
+    return _at_most(entropy_bound(before, inside, totals), least)
+
+
+def distance_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most that gain by the information of cut and class together can be."""
+    if before.shape[1] <= CORNERS:
+        return _corners(_distance, before, inside, totals)
+    whole = totals.sum(axis=1)
+    left = [before, before + inside]
+    cells = np.maximum(*(_bits(each) + _bits(totals - each) for each in left))
+    least = (_bits(whole) - cells.sum(axis=1)) / whole
+    return _at_most(entropy_bound(before, inside, totals), least)
+
+
+def _ratio(left: Floats, totals: Floats) -> Floats:
+    whole, size = totals.sum(axis=1), left.sum(axis=1)
+    return _share(_entropy(left, totals), _information(size, whole))
+
+
+def _distance(left: Floats, totals: Floats) -> Floats:
+    whole = totals.sum(axis=1)
+    cells = (_bits(left) + _bits(totals - left)).sum(axis=1)
+    return _share(_entropy(left, totals), (_bits(whole) - cells) / whole)
+
+
+def _information(size: Floats, whole: Floats) -> Floats:
+    bits: Floats = (_bits(whole) - _bits(size) - _bits(whole - size)) / whole
+    return bits
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    result: Floats = np.divide(
+        part, whole, out=np.zeros_like(part), where=whole > NOTHING
+    )
+    return result
+
+
+def _at_most(gain: Floats, least: Floats) -> Floats:
+    """A gain by the least that it is divided by; no information is more than all."""
+    ratio = np.divide(gain, least, out=np.ones_like(gain), where=least > NOTHING)
+    return np.minimum(ratio, 1.0)
 
 
 def _corners(
@@ -192,4 +254,6 @@ BOUNDS: dict[str, Bound] = {
     "gini": gini_bound,
     "entropy": entropy_bound,
     "chi-square": chi_square_bound,
+    "gain-ratio": ratio_bound,
+    "distance": distance_bound,
 }

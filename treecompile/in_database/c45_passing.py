@@ -176,7 +176,7 @@ class CasePassing:
         columns = ", ".join(self.work.columns)
         query = (
             f"SELECT child AS m, {columns} FROM (SELECT m,"
-            f" {self.work.place(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
+            f" {self.work.branch(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
             f" AS w JOIN (VALUES {', '.join(rows)}) AS a(a_m, a_place, child)"
             " ON w.m = a_m AND w.place = a_place"
         )
@@ -189,7 +189,7 @@ class CasePassing:
         every.note(cases.nodes, tests)
         columns = ", ".join(self.work.columns)
         placed = (
-            f"SELECT m, {self.work.place(every, 'm')} AS place, {columns}"
+            f"SELECT m, {self.work.branch(every, 'm')} AS place, {columns}"
             f" FROM ({cases.query}) AS w"
         )
         nodes, size = len(cases.nodes), int(tests.size.sum())

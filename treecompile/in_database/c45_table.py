@@ -72,7 +72,7 @@ class CaseTable(WorkTable):
 
     # ------------------------------------------------------------ tests in SQL
 
-    def place(self, tests: SplitTests, node: str = "node") -> str:
+    def branch(self, tests: SplitTests, node: str = "node") -> str:
         """Which branch a row takes, by the test of its node; `MISSING` for none.
 
         `tests` are those of all nodes, the number of a node being its place.
@@ -137,7 +137,7 @@ class CaseTable(WorkTable):
             where += [none, *each]
         start = self.spelling.of_node(map(str, starts))
         node = self.spelling.item(
-            map(str, where), f"{start} + {self.place(move.tests)}"
+            map(str, where), f"{start} + {self.branch(move.tests)}"
         )
         self.open = 1 + max(where)
         columns = ", ".join(self.columns)

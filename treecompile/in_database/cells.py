@@ -51,16 +51,22 @@ FIELDS = ("node", "code", "sums", "spread", "low", "high")
 class Cells(Tally):
     """The known values of a feature at the open nodes, or bins of them, in order."""
 
+    most: Floats  # no cut inside a cell gains more that is of any interest
+    age: Positions  # how often it was cut out of another
+
     @classmethod
     def of(cls, tally: Tally, missing: int) -> Cells:
-        return cls._of(tally, tally.code != missing)
+        return cls.new(tally).some(tally.code != missing)
 
     @classmethod
-    def _of(cls, tally: Tally, which: Array) -> Cells:
-        return cls(*(getattr(tally, name)[which] for name in FIELDS))
+    def new(cls, tally: Tally, age: int = 0) -> Cells:
+        """Cells of which nothing is known but what a query told."""
+        size = len(tally.node)
+        told = [getattr(tally, name) for name in FIELDS]
+        return cls(*(*told, np.full(size, np.inf), np.full(size, age)))
 
     def some(self, which: Array) -> Cells:
-        return Cells._of(self, which)
+        return Cells(*(getattr(self, name)[which] for name in (*FIELDS, "most", "age")))
 
     def of_node(self, node: int) -> slice:
         return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
@@ -81,13 +87,14 @@ class Cells(Tally):
 
     def opened(self, which: Mask, inner: Tally) -> Cells:
         """With some cells replaced by those that lie in them."""
-        both = [self.some(~which), inner]
+        age = int(self.age[which].max()) + 1
+        both = [self.some(~which), Cells.new(inner, age)]
         low = np.concatenate([each.low for each in both])
         order = np.lexsort((low, np.concatenate([each.node for each in both])))
         return Cells(
             *(
                 np.concatenate([getattr(each, name) for each in both])[order]
-                for name in FIELDS
+                for name in (*FIELDS, "most", "age")
             )
         )
 

@@ -58,14 +58,14 @@ def grow_levels(
     """All nodes of a tree; `former` is the state to go on from, if there is one."""
     if former:
         work.answers.restore(former.answers)
-        work.node = _node(work, former.drafts, former.numbers)
+        _place(work, former.drafts, former.numbers)
     work.create()
     if work.is_inline:
         listener.say(NO_TABLE)
 
     def watch(growth: Growth) -> None:
         if work.is_inline:
-            work.node = _node(work, growth.drafts, growth.numbers)
+            _place(work, growth.drafts, growth.numbers)
         if journal and growth.depth > journal.levels:
             state = _state(source, growth)
             journal.write(state, dumps(state))
@@ -84,9 +84,10 @@ def grow_levels(
     return go_on(growth, progress, watch)
 
 
-def _node(work: WorkTable, drafts: Drafts, opened: Positions) -> str:
-    schema, response = work.schema, work.answers.response
-    return node_of_row(drafts, opened, schema, response, work.store.dialect, CLOSED)
+def _place(work: WorkTable, drafts: Drafts, opened: Positions) -> None:
+    schema, response, dialect = work.schema, work.answers.response, work.store.dialect
+    node = node_of_row(drafts, opened, schema, response, dialect, CLOSED)
+    work.place(node, len(opened))
 
 
 def _state(source: EngineSource, growth: Growth) -> State:

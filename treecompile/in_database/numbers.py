@@ -244,6 +244,15 @@ class NumberAnswers:
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, 1]]
 
+    def joined(self, spread: Array, starts: Positions) -> Array:
+        least, greatest, squares = spread.T
+        ends = np.minimum.reduceat(least, starts), np.maximum.reduceat(greatest, starts)
+        return np.stack([*ends, np.add.reduceat(squares, starts)], axis=1)
+
+    def rest(self, spread: Array, taken: Array) -> Array:
+        least, greatest, squares = spread  # what is left lies within the same ends
+        return np.array([least, greatest, squares - taken[:, 2].sum()])
+
     def bound(self, before: Array, cells: Cells, totals: Array) -> Floats:
         size = self.rows(cells.sums)
         spread = cells.spread.astype(np.float64)

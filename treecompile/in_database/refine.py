@@ -3,23 +3,28 @@
 A cut between two bins is as exact as any. A cut inside a bin can gain no more than the
 bound says; if that is less than what is known to be gained at the node, the bin need
 not be opened. The others are cut more finely, bounded again, and at last asked for
-their values, of which few are left.
+their values. What was asked for is judged at once, and what is of no interest joined
+again, so that no more is held than a few hundred thousand lines, whatever the data.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from treecompile.in_database.answers import Answers
-from treecompile.in_database.cells import Cells
-from treecompile.in_database.work import WorkTable
+from treecompile.in_database.cells import FIELDS, Cells, Tally
+from treecompile.in_database.judge import SLACK, judge
+from treecompile.in_database.work import FINER, WorkTable
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Floats, Mask
 
-FEW_ROWS = 300_000  # in bins of one feature: as many are fetched value by value
+__all__ = ["FEW_ROWS", "ROUNDS", "SLACK", "refine"]
+
+FEW_ROWS = 300_000  # whose values are fetched at once
+SHARE = 8  # values are fetched of no more than such a part of all rows, if it is much
+FEW_ENOUGH = 20_000  # rows that are not much
+MOST_CELLS = 600_000  # beyond those that there were, before values are fetched
+AT_ONCE = 4_000  # cells that are cut more finely at once
 ROUNDS = 4  # of cutting more finely
-SLACK = 1e-9  # by which a bound may be too small, from rounding: of its own size,
-TIES = 1e3  # and by so many times what makes no difference between two cuts
 
 
 def refine(
@@ -30,33 +35,62 @@ def refine(
     `least` is the gain at each node that a cut must have to be of interest.
     """
     answers = work.answers
-    for _ in range(ROUNDS):
-        alive = _alive(answers, cells, terms, least)
-        if answers.rows(cells.sums[alive]).sum() <= FEW_ROWS:
-            break
-        cells = cells.opened(alive, work.finer(position, cells.ranges(alive)))
-    alive = _alive(answers, cells, terms, least)
-    if not alive.any():
-        return cells
-    return cells.opened(alive, work.values(position, cells.ranges(alive)))
+    room = len(cells.node) + MOST_CELLS
+    rows = int(answers.rows(cells.sums).sum())
+    few = min(FEW_ROWS, max(FEW_ENOUGH, rows // SHARE))
+    while True:
+        judged = judge(answers, cells, terms, least)
+        if not judged.alive.any():
+            return judged.cells
+        cells, alive = judged.cells, judged.alive
+        sizes = answers.rows(cells.sums)
+        if sizes[alive].sum() > few:
+            young = alive & (cells.age < ROUNDS)
+            young = _first(young & (cells.age == _least(cells.age, young)), AT_ONCE)
+            if young.any() and len(cells.node) + young.sum() * FINER <= room:
+                finer = work.finer(position, cells.ranges(young))
+                cells = cells.opened(young, finer)
+                continue
+        batch = alive & (np.cumsum(np.where(alive, sizes, 0)) <= FEW_ROWS)
+        if batch.any():
+            cells = cells.opened(batch, work.values(position, cells.ranges(batch)))
+        else:
+            cells = _first_values(work, position, cells, _first(alive, 1))
 
 
-def _alive(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Mask:
-    """Which cells have several values, between which may be the best cut."""
-    alive: Mask = cells.low < cells.high
-    if not alive.any():
-        return alive
-    parts = cells.parts()
-    totals = np.add.reduceat(cells.sums, parts.starts)
-    upto = np.cumsum(cells.sums, axis=0)
-    start = (upto - cells.sums)[parts.starts]
-    whose = parts.spread(np.arange(len(parts.starts)))
-    before = upto - cells.sums - start[whose]
-    node = cells.node[parts.starts]
-    share = parts.spread(answers.rows(totals) / terms.opened.sizes[node])
-    some = np.flatnonzero(alive)
-    most = answers.bound(before[some], cells.some(some), totals[whose[some]])
-    node = cells.node[some]
-    gain = most * share[some] * (1 + SLACK) + terms.opened.tie[node] * TIES
-    alive[some] = gain >= least[node]
-    return alive
+def _first(which: Mask, most: int) -> Mask:
+    """The first of them, as many as that."""
+    first: Mask = which & (np.cumsum(which) <= most)
+    return first
+
+
+def _least(values: np.ndarray, which: Mask) -> int:
+    return int(values[which].min()) if which.any() else 0
+
+
+def _first_values(work: WorkTable, position: int, cells: Cells, one: Mask) -> Cells:
+    """Open the beginning of one cell, which has too many values to fetch them all."""
+    answers = work.answers
+    lines = max(FEW_ROWS, 2 * answers.groups + 1)
+    found = work.first_values(position, cells.ranges(one), lines)
+    whole = cells.some(one)
+    taken = found
+    if answers.rows(found.sums).sum() < answers.rows(whole.sums).sum():
+        # Of the last value not every line may be among them: it begins what is left.
+        place = slice(None, -1)
+        first = Tally(*(getattr(found, name)[place] for name in FIELDS))
+        rest = Tally(
+            whole.node,
+            whole.code,
+            whole.sums - first.sums.sum(axis=0),
+            answers.rest(whole.spread[0], first.spread)[None],
+            found.low[-1:],
+            whole.high,
+        )
+        taken = Tally(
+            *(
+                np.concatenate([getattr(first, name), getattr(rest, name)])
+                for name in FIELDS
+            )
+        )
+    return cells.opened(one, taken)

@@ -6,8 +6,7 @@ from dataclasses import fields
 
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
-from treecompile.in_database.bounds import BOUNDS
-from treecompile.learners import C45, CART, offer_of
+from treecompile.learners import C45, offer_of
 from treecompile.learners.choose_alpha import RULES
 from treecompile.training import LearnOptions, as_option
 
@@ -23,7 +22,7 @@ SPELT = {"balanced": "--class-weight"}
 
 def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> None:
     """Refuse what cannot be done in a database."""
-    offer = offer_of(algorithm)
+    offer_of(algorithm)
     if columns.weights:
         _refuse("--weights")
     defaults = {field.name: field.default for field in fields(LearnOptions)}
@@ -33,13 +32,6 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
             _refuse(SPELT.get(name, as_option(name)))
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
-    is_known = options.criterion in offer.criteria
-    if algorithm == CART and is_known and options.criterion not in BOUNDS:
-        shown = ", ".join(BOUNDS)
-        raise OptionError(
-            f"--criterion {options.criterion}: in a database {CART} has {shown}; use"
-            f" one of these, or {INSTEAD}"
-        )
 
 
 def _refuse(option: str) -> None:

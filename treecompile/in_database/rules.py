@@ -44,7 +44,7 @@ def prune_there(
     if not cases.rows:
         if not unknown:
             raise DataError(f"{source} has no row: expected rows with the target")
-        raise no_known_answer(program, source)
+        raise no_known_answer(program.target, rules.labels, source)
     whole = len(rules.rules) * cases.rows
     body = prune_on_validation(rules, cases, start(whole))
     pruned = with_rules(program, body, VALIDATION)

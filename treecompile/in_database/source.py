@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.in_database.cells import Cells
+from treecompile.in_database.judge import blocks_of
 from treecompile.in_database.refine import refine
 from treecompile.in_database.work import CLOSED, Route, WorkTable
 from treecompile.ir import Kind
@@ -155,18 +156,10 @@ class EngineSource:
     def _search(self, position: int, cells: Cells) -> Found:
         assert self.terms is not None
         is_ordered = self.features[position].kind is not Kind.CATEGORICAL
-        blocks = self._blocks(cells)
+        blocks = blocks_of(self.answers, cells)
         if self.is_multiway and not is_ordered:
             return search_branches(self.terms, blocks)
         return search_blocks(self.terms, blocks, is_ordered)
-
-    def _blocks(self, cells: Cells) -> Blocks:
-        """As the columns in memory have them."""
-        rows = self.answers.rows(cells.sums)
-        parts = cells.parts()
-        known = cells.node[parts.starts]
-        summands = self.answers.summands(cells.sums)
-        return Blocks(known, parts, cells.node, cells.code, rows, rows, summands)
 
     # ------------------------------------------------------------ dividing
 

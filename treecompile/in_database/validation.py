@@ -42,7 +42,14 @@ class InTable:
 
     def check(self, target: str, labels: Sequence[Label]) -> None:
         with _named():
-            ColumnReader(self.store, self.relation, ()).answer(target, labels)
+            y = ColumnReader(self.store, self.relation, ()).answer(target, labels)
+            known = f"y >= 0 AND y < {len(labels)}" if labels else "y IS NOT NULL"
+            (found,) = self.store.arrays(
+                f"SELECT 1 FROM (SELECT {y} AS y FROM {self.relation})"
+                f" AS treecompile_answers WHERE {known} LIMIT 1"
+            )
+            if not len(found):
+                raise no_known_answer(target, labels, self.source)
 
     def losses(self, program: Program) -> list[float]:
         tree = program.body
@@ -141,12 +148,9 @@ def with_a_row(found: Evaluation, program: Program, source: str) -> Evaluation:
     """The same, if some row has an answer that the model knows."""
     if sum(tally.decided for tally in found.tallies):
         return found
-    raise no_known_answer(program, source)
+    raise no_known_answer(program.target, program.body.labels, source)
 
 
-def no_known_answer(program: Program, source: str) -> DataError:
-    labels = program.body.labels
+def no_known_answer(target: str, labels: Sequence[Label], source: str) -> DataError:
     known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
-    return DataError(
-        f"no row has a known {program.target!r} in {source}: expected {known}"
-    )
+    return DataError(f"no row has a known {target!r} in {source}: expected {known}")

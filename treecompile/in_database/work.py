@@ -64,9 +64,7 @@ class WorkTable:
         self.sizes = [self._size(position) for position in range(len(schema.features))]
         self.bins = self._bins() if bins is None else bins
         self.is_inline = is_inline  # whether there is no table
-        self.node = (
-            ""  # of a row of the source, by the tree so far; "": all at the root
-        )
+        self.node = ""  # of a row of the source, by the tree so far; "": the root
         self.columns, self.joins = self._columns()  # but the node
         self.waiting: Sequence[Route] = ()  # by which rows are to be moved
         self.open = 1  # nodes
@@ -91,6 +89,13 @@ class WorkTable:
             self.store.make(NAME, self._query())
         except NoTemporaryTableError:
             self.is_inline = True
+
+    def place(self, node: str, opened: int) -> None:
+        """Say by SQL at which of so many open nodes a row of the source is.
+
+        That is for the table still to be made, or for queries where there is none.
+        """
+        self.node, self.open = node, opened
 
     def rows(self) -> str:
         """What queries read from: a relation, every row at its node of now."""
@@ -217,8 +222,20 @@ class WorkTable:
         keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
         return self._cells(keys, group, [keys[2], keys[2]], found)
 
+    def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
+        """The first values in one range, as many as so many lines tell of."""
+        keys, group, found = self._within(
+            *(position, ranges, [f"w.x{position}"], []), f" ORDER BY k2 LIMIT {lines}"
+        )
+        return self._cells(keys, group, [keys[2], keys[2]], found)
+
     def _within(
-        self, position: int, ranges: Ranges, parts: Sequence[str], asked: list[str]
+        self,
+        position: int,
+        ranges: Ranges,
+        parts: Sequence[str],
+        asked: list[str],
+        which: str = "",
     ) -> tuple[list[Array], Array, list[Array]]:
         """What is asked of the rows of some ranges, by node, code and parts of these.
 
@@ -235,7 +252,7 @@ class WorkTable:
             f" JOIN {self._table(ranges)} ON w.node = a.node"
             f" AND w.c{position} = a.code"
             f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
-            f" GROUP BY {', '.join(names)}"
+            f" GROUP BY {', '.join(names)}{which}"
         )
         found[:2] = (each.astype(np.intp) for each in found[:2])
         group: Array = np.zeros(len(found[0]), np.intp)
@@ -288,8 +305,8 @@ class WorkTable:
     def route(self, routes: Sequence[Route]) -> None:
         """Send the rows of the open nodes to the nodes of the next level.
 
-        They are moved when they are next asked for. Where there is no table, it is
-        `node` that must say where they are.
+        They are moved when they are next asked for. Where there is no table, it must
+        be said by `place` where they are.
         """
         self.waiting = routes
         self.open = 1 + max(max(route.children()) for route in routes)

@@ -28,7 +28,7 @@ class PostgreSQL:
         list="ARRAY[{}]",
         replaces=True,
         once="WITH {name} AS MATERIALIZED ({query})",
-        checksum="CAST(sum(hash_record_extended(ROW({}), 0)) AS TEXT)",
+        checksum="CAST(sum(hashtextextended(CAST(ROW({}) AS TEXT), 0)) AS TEXT)",
     )
 
     def __init__(self, connection: Any, errors: type[Exception]) -> None:

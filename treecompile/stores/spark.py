@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from treecompile.verify.drivers.spark import start
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 HERE = "local[*]"  # the master, if neither the address nor a session names one
+CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
+Found = TypeVar("Found")
 
 
 def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
@@ -47,27 +50,51 @@ class Spark:
         self.dialect = read_dialect("spark")
         self.made: dict[str, Any] = {}
 
+    def wait(self, work: Callable[[], Found]) -> Found:
+        """What is found, by a thread of its own.
+
+        Ctrl-C cancels all jobs by the connection of this thread, which must be free.
+        """
+        from pyspark import InheritableThread
+
+        found: list[Found] = []
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(work())
+            except BaseException as error:
+                failed.append(error)
+
+        thread = InheritableThread(run, session=self.session)
+        thread.daemon = True
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            thread.join(CANCELLED)
+            raise
+        if failed:
+            if isinstance(failed[0], self.errors):
+                raise _said(failed[0]) from None
+            raise failed[0]
+        return found[0]
+
     def columns(self, relation: str) -> list[StoredColumn]:
-        found = self._ask(f"SELECT * FROM {relation} LIMIT 0").dtypes
+        query = f"SELECT * FROM {relation} LIMIT 0"
+        found = self.wait(lambda: self.session.sql(query).dtypes)
         return [StoredColumn(name, kind) for name, kind in found]
 
     def arrays(self, query: str) -> list[np.ndarray]:
-        frame = self._ask(query)
-        try:
-            with warnings.catch_warnings():
-                # It leaves the sockets of its results for others to close.
-                warnings.simplefilter("ignore", ResourceWarning)
-                table = frame.toArrow()
-        except self.errors as error:
-            raise _said(error) from None
+        with warnings.catch_warnings():
+            # It leaves the sockets of its results for others to close.
+            warnings.simplefilter("ignore", ResourceWarning)
+            table = self.wait(lambda: self.session.sql(query).toArrow())
         return [as_array(column.to_pylist()) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
-        try:
-            # A checkpoint, or the plan of each level would hold those of all before it.
-            frame = self._ask(query).localCheckpoint(eager=True)
-        except self.errors as error:
-            raise _said(error) from None
+        # A checkpoint, or the plan of each level would hold those of all before it.
+        frame = self.wait(lambda: self.session.sql(query).localCheckpoint(eager=True))
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
             former.unpersist()
@@ -78,17 +105,20 @@ class Spark:
 
     def save(self, name: str, query: str) -> None:
         """In the catalog of the session, or as files: parquet.`/path`."""
-        writer = self._ask(query).write
         files = FILES.fullmatch(name)
         folder = files[1].replace("``", "`") if files else ""
-        is_new = False
-        try:
-            is_new = bool(folder) and not self._path(folder)
+        is_new = bool(folder) and not self.wait(lambda: self._path(folder))
+
+        def write() -> None:
+            writer = self.session.sql(query).write
             (writer.parquet(folder) if folder else writer.saveAsTable(name))
-        except self.errors as error:
+
+        try:
+            self.wait(write)
+        except (EngineError, KeyboardInterrupt):
             if is_new:  # what is left of it is an empty folder
                 self._path(folder, remove=True)
-            raise _said(error) from None
+            raise
 
     def _path(self, folder: str, *, remove: bool = False) -> bool:
         """Whether there is such a folder; or remove it."""
@@ -97,19 +127,13 @@ class Spark:
         system = path.getFileSystem(context._jsc.hadoopConfiguration())
         return bool(system.delete(path, True) if remove else system.exists(path))
 
-    def _ask(self, query: str) -> Any:
-        try:
-            return self.session.sql(query)
-        except self.errors as error:
-            raise _said(error) from None
-
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
             frame.unpersist()
 
 
-def _said(error: Exception) -> EngineError:
+def _said(error: BaseException) -> EngineError:
     text = " ".join(str(error).split("\n")[0].split())
     return EngineError(f"Spark: {text}")
 
@@ -125,11 +149,18 @@ def open_spark(
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
+    warehouse = Path("spark-warehouse")  # an empty folder that a new session may make
+    is_ours = session is None and not warehouse.exists()
     if session is None:
         master = url.removeprefix("spark:") or HERE
         session = start(url if master.startswith("//") else master, SETTINGS)
-    with borrow_spark(session) as store:
-        yield store
+    try:
+        with borrow_spark(session) as store:
+            yield store
+    finally:
+        if is_ours:
+            with suppress(OSError):
+                warehouse.rmdir()
 
 
 @contextmanager

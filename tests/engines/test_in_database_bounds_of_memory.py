@@ -1,0 +1,139 @@
+"""What is fetched of a feature is bounded, whatever the data: no answer is long.
+
+The constants are lowered, so that small tables are treated as huge ones are; then the
+same tree must come out of it as in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.engines.test_in_database import STORES, table_of
+from tests.engines.test_in_database_numbers import assert_equal
+from treecompile import training
+from treecompile.data import DataOptions
+from treecompile.in_database import learn as in_database
+from treecompile.in_database import refine, work
+from treecompile.in_database.cells import Cells
+from treecompile.in_database.places import open_table
+from treecompile.model_file import dumps
+from treecompile.training import LearnOptions
+
+ROWS = 3000
+FEW, MORE, AT_ONCE, FINER = 40, 150, 3, 8
+
+
+def skewed(rng: np.random.Generator) -> np.ndarray:
+    """Values that no even parts tell apart: each is a thousandth of the next."""
+    sizes = np.exp(rng.normal(size=ROWS)) * 1000.0 ** rng.integers(-90, 90, ROWS)
+    signed: np.ndarray = sizes * rng.choice([-1, 1], ROWS)
+    return signed
+
+
+def crowded(rng: np.random.Generator) -> np.ndarray:
+    """Nearly all values in a range that a few others make a point of."""
+    x = 1 + rng.random(ROWS) * 1e-12
+    x[:20] = rng.normal(size=20) * 1e12
+    return x
+
+
+FEATURES: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "skewed": skewed,
+    "crowded": crowded,
+    "even": lambda rng: rng.random(ROWS),
+    "infinite": lambda rng: np.where(
+        rng.random(ROWS) < 0.1, rng.choice([-np.inf, np.inf], ROWS), rng.random(ROWS)
+    ),
+    "pairs": lambda rng: np.repeat(np.arange(ROWS / 2), 2),
+}
+
+
+def answers(kind: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if kind == "as good everywhere":  # no cut of the pairs gains anything
+        return np.tile([0, 1], ROWS // 2)
+    if kind == "noise":
+        return rng.integers(0, 3, ROWS)
+    if kind == "noisy numbers":
+        return np.exp(rng.normal(size=ROWS))
+    # The best of nearly equal cuts is somewhere in the crowd.
+    half = np.argsort(np.argsort(x)) > ROWS // 2
+    return np.where(rng.random(ROWS) < 0.3, rng.integers(0, 2, ROWS), half)
+
+
+KINDS = ("as good everywhere", "noise", "noisy numbers", "half")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_no_answer_is_long(
+    feature: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_bounded("duckdb", feature, kind, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", ["noise", "noisy numbers"])
+def test_no_answer_of_a_server_is_long(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "postgres" in STORES
+    assert_bounded("postgres", "crowded", kind, tmp_path, monkeypatch)
+
+
+def assert_bounded(
+    store: str, feature: str, kind: str, folder: Path, patch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("FEW_ROWS", FEW),
+        ("FEW_ENOUGH", FEW),
+        ("MOST_CELLS", MORE),
+        ("AT_ONCE", AT_ONCE),
+        ("ROUNDS", 2),
+    ):
+        patch.setattr(refine, name, value)
+    patch.setattr(refine, "FINER", FINER)
+    patch.setattr(work, "FINER", FINER)
+    rng = np.random.default_rng(len(feature) + len(kind))
+    x = FEATURES[feature](rng)
+    y = answers(kind, x, rng)
+    frame = pd.DataFrame({"x": x, "other": rng.random(ROWS).round(1), "y": y})
+    columns = DataOptions(
+        "y", task="regress" if kind == "noisy numbers" else "classify"
+    )
+    options = LearnOptions("cart", max_depth=2, min_leaf=3)
+    asked: list[int] = []
+    held: list[int] = []
+    ask, opened = work.WorkTable._within, Cells.opened
+
+    def watched(*arguments: object) -> object:
+        found = ask(*arguments)  # type: ignore[arg-type]
+        asked.append(len(found[1]))
+        return found
+
+    def counted(self: Cells, *arguments: object) -> Cells:
+        cells = opened(self, *arguments)  # type: ignore[arg-type]
+        held.append(len(cells.node))
+        return cells
+
+    patch.setattr(work.WorkTable, "_within", watched)
+    patch.setattr(Cells, "opened", counted)
+    with (
+        table_of(store, frame, folder) as (url, table),
+        open_table(url, table) as there,
+    ):
+        found = in_database.learn(there.store, there.relation, columns, options)
+    here = training.learn(frame, columns, options)
+    if kind == "noisy numbers":
+        assert_equal(found.program, here.program)
+    else:
+        assert dumps(found.program) == dumps(here.program)
+    assert asked
+    classes = max(1, len(here.program.body.labels))
+    # Parts of cells by class, and the ends of each range, which are cells of their own.
+    assert max(asked) <= max(FEW * classes, AT_ONCE * (FINER + 2) * classes)
+    bins = 2 * 241  # at two nodes
+    assert max(held) <= bins + MORE + FEW + AT_ONCE * FINER
