@@ -7,13 +7,15 @@ of that feature. The correction for the number of possible cuts needs these coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from treecompile.in_database import refine
 from treecompile.in_database.c45_table import CaseTable
 from treecompile.in_database.cells import Cells
+from treecompile.in_database.judge import Judged as Opened
+from treecompile.in_database.judge import joined_again
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.c45_cuts import (
     Found,
@@ -23,6 +25,7 @@ from treecompile.learners.c45_cuts import (
     are_apart,
     find_cuts,
     judge_cuts,
+    possible_cuts,
 )
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.limits import TIE
@@ -83,55 +86,54 @@ def judge_bins(
     """What the feature offers, and its bins with those opened that mattered."""
     if not len(bins.node):
         return Judged.nothing(len(terms.totals)), bins
-    cells, found = _open(table, feature, bins, terms)
-    nodes = cells.node[cells.parts().starts][found.parts]
-    # Where even so many cuts leave no gain, there is none, however many there are.
-    worthy = found.gains - np.log2(found.tries) / terms.totals[nodes] > TIE
+    least = _least(bins, terms)
+    cells = _open(table, feature, bins, terms, least)
+    runs = Runs.of_blocks(blocks_of(cells))
+    found = find_cuts(terms, runs, neighbours_of(cells))
+    nodes = runs.nodes[found.parts]
+    worthy = found.gains - least[nodes] > TIE
+    wanted = np.zeros(len(terms.totals), np.bool_)
+    wanted[nodes[worthy]] = True
+    tries = count_cuts(table, feature, bins, terms, wanted)
     found = Found(
         found.parts[worthy],
         found.gains[worthy],
         found.places[worthy],
-        found.tries[worthy],
+        tries[nodes[worthy]],
     )
-    wanted = np.zeros(len(terms.totals), np.bool_)
-    wanted[nodes[worthy]] = True
-    tries = count_cuts(table, feature, bins, terms, wanted)
-    found = replace(found, tries=tries[nodes[worthy]])
-    runs = Runs.of_blocks(blocks_of(cells))
     return judge_cuts(terms, runs, neighbours_of(cells), found), cells
 
 
-def _open(
-    table: CaseTable, feature: int, cells: Cells, terms: Terms
-) -> tuple[Cells, Found]:
-    """Open bins until no cut in one can be the best of the feature at its node."""
-    for rounds_left in reversed(range(refine.ROUNDS + 1)):
-        runs = Runs.of_blocks(blocks_of(cells))
-        found = find_cuts(terms, runs, neighbours_of(cells))
-        least = _least(terms, runs, found)
-        some, most = _bounds(table, cells, terms)
-        alive = np.zeros(len(cells.node), np.bool_)
-        alive[some] = most >= least[cells.node[some]]
-        if not alive.any():
-            break
-        rows = cells.sums[alive].sum() * terms.scale.unit
-        is_last = not rounds_left or rows <= refine.FEW_ROWS
-        ask = table.values if is_last else table.finer
-        cells = cells.opened(alive, ask(feature, cells.ranges(alive)))
-        if is_last:
-            runs = Runs.of_blocks(blocks_of(cells))
-            found = find_cuts(terms, runs, neighbours_of(cells))
-            break
-    return cells, found
+def _least(bins: Cells, terms: Terms) -> Floats:
+    """What a cut at each node must gain, or the correction leaves nothing of it.
 
-
-def _least(terms: Terms, runs: Runs, found: Found) -> Floats:
-    """The gain that a cut at each node must have to be of interest."""
-    least = np.full(len(terms.totals), -np.inf)
+    There may be more cuts than those between bins, but not fewer.
+    """
+    least = np.zeros(len(terms.totals))
+    runs = Runs.of_blocks(blocks_of(bins))
+    found = find_cuts(terms, runs, neighbours_of(bins))
     node = runs.nodes[found.parts]
-    correction = np.log2(found.tries) / terms.totals[node]
-    least[node] = np.maximum(found.gains - TIE, correction)
+    least[node] = np.log2(found.tries) / terms.totals[node]
     return least
+
+
+def _open(
+    table: CaseTable, feature: int, bins: Cells, terms: Terms, least: Floats
+) -> Cells:
+    """Open bins until no cut in one can be the best of the feature at its node."""
+    tie = np.full(len(terms.totals), TIE)
+
+    def judge(cells: Cells) -> Opened:
+        runs = Runs.of_blocks(blocks_of(cells))
+        cuts = possible_cuts(terms, runs, neighbours_of(cells))
+        gain = np.full(len(cells.node), -np.inf)
+        gain[cuts.places] = cuts.gains
+        bounds = np.full(len(cells.node), -np.inf)
+        some, most = _bounds(table, cells, terms)
+        bounds[some] = most
+        return joined_again(table.answers, cells, gain, bounds, least, tie)
+
+    return refine.open_cells(table, feature, bins, judge, terms.scale.unit)
 
 
 def _bounds(table: CaseTable, cells: Cells, terms: Terms) -> tuple[Positions, Floats]:

@@ -9,15 +9,17 @@ again, so that no more is held than a few hundred thousand lines, whatever the d
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from treecompile.in_database.cells import FIELDS, Cells, Tally
-from treecompile.in_database.judge import SLACK, judge
+from treecompile.in_database.judge import SLACK, Judged, judge
 from treecompile.in_database.work import FINER, WorkTable
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Floats, Mask
 
-__all__ = ["FEW_ROWS", "ROUNDS", "SLACK", "refine"]
+__all__ = ["FEW_ROWS", "ROUNDS", "SLACK", "open_cells", "refine"]
 
 FEW_ROWS = 300_000  # whose values are fetched at once
 SHARE = 8  # values are fetched of no more than such a part of all rows, if it is much
@@ -34,16 +36,33 @@ def refine(
 
     `least` is the gain at each node that a cut must have to be of interest.
     """
+    return open_cells(
+        work, position, cells, lambda now: judge(work.answers, now, terms, least)
+    )
+
+
+def open_cells(
+    work: WorkTable,
+    position: int,
+    cells: Cells,
+    judge_: Callable[[Cells], Judged],
+    unit: float = 1.0,  # of a row, in which the rows of cells are counted
+) -> Cells:
+    """The cells of a feature, opened until none is alive."""
     answers = work.answers
     room = len(cells.node) + MOST_CELLS
-    rows = int(answers.rows(cells.sums).sum())
-    few = min(FEW_ROWS, max(FEW_ENOUGH, rows // SHARE))
+
+    def sizes_of(some: Cells) -> Floats:
+        sizes: Floats = answers.rows(some.sums) * unit
+        return sizes
+
+    few = min(FEW_ROWS, max(FEW_ENOUGH, int(sizes_of(cells).sum()) // SHARE))
     while True:
-        judged = judge(answers, cells, terms, least)
+        judged = judge_(cells)
         if not judged.alive.any():
             return judged.cells
         cells, alive = judged.cells, judged.alive
-        sizes = answers.rows(cells.sums)
+        sizes = sizes_of(cells)
         if sizes[alive].sum() > few:
             young = alive & (cells.age < ROUNDS)
             young = _first(young & (cells.age == _least(cells.age, young)), AT_ONCE)
