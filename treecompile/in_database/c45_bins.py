@@ -7,7 +7,7 @@ of that feature. The correction for the number of possible cuts needs these coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from treecompile.in_database.judge import Judged as Opened
 from treecompile.in_database.judge import joined_again
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.c45_cuts import (
-    Found,
     Judged,
     Neighbours,
     Runs,
@@ -45,76 +44,87 @@ def neighbours_of(cells: Cells) -> Neighbours:
     return lambda places: (cells.high[places], cells.low[places + 1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Glance:
-    """Between what the gain of a feature lies at each node, from its bins alone."""
+class Binned:
+    """A feature with many numbers at the open nodes: what is known of it so far.
 
-    low: Floats  # -inf where there may be no split
-    high: Floats  # -inf where there surely is none
-
-
-def glance(table: CaseTable, bins: Cells, terms: Terms) -> Glance:
-    """What can be said without a query."""
-    size = len(terms.totals)
-    low, high = np.full(size, -np.inf), np.full(size, -np.inf)
-    if not len(bins.node):
-        return Glance(low, high)
-    runs = Runs.of_blocks(blocks_of(bins))
-    found = find_cuts(terms, runs, neighbours_of(bins))
-    nodes, fewest = runs.nodes[found.parts], np.ones(size)
-    fewest[nodes] = found.tries
-    low[nodes] = high[nodes] = found.gains
-    open_, most = _bounds(table, bins, terms)
-    np.maximum.at(high, bins.node[open_], most)
-    # Behind each row of a bin there may be a cut; how many rows have been divided into
-    # how many is not known.
-    more = np.zeros(size)
-    inside = bins.sums[open_].sum(axis=1) * terms.scale.unit
-    np.add.at(more, bins.node[open_], inside)
-    if table.weights.is_divided:
-        more[more > 0] = table.schema.rows
-    low -= np.log2(fewest + more) / terms.totals
-    high -= np.log2(fewest) / terms.totals
-    low[low <= TIE + refine.SLACK] = -np.inf
-    high[high <= TIE] = -np.inf
-    return Glance(low, high)
-
-
-def judge_bins(
-    table: CaseTable, feature: int, bins: Cells, terms: Terms
-) -> tuple[Judged, Cells]:
-    """What the feature offers, and its bins with those opened that mattered."""
-    if not len(bins.node):
-        return Judged.nothing(len(terms.totals)), bins
-    least = _least(bins, terms)
-    cells = _open(table, feature, bins, terms, least)
-    runs = Runs.of_blocks(blocks_of(cells))
-    found = find_cuts(terms, runs, neighbours_of(cells))
-    nodes = runs.nodes[found.parts]
-    worthy = found.gains - least[nodes] > TIE
-    wanted = np.zeros(len(terms.totals), np.bool_)
-    wanted[nodes[worthy]] = True
-    tries = count_cuts(table, feature, bins, terms, wanted)
-    found = Found(
-        found.parts[worthy],
-        found.gains[worthy],
-        found.places[worthy],
-        tries[nodes[worthy]],
-    )
-    return judge_cuts(terms, runs, neighbours_of(cells), found), cells
-
-
-def _least(bins: Cells, terms: Terms) -> Floats:
-    """What a cut at each node must gain, or the correction leaves nothing of it.
-
-    There may be more cuts than those between bins, but not fewer.
+    At first that is what the bins say: between what its gain lies.
     """
-    least = np.zeros(len(terms.totals))
-    runs = Runs.of_blocks(blocks_of(bins))
-    found = find_cuts(terms, runs, neighbours_of(bins))
-    node = runs.nodes[found.parts]
-    least[node] = np.log2(found.tries) / terms.totals[node]
-    return least
+
+    def __init__(
+        self, table: CaseTable, feature: int, bins: Cells, terms: Terms
+    ) -> None:
+        self.table, self.feature, self.terms = table, feature, terms
+        self.bins = self.cells = bins  # with those opened that mattered
+        size = len(terms.totals)
+        self.judged = Judged.nothing(size)  # gains: the least that there may be
+        self.high = np.full(size, -np.inf)
+        self.has_cut, self.is_exact = (np.zeros(size, np.bool_) for _ in range(2))
+        # What the cut gains before the correction, and how many there may be.
+        self.raw = np.full(size, -np.inf)
+        self.fewest, self.most = np.ones(size), np.ones(size)
+        if len(bins.node):
+            self._look()
+
+    def _look(self) -> None:
+        """What can be said without a query."""
+        bins, terms = self.bins, self.terms
+        runs = Runs.of_blocks(blocks_of(bins))
+        found = find_cuts(terms, runs, neighbours_of(bins))
+        nodes = runs.nodes[found.parts]
+        self.fewest[nodes] = found.tries
+        self.raw[nodes] = found.gains
+        open_, bounds = _bounds(self.table, bins, terms)
+        # Behind each row of a bin there may be a cut; into how many parts rows have
+        # been divided is not known, but each has one of the numbers of the table.
+        more = np.zeros(len(self.raw))
+        inside = bins.sums[open_].sum(axis=1) * terms.scale.unit
+        np.add.at(more, bins.node[open_], inside)
+        if self.table.weights.is_divided:
+            more[more > 0] = self.table.schema.rows
+        self.most = self.fewest + more
+        best = self.raw.copy()
+        np.maximum.at(best, bins.node[open_], bounds)
+        self._note(np.full(len(best), True), self.raw, best)
+
+    def _note(self, some: Mask, low: Floats, high: Floats) -> None:
+        """Between what the gain at some nodes lies, before the correction."""
+        total = self.terms.totals
+        low = low - np.log2(self.most) / total
+        high = high - np.log2(self.fewest) / total
+        low = np.where(low > TIE + refine.SLACK, low, -np.inf)
+        self.judged.gains[some] = low[some]
+        self.high[some] = np.where(high > TIE, high, -np.inf)[some]
+
+    def find(self, some: Mask) -> None:
+        """Find the best cut at some nodes."""
+        terms = self.terms
+        mine = self.bins.some(some[self.bins.node])
+        least = np.log2(self.fewest) / terms.totals
+        opened = _open(self.table, self.feature, mine, terms, least)
+        self.cells = self.cells.opened(some[self.cells.node], opened)
+        runs = Runs.of_blocks(blocks_of(opened))
+        found = find_cuts(terms, runs, neighbours_of(opened))
+        uncorrected = replace(found, tries=np.ones(len(found.parts), np.intp))
+        judged = judge_cuts(terms, runs, neighbours_of(opened), uncorrected)
+        self.raw[some] = judged.gains[some]
+        self.judged.splits[some] = judged.splits[some]
+        self.judged.cuts[some] = judged.cuts[some]
+        self.has_cut |= some
+        self._note(some, self.raw, self.raw)
+        self.is_exact |= some & (self.high == -np.inf)
+
+    def count(self, some: Mask) -> None:
+        """Count the cuts at some nodes, so that the gain is known exactly."""
+        if (some & ~self.has_cut).any():
+            self.find(some & ~self.has_cut)
+        some = some & ~self.is_exact
+        tries = count_cuts(self.table, self.feature, self.bins, self.terms, some)
+        self.is_exact |= some
+        nodes = np.flatnonzero(some)
+        gains = self.raw[nodes] - np.log2(tries[nodes]) / self.terms.totals[nodes]
+        gains = np.where(gains > TIE, gains, -np.inf)
+        self.judged.gains[nodes] = self.high[nodes] = gains
+        self.judged.tries[nodes] = tries[nodes]
 
 
 def _open(

@@ -25,41 +25,49 @@ class Known:
 
     low: Floats  # -inf where there may be no split
     high: Floats  # -inf where there surely is none
-    splits: Floats  # split information, of those that are exact
-    is_exact: Mask
+    splits: Floats  # split information, where the cut is known
+    has_cut: Mask
+    is_exact: Mask  # low and high are the same
 
 
-def needed(choice: Choice, known: Known) -> Mask:
-    """What must be known exactly before the choice is sure; again, until it is none."""
+def needed(choice: Choice, known: Known) -> tuple[Mask, Mask]:
+    """Where to find cuts, and where to count them, before the choice is sure.
+
+    To be asked again with what was found, until nothing is needed. What is chosen then
+    is known exactly.
+    """
     inexact = ~known.is_exact & (known.high > -np.inf)
-    if choice.measure is not None or not inexact.any():
-        return inexact
-    return (
-        _by_ratio(choice, known, inexact)
-        if choice.is_ratio
-        else inexact & (known.high >= known.low.max(axis=1, keepdims=True) - SAFE)
-    )
+    if choice.measure is None and choice.is_ratio:
+        return _by_ratio(choice, known, inexact)
+    if choice.measure is None:
+        inexact &= known.high >= known.low.max(axis=1, keepdims=True) - SAFE
+    return inexact & ~known.has_cut, inexact
 
 
-def _by_ratio(choice: Choice, known: Known, inexact: Mask) -> Mask:
+def _by_ratio(choice: Choice, known: Known, inexact: Mask) -> tuple[Mask, Mask]:
     """As `Choice.worth` has it: a ratio, of those that gain the average or more."""
     low, high = known.low, known.high
     sure = (low > -EPSILON) & choice.counted
     maybe = ~sure & (high > -EPSILON) & choice.counted
     least, most = _average(low, high, sure, maybe)
     contends = (high > -EPSILON) & (high >= least[:, None] - EPSILON - SAFE)
-    wanted = contends & inexact
-    # Where all that contend are exact, one may still be at the average itself.
-    can_win = contends & known.is_exact & (known.splits > EPSILON)
+    find = contends & inexact & ~known.has_cut
+    # Where the cuts of all that contend are known, so are bounds of their ratios.
+    can_win = contends & known.has_cut & (known.splits > EPSILON)
     can_win &= high >= choice.min_gain - TIE
-    is_allowed = can_win & (high >= most[:, None] - EPSILON + SAFE)
-    ratios = np.full(high.shape, -np.inf)
-    np.divide(high, known.splits, out=ratios, where=can_win)
-    best = np.where(is_allowed, ratios, -np.inf).max(axis=1)
-    doubtful = can_win & ~is_allowed & (ratios >= best[:, None] - SAFE)
-    undecided = ~wanted.any(axis=1) & doubtful.any(axis=1)
-    wanted[undecided] = (inexact & choice.counted)[undecided]
-    return wanted
+    is_allowed = can_win & (low >= most[:, None] - EPSILON + SAFE)
+    is_allowed &= low >= choice.min_gain - TIE
+    surely, perhaps = (np.full(high.shape, -np.inf) for _ in range(2))
+    np.divide(low, known.splits, out=surely, where=is_allowed)
+    np.divide(high, known.splits, out=perhaps, where=can_win)
+    rivals = can_win & (perhaps >= surely.max(axis=1, keepdims=True) - SAFE)
+    count = rivals & inexact
+    count[find.any(axis=1)] = False
+    # One that is exact may be at the average itself: then that must be exact, too.
+    is_doubtful = (rivals & ~is_allowed).any(axis=1)
+    is_doubtful &= ~(find | count).any(axis=1)
+    count[is_doubtful] = (inexact & choice.counted)[is_doubtful]
+    return find, count
 
 
 def _average(

@@ -6,16 +6,15 @@ comes back from a query is what a column in memory would have counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treecompile.errors import DataError
 from treecompile.in_database.c45_bins import (
+    Binned,
     blocks_of,
-    glance,
-    judge_bins,
     neighbours_of,
 )
 from treecompile.in_database.c45_contest import Known, needed
@@ -134,46 +133,43 @@ class CaseSource:
 
         Where it makes none, they are said to gain the least that they may.
         """
-        binned = [p for p in range(len(judged)) if self.work.is_binned(p)]
-        shape = len(terms.totals), len(judged)
-        exact = np.full(shape, True)
-        high = np.stack([each.gains for each in judged], axis=1)
-        bins = {position: self.counted[position].known for position in binned}
-        for position in binned:
-            seen = glance(self.work, bins[position], terms)
-            judged[position].gains[:] = seen.low
-            judged[position].splits[:] = 1.0
-            high[:, position] = seen.high
-            exact[:, position] = False
+        binned = {
+            position: Binned(self.work, position, self.counted[position].known, terms)
+            for position in range(len(judged))
+            if self.work.is_binned(position)
+        }
+        for position, each in binned.items():
+            judged[position] = each.judged
         while True:
-            low, splits = (
-                np.stack([getattr(each, name) for each in judged], axis=1)
-                for name in ("gains", "splits")
-            )
-            wanted = ~exact & (high > -np.inf)
-            if self.limits.chi2 is None:  # else one after the other may be chosen
-                wanted = needed(self.choice, Known(low, high, splits, exact))
-            if not wanted.any():
-                return
-            for position in np.flatnonzero(wanted.any(axis=0)).tolist():
-                some = wanted[:, position]
-                found = self._judge_some(position, terms, bins[position], some)
-                for name in ("gains", "splits", "cuts", "tries"):
-                    getattr(judged[position], name)[some] = getattr(found, name)[some]
-                high[:, position] = np.where(some, found.gains, high[:, position])
-                exact[:, position] |= some
+            find, count = self._needed(judged, binned)
+            if not (find | count).any():
+                break
+            for position, each in binned.items():
+                if find[:, position].any():
+                    each.find(find[:, position])
+                if count[:, position].any():
+                    each.count(count[:, position])
+        for position, each in binned.items():
+            missing = self.counted[position].missing
+            self.counted[position] = Counted(each.cells, missing)
 
-    def _judge_some(
-        self, position: int, terms: Terms, bins: Cells, some: Mask
-    ) -> Judged:
-        """What a feature with many numbers offers at some nodes."""
-        counted = self.counted[position]
-        mine = bins.some(some[bins.node])
-        judged, opened = judge_bins(self.work, position, mine, terms)
-        cells = counted.known
-        cells = cells.opened(some[cells.node], opened)
-        self.counted[position] = Counted(cells, counted.missing)
-        return judged
+    def _needed(
+        self, judged: list[Judged], binned: Mapping[int, Binned]
+    ) -> tuple[Mask, Mask]:
+        low, splits = (
+            np.stack([getattr(each, name) for each in judged], axis=1)
+            for name in ("gains", "splits")
+        )
+        high, has_cut = low.copy(), np.full(low.shape, True)
+        is_exact = has_cut.copy()
+        for position, each in binned.items():
+            high[:, position] = each.high
+            has_cut[:, position] = each.has_cut
+            is_exact[:, position] = each.is_exact
+        if self.limits.chi2 is not None:  # one after the other may be chosen
+            every = ~is_exact & (high > -np.inf)
+            return every & ~has_cut, every
+        return needed(self.choice, Known(low, high, splits, has_cut, is_exact))
 
     def _counted(self, tally: Tally, size: int) -> Counted:
         missing = np.zeros(self.weights.shape, np.int64)
