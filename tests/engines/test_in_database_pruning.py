@@ -29,7 +29,10 @@ from treecompile.in_database import parts
 from treecompile.in_database.parts import Grouping
 from treecompile.in_database.places import Place, open_table
 from treecompile.in_database.reading import reading
-from treecompile.in_database.rules import prune_there
+from treecompile.in_database.rules import (
+    prune_by_training_there,
+    prune_by_validation_there,
+)
 from treecompile.in_database.validation import InTable, validation_of
 from treecompile.ir import (
     ColumnSummary,
@@ -283,7 +286,7 @@ def test_rules_pruned_by_a_table_are_those_of_memory(
         table_of(store, columns, tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_there(place.store, place.relation, table, program)
+        found = prune_by_validation_there(program, place)
     here = pruning.prune(program, frame_of(columns))
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
@@ -302,7 +305,7 @@ def test_rules_of_a_learned_tree_are_pruned_by_a_table(
         table_of("duckdb", typed(held_out), tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_there(place.store, place.relation, table, learned.program)
+        found = prune_by_validation_there(learned.program, place)
     here = pruning.prune(learned.program, held_out)
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
@@ -331,10 +334,63 @@ def test_the_client_gets_groups_and_not_too_many(
         assert cases.counts.sum() == held_out["y"].notna().sum()
         assert cases.rows < 100
         monkeypatch.setattr(parts, "MOST", cases.rows)
-        prune_there(place.store, place.relation, table, program)
+        prune_by_validation_there(program, place)
         monkeypatch.setattr(parts, "MOST", cases.rows - 1)
         with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
-            prune_there(place.store, place.relation, table, program)
+            prune_by_validation_there(program, place)
+
+
+@pytest.mark.parametrize(
+    ("store", "seed"),
+    [*(("duckdb", seed) for seed in range(12)), ("postgres", 20), ("postgres", 21)],
+)
+def test_rules_as_c45rules_makes_them_are_those_of_memory(
+    store: str, seed: int, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = sample(rng, int(rng.choice([60, 400, 1500])))
+    rows["size"] = rng.choice(np.array(["s", "m", "l", None], dtype=object), len(rows))
+    rows["whole"] = rng.integers(0, 4, len(rows))
+    columns = DataOptions(
+        target="y",
+        ordinal=(("size", ("s", "m", "l")),),
+        categorical=("whole",),
+    )
+    options = LearnOptions(
+        ("c45", "cart")[seed % 2],
+        prune="none",
+        cf=(0.25, 0.4)[seed % 2 == 0],
+        predict_missing=("branch", "fractional")[seed % 4 == 2],
+        max_depth=8,
+    )
+    if seed % 2:
+        options = replace(options, cf=0.25)
+    learned = training.learn(rows, columns, options)
+    with (
+        table_of(store, typed(rows), tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_by_training_there(learned.program, place)
+    here = pruning.prune(learned.program, training=rows)
+    assert dumps(found.program) == dumps(here.program)
+    assert found.notes == here.notes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_rules_are_pruned_as_c45rules_does(seed: int, tmp_path: Path) -> None:
+    random = Random(seed + 500)
+    body = random_model(random)
+    while not body.labels:
+        body = random_model(random)
+    program = Program(TARGET, "random", body)
+    columns = random_table(random, body, 150)
+    with (
+        table_of("duckdb", columns, tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_by_training_there(program, place)
+    here = pruning.prune(program, training=frame_of(columns))
+    assert dumps(found.program) == dumps(here.program)
 
 
 def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
@@ -350,5 +406,5 @@ def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
             open_table(url, table) as place,
             pytest.raises(DataError, match=message),
         ):
-            prune_there(place.store, place.relation, table, program)
+            prune_by_validation_there(program, place)
         (tmp_path / "data.db").unlink()

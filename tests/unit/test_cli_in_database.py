@@ -261,13 +261,27 @@ def test_rules_are_pruned_by_a_table(folder: Path) -> None:
         assert result.stderr.splitlines()[-1] == "3 rules: wrote rules.json"
         made.append((folder / "rules.json").read_text())
     assert made == made[:1] * 4
+    for where in (
+        ("--training", "events/1.parquet"),
+        (*SHOP, "--training-table", "Orders"),
+        ("--training", "events/*.parquet"),
+    ):
+        assert run("rules", "model.json", *where).exit_code == 0
+        made.append((folder / "rules.json").read_text())
+    assert made[4:] == made[4:5] * 3
+    assert made[4] != made[3]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SHOP], "belong together: add --validation-table NAME"),
+        ([*SHOP], "belong together: add --validation-table or --training-table"),
         (["--validation-table", "t"], "belong together: add --from URL"),
+        (["--training-table", "t"], "belong together: add --from URL"),
+        (
+            [*SHOP, "--validation-table", "t", "--training-table", "t"],
+            "give --validation-table or --training-table, not both",
+        ),
         (
             [*SHOP, "--validation-table", "t", "--validation", "x.csv"],
             "give --validation or --validation-table, not both",

@@ -7,6 +7,7 @@ of that feature. The correction for the number of possible cuts needs these coun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -95,17 +96,32 @@ class Binned:
         self.judged.gains[some] = low[some]
         self.high[some] = np.where(high > TIE, high, -np.inf)[some]
 
-    def find(self, some: Mask) -> None:
-        """Find the best cut at some nodes."""
+    def to_open(self, some: Mask) -> tuple[Cells, refine.Judge]:
+        """The bins of some nodes, and how they are judged while they are opened."""
         terms = self.terms
-        mine = self.bins.some(some[self.bins.node])
         least = np.log2(self.fewest) / terms.totals
-        opened = _open(self.table, self.feature, mine, terms, least)
-        self.cells = self.cells.opened(some[self.cells.node], opened)
-        runs = Runs.of_blocks(blocks_of(opened))
-        found = find_cuts(terms, runs, neighbours_of(opened))
+        tie = np.full(len(least), TIE)
+
+        def judge(cells: Cells) -> Opened:
+            runs = Runs.of_blocks(blocks_of(cells))
+            cuts = possible_cuts(terms, runs, neighbours_of(cells))
+            gain = np.full(len(cells.node), -np.inf)
+            gain[cuts.places] = cuts.gains
+            bounds = np.full(len(cells.node), -np.inf)
+            within, most = _bounds(self.table, cells, terms)
+            bounds[within] = most
+            return joined_again(self.table.answers, cells, gain, bounds, least, tie)
+
+        return self.bins.some(some[self.bins.node]), judge
+
+    def opened(self, some: Mask, cells: Cells) -> None:
+        """No cut in a cell of these nodes is of interest: so the best is known."""
+        terms = self.terms
+        self.cells = self.cells.opened(some[self.cells.node], cells)
+        runs = Runs.of_blocks(blocks_of(cells))
+        found = find_cuts(terms, runs, neighbours_of(cells))
         uncorrected = replace(found, tries=np.ones(len(found.parts), np.intp))
-        judged = judge_cuts(terms, runs, neighbours_of(opened), uncorrected)
+        judged = judge_cuts(terms, runs, neighbours_of(cells), uncorrected)
         self.raw[some] = judged.gains[some]
         self.judged.splits[some] = judged.splits[some]
         self.judged.cuts[some] = judged.cuts[some]
@@ -114,10 +130,7 @@ class Binned:
         self.is_exact |= some & (self.high == -np.inf)
 
     def count(self, some: Mask) -> None:
-        """Count the cuts at some nodes, so that the gain is known exactly."""
-        if (some & ~self.has_cut).any():
-            self.find(some & ~self.has_cut)
-        some = some & ~self.is_exact
+        """Count the cuts at some nodes with a cut, so that the gain is exact."""
         tries = count_cuts(self.table, self.feature, self.bins, self.terms, some)
         self.is_exact |= some
         nodes = np.flatnonzero(some)
@@ -127,23 +140,21 @@ class Binned:
         self.judged.tries[nodes] = tries[nodes]
 
 
-def _open(
-    table: CaseTable, feature: int, bins: Cells, terms: Terms, least: Floats
-) -> Cells:
-    """Open bins until no cut in one can be the best of the feature at its node."""
-    tie = np.full(len(terms.totals), TIE)
-
-    def judge(cells: Cells) -> Opened:
-        runs = Runs.of_blocks(blocks_of(cells))
-        cuts = possible_cuts(terms, runs, neighbours_of(cells))
-        gain = np.full(len(cells.node), -np.inf)
-        gain[cuts.places] = cuts.gains
-        bounds = np.full(len(cells.node), -np.inf)
-        some, most = _bounds(table, cells, terms)
-        bounds[some] = most
-        return joined_again(table.answers, cells, gain, bounds, least, tie)
-
-    return refine.open_cells(table, feature, bins, judge, terms.scale.unit)
+def find_cuts_in(columns: Mapping[int, Binned], where: Mask) -> None:
+    """Find the best cuts of features at some nodes; `where` is nodes by features."""
+    some = {p: where[:, p] for p in columns if where[:, p].any()}
+    if not some:
+        return
+    asked = {position: columns[position].to_open(some[position]) for position in some}
+    first = columns[next(iter(some))]
+    opened = refine.open_cells(
+        first.table,
+        {position: cells for position, (cells, _) in asked.items()},
+        {position: judge for position, (_, judge) in asked.items()},
+        first.terms.scale.unit,
+    )
+    for position, cells in opened.items():
+        columns[position].opened(some[position], cells)
 
 
 def _bounds(table: CaseTable, cells: Cells, terms: Terms) -> tuple[Positions, Floats]:

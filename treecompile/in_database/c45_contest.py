@@ -67,7 +67,7 @@ def _by_ratio(choice: Choice, known: Known, inexact: Mask) -> tuple[Mask, Mask]:
     is_doubtful = (rivals & ~is_allowed).any(axis=1)
     is_doubtful &= ~(find | count).any(axis=1)
     count[is_doubtful] = (inexact & choice.counted)[is_doubtful]
-    return find, count
+    return find | (count & ~known.has_cut), count
 
 
 def _average(

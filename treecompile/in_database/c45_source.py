@@ -15,6 +15,7 @@ from treecompile.errors import DataError
 from treecompile.in_database.c45_bins import (
     Binned,
     blocks_of,
+    find_cuts_in,
     neighbours_of,
 )
 from treecompile.in_database.c45_contest import Known, needed
@@ -144,11 +145,11 @@ class CaseSource:
             find, count = self._needed(judged, binned)
             if not (find | count).any():
                 break
+            find_cuts_in(binned, find)
             for position, each in binned.items():
-                if find[:, position].any():
-                    each.find(find[:, position])
-                if count[:, position].any():
-                    each.count(count[:, position])
+                some = count[:, position] & each.has_cut & ~each.is_exact
+                if some.any():
+                    each.count(some)
         for position, each in binned.items():
             missing = self.counted[position].missing
             self.counted[position] = Counted(each.cells, missing)

@@ -40,12 +40,22 @@ class Reading:
 
 
 def reading(
-    store: Store, relation: str, program: Program, na_values: tuple[str, ...] = ()
+    store: Store,
+    relation: str,
+    program: Program,
+    na_values: tuple[str, ...] = (),
+    *,
+    with_all: bool = False,
 ) -> Reading:
-    """How to read what a program needs of a table, and the actual answers."""
+    """How to read what a program needs of a table, and the actual answers.
+
+    `with_all` reads every feature, also those that the program never tests.
+    """
     reader = ColumnReader(store, relation, (*program.na_values, *na_values))
     body = program.body
     columns = reader.features(body)
+    if with_all:
+        columns = {n: reader.feature(each) for n, each in enumerate(body.features)}
     parts = [f"{column} AS c{position}" for position, column in columns.items()]
     parts.append(f"{reader.answer(program.target, body.labels)} AS y")
     query = f"SELECT {', '.join(parts)} FROM {relation}"
