@@ -299,3 +299,23 @@ def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
             with pytest.raises(EngineError) as caught:
                 evaluate(place.store, place.relation, program)
         assert "\n" not in str(caught.value)
+
+
+def test_spark_tells_what_is_wrong_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns: Typed = {"f": (ValueType.STR, ["0"]), TARGET: (ValueType.STR, ["0"])}
+    program = Program(TARGET, "made", MODELS["text"])
+    with table_of("spark", columns, tmp_path) as (url, table):
+        capfd.readouterr()
+        with pytest.raises(EngineError, match="^Spark: .*none") as caught:
+            there(url, "none", program)
+        assert "\n" not in str(caught.value)
+        assert capfd.readouterr() == ("", "")
+        from pyspark import SparkContext
+
+        with open_table(url, table) as place:
+            monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+            with pytest.raises(EngineError, match="^Spark: the session has ended"):
+                evaluate(place.store, place.relation, program)
+            monkeypatch.undo()
