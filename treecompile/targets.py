@@ -82,9 +82,15 @@ class Sums:
     """How far a dialect adds up the shares of a tree that divides missing values."""
 
     depth: int = 0  # sums within one another in an expression; 0: not at all
-    stages: int = 0  # queries within one another
-    columns: int = 0  # of a query
+    operators: int = 0  # the same of operators
     terms: int = 0  # sums in all: splits x labels
+    greatest: str = "GREATEST"  # the function that gives the greatest of several
+    naming: str = (
+        ""  # better: `{shares}` under `{names}`, of which comes `{answer}` ...
+    )
+    named: str = ""  # ... and a name, by `{place}` from 0 or `{number}` from 1
+    stages: int = 0  # queries within one another; 0: all in one expression
+    columns: int = 0  # of a query
     fence: str = ""  # what keeps the optimizer from joining two stages into one
     traps_underflow: bool = False  # whether a product that rounds to zero is an error
 

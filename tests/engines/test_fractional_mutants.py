@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.engines.databases import DATABASES, postgres_url
+from tests.engines.databases import DATABASES
 from tests.engines.test_mutants import Emitted, run_here
 from tests.property.test_fractional import shares
 from tests.samples import module_of
@@ -132,7 +132,12 @@ def changed(text: str, pattern: str, change: Any) -> Iterator[str]:
 
 def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
     """What is done to the text, and the text then."""
-    table = text.index({"python": "\nNODES", "numpy": "\nBRANCHES"}.get(kind, "WITH"))
+    start = {
+        "python": "\nNODES",
+        "numpy": "\nBRANCHES",
+        **dict.fromkeys(STAGED, "WITH"),
+    }
+    table = text.index(start.get(kind, "THEN\n"))
     head, tail = text[:table], text[table:]
     if kind in ("python", "numpy"):
         write: Any = repr
@@ -159,7 +164,7 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
             ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [4, 0, 3]"),
             ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [3, 0, 5]"),
         ]
-    else:
+    elif kind in STAGED:
         done += [
             ("total", r"THEN (\S+) ELSE 1\.0", r"THEN 2 * \1 ELSE 1.0"),
             ("branch", r"x0 = 2 THEN", "x0 = 1 THEN"),
@@ -168,6 +173,16 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
             ("read", r"THEN 2 END AS x0", "THEN 2 ELSE 1 END AS x0"),
             ("read", r"'grey' THEN 1", "'grey' THEN 2"),
             ("dropped", r"\n +\+ CASE .*\* \S+(?=\n)", ""),
+        ]
+    else:
+        done += [
+            ("total", r"(\) / CASE .*?ELSE )(\S+)", r"\1 2 * \2"),
+            ("order", r"/ (CASE .*? END) \* (CASE .*? END)", r"* \2 / \1"),
+            ("branch", r"THEN 1\.0e0 WHEN", "THEN 2.0e0 WHEN"),
+            ("branch", r"THEN 0\.0e0 ELSE", "THEN 1.0e0 ELSE"),
+            ("branch", r" > 20", " >= 20"),
+            ("read", r"'grey', ", ""),
+            ("dropped", r"\n +\+ \d\S* \* CASE .*(?=\n)", ""),
         ]
     for what, pattern, new in done:
         change = new if callable(new) else lambda m, new=new: m.expand(new)
@@ -193,8 +208,15 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(verify_runs, "emit", lambda *_: Emitted(text))
 
 
-LEAST = {"python": 15, "numpy": 10, "sqlite": 10, "duckdb": 10, "postgres": 10}
-QUICK = ("python", "numpy", "sqlite")  # the others are run by `pytest -m large`
+STAGED = ("sqlite", "duckdb", "postgres")
+INLINE = ("mariadb", "clickhouse", "spark", "datafusion")
+LEAST = {"python": 15, **dict.fromkeys(("numpy", *STAGED, *INLINE), 10)}
+QUICK = (
+    "python",
+    "numpy",
+    "sqlite",
+    "datafusion",
+)  # the others are run by `pytest -m large`
 
 
 @pytest.mark.parametrize(
@@ -206,7 +228,7 @@ QUICK = ("python", "numpy", "sqlite")  # the others are run by `pytest -m large`
 )
 def test_every_mutant_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, text = model(), artefact(kind)
-    url = postgres_url() if kind == "postgres" else ""
+    url = DATABASES[kind]().url if kind in DATABASES else ""
     whole = verify(program, text, url=url)
     assert whole.passed
     assert whole.complete

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import postgres_url, unavailable
+from tests.engines.databases import postgres_url
 from treecompile import training
 from treecompile.data import DataOptions, make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
@@ -402,7 +402,7 @@ def test_a_type_that_cannot_be_learned_from_is_named(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("mongodb://x", "expected duckdb://FILE, postgresql://... or spark:"),
+        ("mongodb://x", "expected duckdb://FILE, postgresql://..., spark:, sqlite:"),
         ("duckdb", "expected duckdb://FILE"),
         ("duckdb://none.db", "'none.db': there is no such database file"),
         ("postgresql://127.0.0.1:1/x", "cannot connect to PostgreSQL: "),
@@ -430,24 +430,6 @@ def test_no_rows_are_nothing_to_learn_from(tmp_path: Path) -> None:
         pytest.raises(DataError, match="nothing to learn from"),
     ):
         learned_there(url, table, COLUMNS, LearnOptions())
-
-
-def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
-    """One small table: each query takes a tenth of a second and more."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError as error:
-        unavailable("spark", error)
-    from tests.engines.databases import DATABASES
-
-    DATABASES["spark"]()  # starts it as the other tests do
-    frame = random_frame(np.random.default_rng(0), 300)[["normal", "text", "y"]]
-    frame.to_parquet(tmp_path / "one.parquet")
-    options = LearnOptions("cart", max_depth=1)
-    table = f'parquet."{tmp_path}/one.parquet"'
-    there = learned_there("spark:local[1]", table, COLUMNS, options)
-    here = training.learn(frame, COLUMNS, options)
-    assert there.program.body == here.program.body
 
 
 def test_nothing_but_the_model_goes_to_standard_output() -> None:

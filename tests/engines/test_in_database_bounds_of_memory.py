@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,8 @@ from tests.engines.test_in_database import STORES, table_of
 from tests.engines.test_in_database_numbers import assert_equal
 from treecompile import training
 from treecompile.data import DataOptions
+from treecompile.in_database import counting, refine
 from treecompile.in_database import learn as in_database
-from treecompile.in_database import refine, work
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.places import open_table
 from treecompile.model_file import dumps
@@ -96,7 +97,7 @@ def assert_bounded(
     ):
         patch.setattr(refine, name, value)
     patch.setattr(refine, "FINER", FINER)
-    patch.setattr(work, "FINER", FINER)
+    patch.setattr(counting, "FINER", FINER)
     rng = np.random.default_rng(len(feature) + len(kind))
     x = FEATURES[feature](rng)
     y = answers(kind, x, rng)
@@ -107,11 +108,11 @@ def assert_bounded(
     options = LearnOptions("cart", max_depth=2, min_leaf=3)
     asked: list[int] = []
     held: list[int] = []
-    ask, opened = work.WorkTable._within, Cells.opened
+    ask, opened = counting._within, Cells.opened
 
-    def watched(*arguments: object) -> object:
-        found = ask(*arguments)  # type: ignore[arg-type]
-        asked.append(len(found[1]))
+    def watched(*arguments: Any) -> Any:
+        found = ask(*arguments)
+        asked.append(sum(len(group) for _, group, _ in found.values()))
         return found
 
     def counted(self: Cells, *arguments: object) -> Cells:
@@ -119,7 +120,7 @@ def assert_bounded(
         held.append(len(cells.node))
         return cells
 
-    patch.setattr(work.WorkTable, "_within", watched)
+    patch.setattr(counting, "_within", watched)
     patch.setattr(Cells, "opened", counted)
     with (
         table_of(store, frame, folder) as (url, table),

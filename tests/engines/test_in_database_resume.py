@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.engines.databases import DATABASES, unavailable
 from tests.engines.test_in_database import (
     COLUMNS,
     STORES,
@@ -281,3 +282,22 @@ def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     text = state.read_text().splitlines()[1]
     assert state_text(read_state(text)) == text
     assert len(text) < 40_000
+
+
+def test_spark_goes_on(tmp_path: Path) -> None:
+    """One small table: each query takes a tenth of a second and more."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        unavailable("spark", error)
+    DATABASES["spark"]()  # starts it as the other tests do
+    frame = random_frame(np.random.default_rng(18), 300)[["normal", "text", "y"]]
+    frame.to_parquet(tmp_path / "one.parquet")
+    where = ("spark:local[1]", f'parquet."{tmp_path}/one.parquet"')
+    options = LearnOptions("cart", max_depth=2)
+    state = tmp_path / "state"
+    with pytest.raises(StoppedError):
+        run(where, state, options, level=2)
+    found, said, _ = run(where, state, options)
+    assert said[0].startswith("going on with level 2")
+    assert found == dumps(training.learn(frame, COLUMNS, options).program)

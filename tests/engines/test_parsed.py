@@ -16,11 +16,16 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tests.random_models import SEVERAL, large_tree, random_program
+from tests.random_models import (
+    SEVERAL,
+    large_tree,
+    random_fractional_tree,
+    random_program,
+)
 from tests.samples import every_type
 from treecompile.compiler import emit
 from treecompile.errors import TargetError
-from treecompile.ir import Body, Kind, Program, Tree, ValueType
+from treecompile.ir import Body, Kind, Program, Split, Tree, ValueType
 from treecompile.literals import MIN_NORMAL
 from treecompile.lower import EmitOptions
 from treecompile.lower.sql_names import Quoting
@@ -34,7 +39,9 @@ TESTED = {"mysql"}  # there is a driver, but no server to be had here
 PARSED = [name for name in dialect_names() if name not in DRIVERS or name in TESTED]
 MODELS = 60
 # sqlglot takes the suffix of Oracle's binary doubles for an alias.
-SUFFIX = re.compile(r"(?<=\d)d\b(?=[ )])")
+PLAIN = ("alpha", "beta", "gamma", "delta", "epsilon")
+REFUSED = re.compile("beyond all doubles|smaller than|near to zero|sums here")
+SUFFIX = re.compile(r"(?<=\d)d\b(?=[\s),])")
 
 
 def parse(text: str, dialect: str) -> Any:
@@ -187,3 +194,42 @@ def test_large_trees_stay_within_the_limits(name: str, chain: bool) -> None:
     assert nesting(tree) <= dialect.limits.nesting
     arms = max(len(case.args["ifs"]) for case in tree.find_all(exp.Case))
     assert arms > 300 if chain else arms > 5
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_the_sums_of_trees_that_divide_are_read(name: str) -> None:
+    """Each split a division by what its branches weigh, for each share asked for."""
+    dialect, read = read_dialect(name), 0
+    for seed in range(MODELS // 4):
+        body = random_fractional_tree(Random(seed), names=PLAIN)
+        known = [c for feature in body.features for c in feature.categories]
+        if not can_hold(dialect, (*known, *body.labels)):
+            continue
+        program = Program("y", "random", body)
+        for output in ("label", "probability") if body.labels else ("label",):
+            options = EmitOptions(dialect=name, output=output)
+            try:
+                text = emit(program, "sql", options).text
+            except TargetError as error:
+                if REFUSED.search(str(error)):
+                    continue
+                raise
+            tree = parse(text, name)
+            assert nesting(tree) <= dialect.limits.nesting
+            shares = len(body.labels) or 1
+            if output == "label" and len(body.labels) > 2 and not dialect.sums.naming:
+                shares = 2 * shares - 1  # all for the greatest, then one by one
+            splits = sum(isinstance(node, Split) for node in body.nodes)
+            sums = [node for node in tree.find_all(exp.Div) if is_sum(node.left)]
+            assert len(sums) == (splits * shares if asks(body, output) else 0), seed
+            read += len(sums)
+    assert read > 50
+
+
+def asks(body: Tree, output: str) -> bool:
+    """Whether the answer is not always the same label."""
+    return len(body.labels) != 1 or output == "probability"
+
+
+def is_sum(node: Any) -> bool:
+    return isinstance(node, exp.Paren) and isinstance(node.this, exp.Add)

@@ -123,7 +123,8 @@ def started(*arguments: str, **settings: str) -> subprocess.Popen[str]:
     )
 
 
-def test_ctrl_c_during_a_query(folder: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_during_a_query(folder: Path, number: signal.Signals) -> None:
     """Of hundreds of levels, so that it is still at work."""
     with duckdb.connect("d.db") as connection:
         connection.execute(
@@ -135,7 +136,7 @@ def test_ctrl_c_during_a_query(folder: Path) -> None:
     end = time.monotonic() + 60
     while not Path("model.json.state").exists() and time.monotonic() < end:
         time.sleep(0.01)
-    learn.send_signal(signal.SIGINT)
+    learn.send_signal(number)
     out, said = learn.communicate(timeout=60)
     assert (learn.returncode, out) == (130, "")
     (line,) = said.strip().splitlines()

@@ -43,7 +43,7 @@ class Answers(Protocol):
         """What becomes of those columns as rows move to a node."""
 
     def asked(self, *, is_bounded: bool) -> list[str]:
-        """What is asked of the rows of each cell."""
+        """What is asked of the rows of each cell; what is bounded is asked for more."""
 
     def gather(
         self, cell: Positions, group: Array, found: Sequence[Array]

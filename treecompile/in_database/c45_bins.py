@@ -79,7 +79,8 @@ def _open(
         rows = cells.sums[alive].sum() * terms.scale.unit
         is_last = not rounds_left or rows <= refine.FEW_ROWS
         ask = table.values if is_last else table.finer
-        cells = cells.opened(alive, ask(feature, cells.ranges(alive)))
+        inner = ask({feature: cells.ranges(alive)})[feature]
+        cells = cells.opened(alive, inner)
         if is_last:
             runs = Runs.of_blocks(blocks_of(cells))
             found = find_cuts(terms, runs, neighbours_of(cells))

@@ -123,14 +123,18 @@ class NumberAnswers:
         return value
 
     def _whole(self, value: str) -> str:
-        return f"CAST({self.store.phrases.round.format(value)} AS BIGINT)"
+        phrases = self.store.phrases
+        return f"CAST({phrases.round.format(value)} AS {phrases.long})"
+
+    def _sum(self, value: str) -> str:
+        return f"CAST(sum({value}) AS {self.store.phrases.long})"
 
     def asked(self, *, is_bounded: bool) -> list[str]:
-        asked = ["count(*)", _sum("d")]
+        asked = ["count(*)", self._sum("d")]
         if is_bounded:
             unit = self.spelling.double(SQUARED)
             squared = self._whole(f"CAST(d AS {self.double}) * d * {unit}")
-            asked += ["min(d)", "max(d)", _sum(squared)]
+            asked += ["min(d)", "max(d)", self._sum(squared)]
         return asked
 
     def gather(
@@ -209,8 +213,8 @@ class NumberAnswers:
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):
             rounded = self.store.phrases.round.format(value)
-            asked.append(_sum(self._whole(value)))
-            asked.append(_sum(self._whole(f"({value} - {rounded}) * {fine}")))
+            asked.append(self._sum(self._whole(value)))
+            asked.append(self._sum(self._whole(f"({value} - {rounded}) * {fine}")))
         found = self.store.arrays(
             f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
         )
@@ -264,7 +268,3 @@ class NumberAnswers:
             spread,
             totals.astype(np.float64),
         )
-
-
-def _sum(value: str) -> str:
-    return f"CAST(sum({value}) AS BIGINT)"

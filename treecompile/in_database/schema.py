@@ -269,9 +269,9 @@ class Reader:
     def distinct(self, source: Source, where: str, most: int) -> np.ndarray:
         """The distinct known values, or one more than the most."""
         conditions = " AND ".join(filter(None, (source.known, where)))
-        column = source.column
-        if self.family(source) in (Family.INTEGER, Family.NUMBER):
-            column = source.value if self.family(source) is Family.NUMBER else column
+        # Whole numbers as they are; texts as the law compares them, not their column.
+        is_whole = self.family(source) is Family.INTEGER
+        column = source.column if is_whole else source.value
         (found,) = self.store.arrays(
             f"SELECT DISTINCT {column} FROM {self.relation} WHERE {conditions}"
             f" LIMIT {most + 1}"

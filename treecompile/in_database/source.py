@@ -141,13 +141,14 @@ class EngineSource:
         tie, unit = terms.opened.tie, terms.opened.unit
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
             wanted = np.ldexp(self.limits.min_gain, -unit)
-        for position in range(len(self.features)):
-            if not self.work.is_binned(position):
-                continue
+        binned = [p for p in range(len(self.features)) if self.work.is_binned(p)]
+        # One by one, a cut that is found for a feature spares cells of the next.
+        at_once = binned if self.work.store.phrases.stacked else []
+        for some in [at_once] if at_once else [[position] for position in binned]:
             best = np.max([found.gain for found in self.found], axis=0)
             least = np.maximum(best, wanted) - tie
-            cells = refine(self.work, position, self.cells[position], terms, least)
-            if cells is not self.cells[position]:
+            known = {position: self.cells[position] for position in some}
+            for position, cells in refine(self.work, known, terms, least).items():
                 self.cells[position] = cells
                 self.found[position] = self._search(position, cells)
                 is_better = True

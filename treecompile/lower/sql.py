@@ -38,7 +38,8 @@ from treecompile.lower.sql_forms import (
     references,
     statement,
 )
-from treecompile.lower.sql_fractional import Asked, Spelling, divided_arm
+from treecompile.lower.sql_fractional import divided_arm
+from treecompile.lower.sql_fractional_parts import Asked, Spelling
 from treecompile.membership import membership
 from treecompile.retree import decision_steps, note
 from treecompile.semantics import (

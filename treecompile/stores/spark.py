@@ -5,6 +5,7 @@ On a cluster the session is the cluster's: where there is one already, it is use
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -21,19 +22,31 @@ from treecompile.targets import read_dialect
 from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+# On one machine a task for each core does: the answers are small.
+LOCAL = {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
 Found = TypeVar("Found")
 
 
 def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
-    """One job for all features, where each query takes a tenth of a second to begin."""
+    """One job for all features, where each query takes a tenth of a second to begin.
+
+    What is worked out of them comes behind, in code that is the same for all: there is
+    little of it, however many features there are.
+    """
     cells = ", ".join(
-        f"named_struct('k', {key}, 'x', {number})" for key, number in pairs
+        f"named_struct('c', CAST({code} AS INT), 'x', {number})"
+        for code, number in pairs
     )
-    return f"(SELECT {', '.join(kept)}, inline(array({cells})) AS (k, x) FROM {table})"
+    names = ", ".join(kept)
+    return (
+        f"(SELECT {names}, p, v.c AS c, v.x AS x FROM (SELECT {names},"
+        f" posexplode(array({cells})) AS (p, v) FROM {table}))"
+    )
 
 
 class Spark:
@@ -94,15 +107,47 @@ class Spark:
             # It leaves the sockets of its results for others to close.
             warnings.simplefilter("ignore", ResourceWarning)
             table = self.wait(lambda: self.session.sql(query).toArrow())
-        return [as_array(column.to_pylist()) for column in table.columns]
+        return [_plain(column) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
-        # A checkpoint, or the plan of each level would hold those of all before it.
-        frame = self.wait(lambda: self.session.sql(query).localCheckpoint(eager=True))
+        if name not in self.made:
+            self._check_free(name)
+        with self._in_small_methods():
+            # A checkpoint, or each plan would hold those of all levels before it.
+            frame = self.wait(
+                lambda: self.session.sql(query).localCheckpoint(eager=True)
+            )
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
-            former.unpersist()
+            _release(former)
         self.made[name] = frame
+
+    def _check_free(self, name: str) -> None:
+        """A view that the user has made would be replaced."""
+        try:
+            is_taken = self.session.catalog.getTable(name).isTemporary
+        except self.errors:
+            return
+        if is_taken:
+            raise EngineError(
+                f"Spark: the session has a temporary view {name!r}, which is a name"
+                " that is needed: give it another"
+            )
+
+    @contextmanager
+    def _in_small_methods(self) -> Iterator[None]:
+        """Have what many columns are worked out by divided into many methods.
+
+        As one, Java would not compile it: beyond 8 KB not to machine code, and beyond
+        64 KB not at all.
+        """
+        conf = self.session.conf
+        was = conf.get(WHOLE_STAGE, None)
+        conf.set(WHOLE_STAGE, "false")
+        try:
+            yield
+        finally:
+            conf.unset(WHOLE_STAGE) if was is None else conf.set(WHOLE_STAGE, was)
 
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
@@ -134,7 +179,20 @@ class Spark:
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
-            frame.unpersist()
+            _release(frame)
+
+
+def _release(frame: Any) -> None:
+    """Free what a checkpoint holds; unpersist() would leave it to Java's collector."""
+    if hasattr(frame, "_jdf"):  # else by a server, which frees it with the frame
+        frame._jdf.queryExecution().logical().rdd().unpersist(False)
+
+
+def _plain(column: Any) -> np.ndarray:
+    if str(column.type).startswith(("int", "double", "float")):
+        plain: np.ndarray = column.to_numpy()  # NaN for what is missing
+        return plain
+    return as_array(column.to_pylist())
 
 
 def _said(error: BaseException) -> EngineError:
@@ -157,7 +215,9 @@ def open_spark(
     is_ours = session is None and not warehouse.exists()
     if session is None:
         master = url.removeprefix("spark:") or HERE
-        session = start(url if master.startswith("//") else master, SETTINGS)
+        local = LOCAL if master.startswith("local") else {}
+        settings = {**SETTINGS, **local}
+        session = start(url if master.startswith("//") else master, settings)
     try:
         with borrow_spark(session) as store:
             yield store
