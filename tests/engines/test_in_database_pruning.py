@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.tables import Typed, frame_of, table_of
+from tests.engines.tables import Typed, as_held, frame_of, table_of
 from tests.engines.test_in_database_quality import (
     NAMES,
     TARGET,
@@ -268,6 +268,8 @@ def assert_same_rules(found: Program, expected: Program) -> None:
 
 CASES = [
     *(("duckdb", seed) for seed in range(40)),
+    *(("sqlite", seed) for seed in range(300, 308)),
+    *(("mariadb", seed) for seed in range(400, 404)),
     *(("postgres", seed) for seed in range(100, 110)),
     ("spark", 200),
 ]
@@ -281,7 +283,7 @@ def test_rules_pruned_by_a_table_are_those_of_memory(
     body = random_model(random, divides=store != "spark")
     summary = Training("", 1, tuple(ColumnSummary(0) for _ in body.features))
     program = Program(TARGET, "random", body, training=summary)
-    columns = random_table(random, body, random.choice((5, 100, 400)))
+    columns = as_held(store, random_table(random, body, random.choice((5, 100, 400))))
     with (
         table_of(store, columns, tmp_path) as (url, table),
         open_table(url, table) as place,
