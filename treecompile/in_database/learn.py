@@ -17,7 +17,7 @@ from treecompile.in_database.levels import Listener
 from treecompile.in_database.refusals import check_here, check_weights
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
-from treecompile.ir import Program, Training, Tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     COST_COMPLEXITY,
     REDUCED_ERROR,
@@ -115,7 +115,9 @@ def _check(run: Run, validation: Validation | None) -> None:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
     if validation is not None:
-        validation.check(target, run.schema.labels)
+        is_fractional = options.predict_missing == MissingPolicy.FRACTIONAL
+        divides = is_fractional and options.prune == REDUCED_ERROR
+        validation.check(target, run.schema.labels, divides)
 
 
 def _pruned(run: Run, tree: Tree, validation: Validation | None) -> Tree:
