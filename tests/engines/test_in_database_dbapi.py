@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -22,6 +24,7 @@ from tests.engines.test_in_database import (
     random_options,
 )
 from tests.engines.test_in_database_c45 import same
+from tests.engines.test_in_database_resume import StoppedError, run
 from treecompile import training
 from treecompile.api import Model
 from treecompile.data import make_dataset
@@ -332,3 +335,39 @@ def test_without_the_right_to_temporary_tables_it_goes_on(tmp_path: Path) -> Non
                 opened.update(f"DROP USER `{user}`@localhost")
     here = training.learn(frame, COLUMNS, options)
     assert there.program.body == here.program.body
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_run_goes_on_unless_the_rows_have_changed(store: str, tmp_path: Path) -> None:
+    frame = frame_for(store, 19, 200)[["normal", "few", "text", "y"]]
+    other = frame.copy()
+    known = frame.dropna()
+    places = pd.Index([known["y"].idxmin(), known["y"].idxmax()])
+    other.loc[places, "normal"] = frame.loc[places[::-1], "normal"].to_numpy()
+    options = LearnOptions("cart", max_depth=4)
+    state = tmp_path / "state"
+    with table_of(store, frame, tmp_path) as where:
+        with pytest.raises(StoppedError):
+            run(where, state, options, level=3)
+        kept = state.read_bytes()
+        found, said, _ = run(where, state, options)
+    assert said[0].startswith("going on with level 3")
+    assert found == dumps(training.learn(frame, COLUMNS, options).program)
+    state.write_bytes(kept)
+    (tmp_path / "data.sqlite").unlink(missing_ok=True)
+    with table_of(store, other, tmp_path) as where:
+        found, said, _ = run(where, state, options)
+    assert "is of other rows" in said[0]
+    assert found == dumps(training.learn(other, COLUMNS, options).program)
+
+
+def test_ctrl_c_ends_a_query_of_sqlite(tmp_path: Path) -> None:
+    frame = frame_for("sqlite", 20, 3)
+    long = (
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+        " WHERE i < 100000000) SELECT max(i) FROM n"
+    )
+    with table_of("sqlite", frame, tmp_path) as (url, _), open_store(url) as store:
+        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            store.arrays(long)

@@ -96,10 +96,11 @@ def test_the_branches_of_id3_are_those_of_memory(
     assert dumps(there.program) == dumps(here.program)
 
 
-def test_a_chain_is_longer_than_a_case_nests(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", STORES)
+def test_a_chain_is_longer_than_a_case_nests(store: str, tmp_path: Path) -> None:
     rows = 110
     frame = pd.DataFrame({"x": np.arange(float(rows)), "y": np.arange(rows) % 2})
-    with table_of("duckdb", frame, tmp_path) as (url, table):
+    with table_of(store, frame, tmp_path) as (url, table):
         there = read_only(url, table, COLUMNS, LearnOptions("cart"))
     here = training.learn(frame, COLUMNS, LearnOptions("cart"))
     assert there.program.body == here.program.body

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,10 @@ class DbApi:
         raise NotImplementedError  # types are told by no standard
 
     def arrays(self, query: str) -> list[np.ndarray]:
-        cursor = self.ask(query)
-        rows = cursor.fetchall()
+        cursor = self.connection.cursor()
+        with self.told():
+            cursor.execute(query)
+            rows = cursor.fetchall()  # some find their rows only now
         if not rows:
             return [np.zeros(0) for _ in cursor.description]
         return [as_array(column) for column in zip(*rows, strict=True)]
@@ -42,9 +46,15 @@ class DbApi:
 
     def ask(self, query: str) -> Any:
         cursor = self.connection.cursor()
-        try:
+        with self.told():
             cursor.execute(query)
+        return cursor
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What goes wrong meanwhile is told in one line."""
+        try:
+            yield
         except self.errors as error:
             said = " ".join(str(error.args[-1] if error.args else error).split())
             raise EngineError(f"{self.dialect.name}: {said}") from error
-        return cursor

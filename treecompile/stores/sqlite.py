@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from treecompile.errors import EngineError, OptionError
 from treecompile.stores.base import Phrases, Store, StoredColumn
@@ -19,6 +20,7 @@ from treecompile.stores.dbapi import DbApi
 from treecompile.targets import read_dialect
 
 VIEW = "treecompile_columns"
+STEPS = 1_000_000  # of its machine, a few hundredths of a second
 # What each type of value is called in refusals, and in `Family`.
 TIMES = ("DATE", "TIME")
 
@@ -32,6 +34,7 @@ class SQLite(DbApi):
         list="",
         names_values=False,
         join="CROSS JOIN",  # keeps the many rows outside, the few in an index
+        checksum="sum(treecompile_digest({}))",
     )
     create = "CREATE TEMPORARY TABLE {name} AS {query}"
     drop = "DROP TABLE IF EXISTS temp.{name}"
@@ -40,6 +43,19 @@ class SQLite(DbApi):
         super().__init__(connection, sqlite3.Error)
         self.dialect = read_dialect("sqlite")
         connection.create_function("floor", 1, _floor, deterministic=True)
+        connection.create_function("treecompile_digest", -1, _digest)
+        # Only while Python is at work can it see Ctrl-C, and that ends the query.
+        connection.set_progress_handler(lambda: 0, STEPS)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        try:
+            with super().told():
+                yield
+        except EngineError as error:
+            if str(error.__cause__) == "interrupted":
+                raise KeyboardInterrupt from None
+            raise
 
     def columns(self, relation: str) -> list[StoredColumn]:
         self.ask(f"CREATE TEMPORARY VIEW {VIEW} AS SELECT * FROM {relation}")
@@ -70,6 +86,11 @@ class SQLite(DbApi):
         if len(types) > 1:
             return f"mixed ({' and '.join(sorted(types))})"
         return "".join(types) or "null"
+
+
+def _digest(*values: Any) -> int:
+    """Of a row; the sum over all of them stays below what an integer holds."""
+    return crc32(repr(values).encode())
 
 
 def _floor(value: float | None) -> float | None:
