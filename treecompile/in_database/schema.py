@@ -39,6 +39,7 @@ from treecompile.stores.base import Family, Store
 WEIGHTS = (LEAST_WEIGHT, MOST_WEIGHT)
 FEW = 256  # distinct numbers of a column that is counted value by value
 AT_ONCE = 40  # columns that one query summarises
+BEGINNING = 2000  # rows of which the numbers may tell that there are more than a few
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
         if column.name != options.target
         and stated.get(column.name) not in ("ignore", "weights")
     ]
+    reader.look_for_many(used, target)
     for source, digest in zip(used, reader.digests(used, target), strict=True):
         made = reader.feature(source, stated.get(source.name), digest, target)
         if made is None:
@@ -132,6 +134,7 @@ class Reader:
         self.store, self.relation, self.options = store, relation, options
         self.columns = store.columns(relation)
         self.quoting = Quoting(store.dialect)
+        self.many: set[str] = set()  # columns of numbers that are surely not few
 
     def names(self) -> Table:
         """The names of the columns, for what only asks for those."""
@@ -230,6 +233,26 @@ class Reader:
 
     # ------------------------------------------------------------ the features
 
+    def look_for_many(self, sources: Sequence[Source], target: Source) -> None:
+        """Find columns of many numbers by a few rows.
+
+        It spares them to be asked for their distinct numbers, which in Spark sends all
+        of them from task to task.
+        """
+        kinds = (Family.INTEGER, Family.NUMBER)
+        numbers = [source for source in sources if self.family(source) in kinds]
+        for start in range(0, len(numbers), AT_ONCE):
+            some = numbers[start : start + AT_ONCE]
+            values = ", ".join(source.value for source in some)
+            found = self.store.arrays(
+                f"SELECT {values} FROM {self.relation} WHERE {target.known}"
+                f" LIMIT {BEGINNING}"
+            )
+            for source, column in zip(some, found, strict=True):
+                known = column.astype(np.float64)
+                if len(np.unique(known[~np.isnan(known)])) > FEW:
+                    self.many.add(source.name)
+
     def digests(self, sources: Sequence[Source], target: Source) -> Iterable[Digest]:
         """Known values, and the range of numbers, over the rows that are learned."""
         for start in range(0, len(sources), AT_ONCE):
@@ -266,7 +289,10 @@ class Reader:
         numbers: tuple[float, ...] = ()
         if is_number and stated in (None, "numeric"):
             series = pd.Series([digest.low, digest.high], dtype="float64")
-            distinct = self.distinct(source, target.known, FEW)
+            if source.name in self.many:
+                distinct = np.zeros(FEW + 1)  # at least
+            else:
+                distinct = self.distinct(source, target.known, FEW)
             if not _full(distinct, FEW):
                 numbers = tuple(sorted(float(each) for each in distinct))
         else:
