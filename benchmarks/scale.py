@@ -4,7 +4,9 @@
 
 Ten numeric features, two labels, depth 8. Each measurement is a process of its own, so
 that its peak of memory is its own. The time of scikit-learn is that of `fit`, ours
-has the reading of the files in it.
+has the reading of the files in it. Up to a million rows PostgreSQL and Spark are shown
+beside, both on this machine; the loading of PostgreSQL and the start of Spark are not
+in their times.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 SIZES = (100_000, 1_000_000, 10_000_000)
 DEPTH = 8
 PART = 1_000_000  # rows of a file
+MOST_ELSEWHERE = 1_000_000  # rows in PostgreSQL and Spark
 
 MAKE = """
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -38,6 +41,51 @@ from treecompile.in_database.places import open_files
 from treecompile.training import LearnOptions
 start = time.perf_counter()
 with open_files(folder, "800MB") as there:
+    options = LearnOptions("cart", max_depth=depth)
+    tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
+"""
+POSTGRES = """
+import time
+import numpy as np, psycopg, pyarrow.parquet as pq
+from tests.engines.databases import postgres_url
+from treecompile.data import DataOptions
+from treecompile.in_database.learn import learn
+from treecompile.in_database.places import open_table
+from treecompile.training import LearnOptions
+table = pq.read_table(folder)
+fields = [("fields", ">i2")]
+for name in table.column_names:
+    fields += [(name + " size", ">i4"), (name, ">i2" if name == "y" else ">f8")]
+rows = np.zeros(len(table), np.dtype(fields))
+rows["fields"] = len(table.column_names)
+for name in table.column_names:
+    rows[name + " size"] = rows.dtype[name].itemsize
+    rows[name] = table.column(name).to_numpy()
+del table
+with psycopg.connect(postgres_url(), autocommit=True) as connection:
+    columns = ", ".join(f"x{i} double precision" for i in range(10))
+    connection.execute(f"CREATE TABLE rows ({columns}, y smallint)")
+    with connection.cursor().copy("COPY rows FROM STDIN (FORMAT binary)") as copy:
+        copy.write(b"PGCOPY\\n\\xff\\r\\n\\0" + bytes(8))
+        for start in range(0, len(rows), 100_000):
+            copy.write(rows[start : start + 100_000].tobytes())
+        copy.write(b"\\xff\\xff")
+    connection.execute("ANALYZE rows")
+del rows
+start = time.perf_counter()
+with open_table(postgres_url(), "rows") as there:
+    options = LearnOptions("cart", max_depth=depth)
+    tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
+"""
+SPARK = """
+import time
+from treecompile.data import DataOptions
+from treecompile.in_database.learn import learn
+from treecompile.in_database.places import open_table
+from treecompile.training import LearnOptions
+with open_table("spark:", f'parquet."{folder}"') as there:
+    there.store.arrays(f"SELECT count(*) FROM {there.relation}")
+    start = time.perf_counter()
     options = LearnOptions("cart", max_depth=depth)
     tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
 """
@@ -76,23 +124,35 @@ def run(script: str, **given: object) -> dict[str, float]:
 
 def main() -> None:
     sizes = [int(float(text)) for text in sys.argv[1:]] or SIZES
-    ours = f"{OURS}seconds, nodes = time.perf_counter() - start, len(tree.nodes)\n"
-    theirs = f"{THEIRS}seconds, nodes = time.perf_counter() - start, nodes.node_count\n"
+    learned = "seconds, nodes = time.perf_counter() - start, len(tree.nodes)\n"
+    fitted = "seconds, nodes = time.perf_counter() - start, nodes.node_count\n"
     head = ("rows", "DuckDB", "peak", "nodes", "sklearn", "peak", "nodes", "faster")
-    print(("{:>12}" + "{:>9}" * 7).format(*head))
+    head += ("PostgreSQL", "Spark")
+    print(("{:>12}" + "{:>9}" * 7 + "{:>12}" * 2).format(*head))
     for rows in sizes:
         with tempfile.TemporaryDirectory(prefix="treecompile-scale-") as folder:
             run(MAKE, rows=rows, part=PART, folder=folder)
             assert list(Path(folder).iterdir())
-            here = run(ours + TOLD, folder=folder, depth=DEPTH)
-            there = run(theirs + TOLD, folder=folder, depth=DEPTH)
-        print(
-            f"{rows:>12,}"
-            f"{here['seconds']:>7.1f} s{here['peak']:>6.2f} GB{here['nodes']:>9.0f}"
-            f"{there['seconds']:>7.1f} s{there['peak']:>6.2f} GB{there['nodes']:>9.0f}"
-            f"{there['seconds'] / here['seconds']:>8.1f}x",
-            flush=True,
-        )
+            here = run(OURS + learned + TOLD, folder=folder, depth=DEPTH)
+            there = run(THEIRS + fitted + TOLD, folder=folder, depth=DEPTH)
+            print(
+                f"{rows:>12,}"
+                f"{here['seconds']:>7.1f} s{here['peak']:>6.2f} GB{here['nodes']:>9.0f}"
+                f"{there['seconds']:>7.1f} s{there['peak']:>6.2f} GB"
+                f"{there['nodes']:>9.0f}{there['seconds'] / here['seconds']:>8.1f}x",
+                end="",
+                flush=True,
+            )
+            for script in (POSTGRES, SPARK) if rows <= MOST_ELSEWHERE else ():
+                try:
+                    other = run(script + learned + TOLD, folder=folder, depth=DEPTH)
+                except subprocess.CalledProcessError as error:
+                    why = error.stderr.strip().splitlines()[-1]
+                    print(f"  left out: {why}", end="")
+                    continue
+                assert other["nodes"] == here["nodes"]
+                print(f"{other['seconds']:>10.1f} s", end="", flush=True)
+        print(flush=True)
 
 
 if __name__ == "__main__":

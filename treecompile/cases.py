@@ -32,6 +32,24 @@ class Cases:
     def rows(self) -> int:
         return len(self.y)
 
+    @property
+    def total(self) -> int:
+        """The rows that all stand for."""
+        return self.rows if self.counts is None else int(self.counts.sum())
+
+    def amount(self, mask: NDArray[np.bool_]) -> int:
+        """The rows that some stand for."""
+        return int(mask.sum() if self.counts is None else self.counts[mask].sum())
+
+    def amount_at(self, places: NDArray[np.intp]) -> int:
+        """The same, by their places."""
+        return len(places) if self.counts is None else int(self.counts[places].sum())
+
+    def by_label(self, mask: NDArray[np.bool_], labels: int) -> NDArray[Any]:
+        """How many of some have each label."""
+        counts = None if self.counts is None else self.counts[mask]
+        return np.bincount(self.y[mask], counts, minlength=labels)
+
     def bits(self, body: Body) -> ConditionBits:
         return ConditionBits(body.features, self.columns, self.rows)
 
@@ -51,10 +69,10 @@ class Cases:
         answers = self.y[mask]
         if not len(answers):
             return None
-        own = None if self.counts is None else self.counts[mask]
         if body.labels:
-            counts = np.bincount(answers, own, minlength=len(body.labels))
+            counts = self.by_label(mask, len(body.labels))
             return ClassCounts(tuple(map(float, counts)))
+        own = None if self.counts is None else self.counts[mask]
         if own is None:
             mean = float(answers.mean())
             squares = float(((answers - mean) ** 2).sum())

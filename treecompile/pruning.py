@@ -105,11 +105,16 @@ def prune_by_training(
 ) -> Program:
     """Prune the rules of a program by its training cases, as c4.5rules does."""
     rules = raw_rules(program)
+    whole = len(rules.rules) * training.rows
+    body = c45rules(rules, training, confidence(program), progress=start(whole))
+    return measured(with_rules(program, body, C45RULES), training, validation)
+
+
+def confidence(program: Program) -> float:
+    """The level of pessimistic pruning with which a program was learned."""
     cf = dict(program.options).get("cf", 0.25)
     assert isinstance(cf, (int, float))
-    whole = len(rules.rules) * training.rows
-    body = c45rules(rules, training, cf, progress=start(whole))
-    return measured(with_rules(program, body, C45RULES), training, validation)
+    return cf
 
 
 def with_rules(program: Program, body: RuleSet, how: str) -> Program:
@@ -139,14 +144,20 @@ def prune(
         assert training is not None
         table = read_table(training)
         cases = read_cases(program, table, na_values, with_all=True)
-        if program.training is not None and program.training.rows != cases.rows:
-            notes.append(
-                f"the model was learned from {program.training.rows} rows, and there"
-                f" are {cases.rows}: is this the training set?"
-            )
+        notes += stranger(program, cases.rows)
         pruned = prune_by_training(program, cases, start=start)
     notes += left_out(program, table.rows - cases.rows)
     return Pruned(pruned, tuple(notes))
+
+
+def stranger(program: Program, rows: int) -> list[str]:
+    """What to say of training rows that are fewer or more than there were."""
+    if program.training is None or program.training.rows == rows:
+        return []
+    return [
+        f"the model was learned from {program.training.rows} rows, and there are"
+        f" {rows}: is this the training set?"
+    ]
 
 
 def left_out(program: Program, rows: int) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.tables import Typed, frame_of, table_of
+from tests.engines.tables import Typed, as_held, frame_of, table_of
 from tests.engines.test_in_database_quality import (
     NAMES,
     TARGET,
@@ -29,8 +29,11 @@ from treecompile.in_database import parts
 from treecompile.in_database.parts import Grouping
 from treecompile.in_database.places import Place, open_table
 from treecompile.in_database.reading import reading
-from treecompile.in_database.rules import prune_there
-from treecompile.in_database.validation import InTable, validation_of
+from treecompile.in_database.rules import (
+    prune_by_training_there,
+    prune_by_validation_there,
+)
+from treecompile.in_database.validation import InMemory, InTable, validation_of
 from treecompile.ir import (
     ColumnSummary,
     Leaf,
@@ -215,6 +218,28 @@ def test_what_is_wrong_with_the_rows_to_prune_by_is_said(tmp_path: Path) -> None
         (tmp_path / "data.db").unlink()
 
 
+def test_a_tree_that_divides_is_refused_before_it_is_grown(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    train, held_out = sample(rng, 100), sample(rng, 50)
+    options = LearnOptions("c45", prune="reduced-error", predict_missing="fractional")
+    with both("duckdb", train, held_out, tmp_path) as (place, rows):
+        with pytest.raises(OptionError, match="divides missing values is pruned by"):
+            in_database.learn(
+                place.store, place.relation, COLUMNS, options, validation=rows
+            )
+        found = in_database.learn(
+            place.store,
+            place.relation,
+            COLUMNS,
+            options,
+            validation=InMemory(read_table(held_out)),
+        )
+    here = training.learn(train, COLUMNS, options, held_out)
+    assert found.program.training is not None
+    assert here.program.training is not None
+    assert found.program.training.validation == here.program.training.validation
+
+
 def test_a_tree_that_divides_is_not_pruned_there(tmp_path: Path) -> None:
     random = Random(3)
     body = random_tree(random, 5, NAMES)
@@ -227,7 +252,7 @@ def test_a_tree_that_divides_is_not_pruned_there(tmp_path: Path) -> None:
     with (
         table_of("duckdb", columns, tmp_path) as (url, table),
         open_table(url, table) as place,
-        pytest.raises(OptionError, match="divides missing values is pruned in memory"),
+        pytest.raises(OptionError, match="divides missing values is pruned by rows in"),
     ):
         InTable(place.store, place.relation, table).losses(program)
 
@@ -264,8 +289,10 @@ def assert_same_rules(found: Program, expected: Program) -> None:
 
 
 CASES = [
-    *(("duckdb", seed) for seed in range(40)),
-    *(("postgres", seed) for seed in range(100, 110)),
+    *(("duckdb", seed) for seed in range(24)),
+    *(("sqlite", seed) for seed in range(300, 308)),
+    *(("mariadb", seed) for seed in range(400, 404)),
+    *(("postgres", seed) for seed in range(100, 106)),
     ("spark", 200),
 ]
 
@@ -278,12 +305,12 @@ def test_rules_pruned_by_a_table_are_those_of_memory(
     body = random_model(random, divides=store != "spark")
     summary = Training("", 1, tuple(ColumnSummary(0) for _ in body.features))
     program = Program(TARGET, "random", body, training=summary)
-    columns = random_table(random, body, random.choice((5, 100, 400)))
+    columns = as_held(store, random_table(random, body, random.choice((5, 100, 400))))
     with (
         table_of(store, columns, tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_there(place.store, place.relation, table, program)
+        found = prune_by_validation_there(program, place)
     here = pruning.prune(program, frame_of(columns))
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
@@ -302,7 +329,7 @@ def test_rules_of_a_learned_tree_are_pruned_by_a_table(
         table_of("duckdb", typed(held_out), tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_there(place.store, place.relation, table, learned.program)
+        found = prune_by_validation_there(learned.program, place)
     here = pruning.prune(learned.program, held_out)
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
@@ -331,10 +358,63 @@ def test_the_client_gets_groups_and_not_too_many(
         assert cases.counts.sum() == held_out["y"].notna().sum()
         assert cases.rows < 100
         monkeypatch.setattr(parts, "MOST", cases.rows)
-        prune_there(place.store, place.relation, table, program)
+        prune_by_validation_there(program, place)
         monkeypatch.setattr(parts, "MOST", cases.rows - 1)
         with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
-            prune_there(place.store, place.relation, table, program)
+            prune_by_validation_there(program, place)
+
+
+@pytest.mark.parametrize(
+    ("store", "seed"),
+    [*(("duckdb", seed) for seed in range(12)), ("postgres", 20), ("postgres", 21)],
+)
+def test_rules_as_c45rules_makes_them_are_those_of_memory(
+    store: str, seed: int, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = sample(rng, int(rng.choice([60, 400, 1500])))
+    rows["size"] = rng.choice(np.array(["s", "m", "l", None], dtype=object), len(rows))
+    rows["whole"] = rng.integers(0, 4, len(rows))
+    columns = DataOptions(
+        target="y",
+        ordinal=(("size", ("s", "m", "l")),),
+        categorical=("whole",),
+    )
+    options = LearnOptions(
+        ("c45", "cart")[seed % 2],
+        prune="none",
+        cf=(0.25, 0.4)[seed % 2 == 0],
+        predict_missing=("branch", "fractional")[seed % 4 == 2],
+        max_depth=8,
+    )
+    if seed % 2:
+        options = replace(options, cf=0.25)
+    learned = training.learn(rows, columns, options)
+    with (
+        table_of(store, typed(rows), tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_by_training_there(learned.program, place)
+    here = pruning.prune(learned.program, training=rows)
+    assert dumps(found.program) == dumps(here.program)
+    assert found.notes == here.notes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_rules_are_pruned_as_c45rules_does(seed: int, tmp_path: Path) -> None:
+    random = Random(seed + 500)
+    body = random_model(random)
+    while not body.labels:
+        body = random_model(random)
+    program = Program(TARGET, "random", body)
+    columns = random_table(random, body, 150)
+    with (
+        table_of("duckdb", columns, tmp_path) as (url, table),
+        open_table(url, table) as place,
+    ):
+        found = prune_by_training_there(program, place)
+    here = pruning.prune(program, training=frame_of(columns))
+    assert dumps(found.program) == dumps(here.program)
 
 
 def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
@@ -350,5 +430,5 @@ def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
             open_table(url, table) as place,
             pytest.raises(DataError, match=message),
         ):
-            prune_there(place.store, place.relation, table, program)
+            prune_by_validation_there(program, place)
         (tmp_path / "data.db").unlink()

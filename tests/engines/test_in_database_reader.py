@@ -20,6 +20,7 @@ from tests.engines.test_in_database import (
 )
 from treecompile import training
 from treecompile.data import DataOptions
+from treecompile.errors import EngineError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine, work
 from treecompile.in_database.levels import NO_TABLE, Listener
@@ -95,10 +96,11 @@ def test_the_branches_of_id3_are_those_of_memory(
     assert dumps(there.program) == dumps(here.program)
 
 
-def test_a_chain_is_longer_than_a_case_nests(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", STORES)
+def test_a_chain_is_longer_than_a_case_nests(store: str, tmp_path: Path) -> None:
     rows = 110
     frame = pd.DataFrame({"x": np.arange(float(rows)), "y": np.arange(rows) % 2})
-    with table_of("duckdb", frame, tmp_path) as (url, table):
+    with table_of(store, frame, tmp_path) as (url, table):
         there = read_only(url, table, COLUMNS, LearnOptions("cart"))
     here = training.learn(frame, COLUMNS, LearnOptions("cart"))
     assert there.program.body == here.program.body
@@ -151,3 +153,15 @@ def test_who_may_only_read_is_told_that_it_is_slower(
     assert said == [NO_TABLE]
     here = training.learn(frame, COLUMNS, options)
     assert found.program.body == here.program.body
+
+
+def test_who_may_not_read_the_table_is_told_so(tmp_path: Path) -> None:
+    frame = random_frame(np.random.default_rng(8), 50)
+    revoke = "REVOKE pg_read_all_data FROM treecompile_reader"
+    with table_of("postgres", frame, tmp_path) as (url, table), role(revoke) as user:
+        address = f"{url}{'&' if '?' in url else '?'}user={user}"
+        with (
+            pytest.raises(EngineError, match=f"permission denied for table {table}$"),
+            open_table(address, table) as there,
+        ):
+            in_database.learn(there.store, there.relation, COLUMNS, LearnOptions())

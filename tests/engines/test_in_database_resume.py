@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.engines.databases import DATABASES, unavailable
 from tests.engines.test_in_database import (
     COLUMNS,
     STORES,
@@ -18,7 +19,7 @@ from tests.engines.test_in_database import (
 )
 from treecompile import training
 from treecompile.data import DataOptions
-from treecompile.errors import DataError
+from treecompile.errors import DataError, EngineError
 from treecompile.in_database import journal as journals
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
@@ -281,3 +282,53 @@ def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     text = state.read_text().splitlines()[1]
     assert state_text(read_state(text)) == text
     assert len(text) < 40_000
+
+
+def test_a_lost_connection_keeps_what_is_finished(tmp_path: Path) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    frame = random_frame(np.random.default_rng(21), 200)[["normal", "few", "y"]]
+    options = LearnOptions("cart", max_depth=4)
+    journal = Journal(tmp_path / "state")
+    with table_of("postgres", frame, tmp_path) as where:
+
+        def lose(level: Level) -> None:
+            if level.number < 3:
+                return
+            with psycopg.connect(where[0], autocommit=True) as other:
+                other.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE pid <> pg_backend_pid() AND query LIKE '%treecompile_rows%'"
+                )
+
+        with (
+            pytest.raises(EngineError, match=r"^PostgreSQL: [^\n]+$"),
+            open_table(*where) as there,
+        ):
+            in_database.learn(
+                *(there.store, there.relation, COLUMNS, options),
+                listener=Listener(lose),
+                journal=journal,
+            )
+        assert journal.kept().startswith(f"{journal.path} keeps 2 finished levels")
+        found, said, _ = run(where, journal.path, options)
+    assert said[0].startswith("going on with level 3")
+    assert found == dumps(training.learn(frame, COLUMNS, options).program)
+
+
+def test_spark_goes_on(tmp_path: Path) -> None:
+    """One small table: each query takes a tenth of a second and more."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        unavailable("spark", error)
+    DATABASES["spark"]()  # starts it as the other tests do
+    frame = random_frame(np.random.default_rng(18), 300)[["normal", "text", "y"]]
+    frame.to_parquet(tmp_path / "one.parquet")
+    where = ("spark:local[1]", f'parquet."{tmp_path}/one.parquet"')
+    options = LearnOptions("cart", max_depth=2)
+    state = tmp_path / "state"
+    with pytest.raises(StoppedError):
+        run(where, state, options, level=2)
+    found, said, _ = run(where, state, options)
+    assert said[0].startswith("going on with level 2")
+    assert found == dumps(training.learn(frame, COLUMNS, options).program)

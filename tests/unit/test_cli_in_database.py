@@ -54,8 +54,8 @@ def test_a_table_is_learned_from_where_it_is(
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines() == [
         "task: classify (target 'y' is text with 2 labels)",
-        "algorithm: cart (quicker there than c45)",
-        "3 leaves, depth 2: wrote model.json",
+        "algorithm: c45",
+        "4 leaves, depth 2: wrote model.json",
     ]
     training = json.loads((folder / "model.json").read_text())["training"]
     assert (training["source"], training["rows"]) == (source, rows)
@@ -138,7 +138,7 @@ def test_a_tree_is_pruned_by_a_table_beside_it(folder: Path) -> None:
     for where in (
         (*ORDERS, "--validation-table", "later"),
         ("events/*.parquet", "--validation", "later.parquet"),
-        ("events/1.parquet", "--validation", "later.parquet", "--algorithm", "cart"),
+        ("events/1.parquet", "--validation", "later.parquet"),
     ):
         result = run("learn", *where, "--target", "y", "--prune", "reduced-error")
         assert result.exit_code == 0, result.stderr
@@ -155,7 +155,7 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
     result = run("score", "model.json", "events", "--into", "all.parquet", *output)
     assert (result.exit_code, result.stderr) == (0, "made all.parquet\n")
     query = """SELECT DISTINCT prediction = y AND probability = (y = 'yes')::INT
-        AND rule IN ('R1', 'R2', 'R3') FROM 'all.parquet'"""
+        AND rule IN ('R1', 'R2', 'R3', 'R4') FROM 'all.parquet'"""
     with duckdb.connect() as connection:
         assert connection.execute(query).fetchall() == [(True,)]
 
@@ -231,10 +231,21 @@ def test_what_cannot_be_measured_is_one_line(
     assert message in line
 
 
-def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
-    result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*ORDERS], "expected MODEL beside --from and --table"),
+        (["events"], "cross-validation needs the rows in memory"),
+        (["events/1.parquet", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
+    ],
+)
+def test_a_table_is_not_measured_without_a_model(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    result = run("evaluate", *arguments, "--target", "y")
     assert result.exit_code == 2
-    assert "expected MODEL beside --from and --table" in result.stderr
+    (line,) = result.stderr.splitlines()
+    assert message in line
 
 
 # ---------------------------------------------------------------- rules
@@ -261,13 +272,27 @@ def test_rules_are_pruned_by_a_table(folder: Path) -> None:
         assert result.stderr.splitlines()[-1] == "3 rules: wrote rules.json"
         made.append((folder / "rules.json").read_text())
     assert made == made[:1] * 4
+    for where in (
+        ("--training", "events/1.parquet"),
+        (*SHOP, "--training-table", "Orders"),
+        ("--training", "events/*.parquet"),
+    ):
+        assert run("rules", "model.json", *where).exit_code == 0
+        made.append((folder / "rules.json").read_text())
+    assert made[4:] == made[4:5] * 3
+    assert made[4] != made[3]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SHOP], "belong together: add --validation-table NAME"),
+        ([*SHOP], "belong together: add --validation-table or --training-table"),
         (["--validation-table", "t"], "belong together: add --from URL"),
+        (["--training-table", "t"], "belong together: add --from URL"),
+        (
+            [*SHOP, "--validation-table", "t", "--training-table", "t"],
+            "give --validation-table or --training-table, not both",
+        ),
         (
             [*SHOP, "--validation-table", "t", "--validation", "x.csv"],
             "give --validation or --validation-table, not both",

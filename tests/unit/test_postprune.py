@@ -37,7 +37,12 @@ from treecompile.postprune.arrange import Candidate, default_label, without_harm
 from treecompile.postprune.arrange import in_order as arranged
 from treecompile.postprune.c45rules import c45rules, strict
 from treecompile.postprune.choice import choose_rules
-from treecompile.postprune.coding import RuleCoding, exception_bits, log2_factorial
+from treecompile.postprune.coding import (
+    RuleCoding,
+    bits_of_tests,
+    exception_bits,
+    log2_factorial,
+)
 from treecompile.postprune.validation import prune_on_validation
 from treecompile.semantics import holds, predict
 
@@ -299,7 +304,7 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bits_of_a_rule() -> None:
     """By hand: 4 cases, x has 3 different values, colour is red twice and blue once."""
     x, colour = np.array([1.0, 2.0, 2.0, np.nan]), np.array([0, 0, 2, -1])
-    coding = RuleCoding((X, COLOUR), Cases((x, colour), np.zeros(4, np.int32)))
+    coding = RuleCoding((X, COLOUR), bits_of_tests((X, COLOUR), (x, colour)))
     of_x = 1 + log2(3) / 2
     of_colour = 2 / 4 * log2(2) + 1 / 4 * log2(4)
     assert coding.tests == pytest.approx([of_x, of_colour])
@@ -339,28 +344,29 @@ def candidates(*described: tuple[int, float, str]) -> list[Candidate]:
 
 
 def test_labels_are_ordered_by_the_cases_that_they_wrongly_take() -> None:
-    y = np.array([0, 0, 1, 1, 2, 2])
+    cases = Cases((), np.array([0, 0, 1, 1, 2, 2]))
     rules = candidates(
         (0, 0.3, "110100"), (1, 0.2, "001000"), (1, 0.1, "000100"), (2, 0.1, "011011")
     )
     # Label 1 takes nothing wrongly; then label 0 has no wrong one left, label 2 one.
-    assert [r.number for r in arranged(rules, y, 3)] == [3, 2, 1, 4]
+    assert [r.number for r in arranged(rules, cases, 3)] == [3, 2, 1, 4]
 
 
 def test_the_default_is_what_is_left_most() -> None:
-    y = np.array([0, 0, 0, 1, 1])
-    assert default_label(candidates((0, 0.1, "11000")), y, 2) == 1
-    assert default_label(candidates((0, 0.1, "11010")), y, 2) == 0  # a tie
-    assert default_label([], np.array([1, 1, 0, 0]), 2) == 0
+    cases = Cases((), np.array([0, 0, 0, 1, 1]))
+    assert default_label(candidates((0, 0.1, "11000")), cases, 2) == 1
+    assert default_label(candidates((0, 0.1, "11010")), cases, 2) == 0  # a tie
+    assert default_label([], Cases((), np.array([1, 1, 0, 0])), 2) == 0
 
 
 def test_the_first_rule_that_does_harm_goes_and_all_is_looked_at_again() -> None:
-    y = np.array([1, 1, 1])
+    cases = Cases((), np.array([1, 1, 1]))
     rules = candidates((0, 0.1, "110"), (0, 0.1, "111"), (1, 0.2, "111"))
     # Without the first the second would be as wrong. The second is wrong where the
     # third is right, and once it is gone, so is the first.
-    assert [r.number for r in without_harm(rules, 0, y)] == [3]
+    assert [r.number for r in without_harm(rules, 0, cases)] == [3]
     both = candidates((0, 0.1, "110"), (0, 0.1, "110"), (1, 0.2, "111"))
-    assert [r.number for r in without_harm(both, 0, y)] == [1, 2, 3]
+    assert [r.number for r in without_harm(both, 0, cases)] == [1, 2, 3]
     # One helped, one harmed: it stays.
-    assert len(without_harm(candidates((0, 0.1, "11")), 1, np.array([0, 1]))) == 1
+    two = Cases((), np.array([0, 1]))
+    assert len(without_harm(candidates((0, 0.1, "11")), 1, two)) == 1

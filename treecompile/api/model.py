@@ -23,7 +23,10 @@ from treecompile.errors import OptionError
 from treecompile.glossary import read_glossary
 from treecompile.importance import importances, tree_of
 from treecompile.in_database.evaluate import evaluate
-from treecompile.in_database.rules import prune_there
+from treecompile.in_database.rules import (
+    prune_by_training_there,
+    prune_by_validation_there,
+)
 from treecompile.in_database.score import score
 from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
 from treecompile.learners.prune import Step, weakest_links
@@ -129,19 +132,21 @@ class Model:
         """Post-pruned rules: against a validation set, or as c4.5rules makes them.
 
         Give the rows of one: `rules.prune(validation)` drops conditions while the
-        accuracy there does not fall and sorts the rules by it, where the rows are if
-        they are a `Table`; `rules.prune(training=...)` does without a validation set.
-        Both start from the paths of the tree that `rules()` was called on; of a list
-        that was loaded, from its rules.
+        accuracy there does not fall and sorts the rules by it,
+        `rules.prune(training=...)` does without a validation set. Rows of a `Table` are
+        counted where they are. Both start from the paths of the tree that `rules()` was
+        called on; of a list that was loaded, from its rules.
         """
         na = several(na_value)
         if training is None and is_there(validation):
             with opened(validation) as there:
-                rows = there.store, there.relation, there.source
-                pruned = prune_there(*rows, self._origin, na)
+                pruned = prune_by_validation_there(self._origin, there, na)
+        elif validation is None and is_there(training):
+            with opened(training) as there:
+                pruned = prune_by_training_there(self._origin, there, na)
         else:
             held_out = None if validation is None else in_memory(validation, "prune")
-            own = None if training is None else in_memory(training, "c4.5rules")
+            own = None if training is None else in_memory(training, "prune")
             pruned = pruning.prune(self._origin, held_out, own, na)
         return Model(pruned.program, pruned.notes)
 

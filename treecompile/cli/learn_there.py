@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,11 @@ from treecompile.errors import EngineError
 
 if TYPE_CHECKING:
     from treecompile.ir import Program
+
+
+ENDS = [  # not every system has all of them
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,8 @@ def learning_there(
 
     journal = Journal(there.state) if there.state else None
     try:
-        program = _learn(there, journal, quiet, options)
+        with _stoppable():
+            program = _learn(there, journal, quiet, options)
     except KeyboardInterrupt:
         kept = journal.kept() if journal else ""
         raise KeyboardInterrupt(kept) from None
@@ -48,6 +56,24 @@ def learning_there(
     yield program
     if journal:
         journal.finish()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """To be told to end, or to lose the terminal, is an interrupt as Ctrl-C is.
+
+    So what was made for the run is removed. What is ignored stays so, as by nohup.
+    """
+    former = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                former[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _learn(there: There, journal: Any, quiet: bool, options: dict[str, Any]) -> Program:

@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="With --from: prune against the rows of this table, where it is.",
 )
+@click.option(
+    "--training-table",
+    default="",
+    metavar="NAME",
+    help="With --from: prune as c4.5rules does, by the rows of this table.",
+)
 @memory_option
 @na_option
 @click.option(
@@ -57,6 +63,7 @@ def command(
     training: str | None,
     url: str,
     validation_table: str,
+    training_table: str,
     memory_limit: str,
     na_values: tuple[str, ...],
     out: str,
@@ -70,19 +77,23 @@ def command(
         "--validation": validation is not None,
         "--training": training is not None,
         "--validation-table": bool(validation_table),
+        "--training-table": bool(training_table),
     }
     several = [name for name, is_given in given.items() if is_given]
     if several[1:]:
         raise OptionError(f"give {several[0]} or {several[1]}, not both")
-    there = _there(validation, url, validation_table, memory_limit)
+    table = validation_table or training_table
+    there = _there(validation or training, url, table, memory_limit)
     program = read_model(model, quiet)
     if there is not None:
-        from treecompile.in_database.rules import prune_there
+        from treecompile.in_database import rules
 
+        is_training = training is not None or bool(training_table)
+        prune_there = rules.prune_by_validation_there
+        if is_training:
+            prune_there = rules.prune_by_training_there
         with there as place, progress_bar("pruning", quiet) as start:
-            pruned = prune_there(
-                place.store, place.relation, place.source, program, na_values, start
-            )
+            pruned = prune_there(program, place, na_values, start)
         made, notes = pruned.program, pruned.notes
     elif validation is None and training is None:
         made, notes = simplify(program), flattening_notes(program)
@@ -96,20 +107,18 @@ def command(
 
 
 def _there(
-    validation: str | None, url: str, table: str, memory_limit: str
+    file: str | None, url: str, table: str, memory_limit: str
 ) -> AbstractContextManager[Place] | None:
-    """Where the validation rows are, if not in a file that is read into memory."""
+    """Where the rows are, if not in a file that is read into memory."""
     from treecompile.in_database.places import is_many_files, open_place
 
     if bool(url) != bool(table):
-        wanted = "--validation-table NAME" if url else "--from URL"
-        raise OptionError(
-            f"--from and --validation-table belong together: add {wanted}"
-        )
+        wanted = "--validation-table or --training-table" if url else "--from URL"
+        raise OptionError(f"--from and a table there belong together: add {wanted}")
     if url:
         return open_place(None, url, table, memory_limit)
-    if validation is not None and is_many_files(validation):
-        return open_place(validation, "", "", memory_limit)
+    if file is not None and is_many_files(file):
+        return open_place(file, "", "", memory_limit)
     if memory_limit:
         raise OptionError(
             "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"

@@ -8,11 +8,12 @@ steps rise with the number under every rounding, so the bins are in its order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
+from treecompile.in_database.spelling import Spelling
 from treecompile.learners.stretches import Floats
 
 SEGMENTS, PARTS = 16, 15
@@ -40,19 +41,24 @@ class Bins:
         scale[~np.isfinite(scale)] = 0.0  # neighbours, or as far apart as can be
         return cls(edges[:-1], scale)
 
-    def sql(self, value: str, text: Callable[[float], str]) -> str:
-        """The bin of a known number as a SQL expression; `text` writes doubles."""
-        arms = []
+    def sql(self, value: str, spelling: Spelling) -> str:
+        """The bin of a known number as a SQL expression."""
+        arms, text = [], spelling.double
         low, scale = (self.low + 0.0).tolist(), self.scale.tolist()
+        # Far outside of the sample a product may be more than a number can be, which
+        # is an error in some databases.
+        ends = [f"WHEN {value} <= {text(low[0])} THEN 0"]
+        if scale[-1] and isfinite(top := low[-1] + PARTS / scale[-1]):
+            ends.append(f"WHEN {value} >= {text(top)} THEN {len(low) * PARTS - 1}")
         for segment, (start, by) in enumerate(zip(low, scale, strict=True)):
             part = "0"
             if by:
-                even = f"floor(({value} - {text(start)}) * {text(by)})"
-                part = f"least({PARTS - 1}e0, greatest(0e0, {even}))"
+                even = f"({value} - {text(start)}) * {text(by)}"
+                part = spelling.within("0e0", f"{PARTS - 1}e0", even)
             arms.append(f"{segment * PARTS} + {part}")
         uppers = map(text, low[1:])
         whens = (
             f"WHEN {value} <= {upper} THEN {arm}"
             for upper, arm in zip(uppers, arms, strict=False)
         )
-        return f"CASE {' '.join(whens)} ELSE {arms[-1]} END" if arms[1:] else arms[0]
+        return f"CASE {' '.join((*ends, *whens))} ELSE {arms[-1]} END"

@@ -34,7 +34,8 @@ class CaseAnswers(LabelAnswers):
     def columns(self) -> list[str]:
         columns = super().columns()
         if self.is_divided:
-            columns.append(f"CAST({round(1 / self.unit)} AS BIGINT) AS {WEIGHT}")
+            long = self.store.phrases.long
+            columns.append(f"CAST({round(1 / self.unit)} AS {long}) AS {WEIGHT}")
             columns.append(f"CAST(0 AS INTEGER) AS {BORN}")
         return columns
 
@@ -56,4 +57,6 @@ class CaseAnswers(LabelAnswers):
 
     def weight(self) -> str:
         """The weight of rows."""
-        return f"CAST(sum({WEIGHT}) AS BIGINT)" if self.is_divided else "count(*)"
+        if not self.is_divided:
+            return "count(*)"
+        return f"CAST(sum({WEIGHT}) AS {self.store.phrases.long})"

@@ -171,14 +171,15 @@ class CasePassing:
                 first = int(draft.first[node])
                 children = draft.child[first : first + size].tolist()
             for place, child in enumerate(children):
-                rows.append(f"({m}, {place if size else MISSING}, {len(new)})")
+                taken = place if size else MISSING
+                rows.append((str(m), str(taken), str(len(new))))
                 new.append(child)
         columns = ", ".join(self.work.columns)
+        table = self.work.spelling.table("a", ("a_m", "a_place", "child"), rows)
         query = (
             f"SELECT child AS m, {columns} FROM (SELECT m,"
             f" {self.work.branch(tests, 'm')} AS place, {columns} FROM ({query}) AS w)"
-            f" AS w JOIN (VALUES {', '.join(rows)}) AS a(a_m, a_place, child)"
-            " ON w.m = a_m AND w.place = a_place"
+            f" AS w JOIN {table} ON w.m = a_m AND w.place = a_place"
         )
         return query, np.array(new, np.intp)
 
@@ -243,16 +244,20 @@ class CasePassing:
         for new, slot in enumerate(branches.tolist()):
             node = int(above[slot])
             m = int(places[node])
-            rows.append(f"({m}, {slot - int(starts[node])}, {new}, {number(1.0)})")
+            branch = slot - int(starts[node])
+            rows.append((str(m), str(branch), str(new), number(1.0)))
             if shares[slot]:
-                rows.append(f"({m}, {MISSING}, {new}, {number(float(shares[slot]))})")
-        weight = f"CAST(round(w.{WEIGHT} * share) AS BIGINT) AS {WEIGHT}"
+                share = number(float(shares[slot]))
+                rows.append((str(m), str(MISSING), str(new), share))
+        long = self.work.store.phrases.long
+        weight = f"CAST(round(w.{WEIGHT} * share) AS {long}) AS {WEIGHT}"
         columns = ", ".join(
             weight if name == WEIGHT else f"w.{name}" for name in self.work.columns
         )
+        names = ("a_m", "a_place", "child", "share")
+        table = self.work.spelling.table("a", names, rows)
         return (
-            f"SELECT child AS m, {columns} FROM ({placed}) AS w JOIN"
-            f" (VALUES {', '.join(rows)}) AS a(a_m, a_place, child, share)"
+            f"SELECT child AS m, {columns} FROM ({placed}) AS w JOIN {table}"
             " ON w.m = a_m AND w.place = a_place"
         )
 

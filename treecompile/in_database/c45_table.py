@@ -139,7 +139,6 @@ class CaseTable(WorkTable):
         node = self.spelling.item(
             map(str, where), f"{start} + {self.branch(move.tests)}"
         )
-        self.open = 1 + max(where)
         columns = ", ".join(self.columns)
         if self.is_changed:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
@@ -162,15 +161,19 @@ class CaseTable(WorkTable):
 
     def _parts(self, rows: str, parts: Sequence[Part], depth: int) -> str:
         changed = {
-            WEIGHT: f"CAST(round({WEIGHT} * part.share) AS BIGINT)",
+            WEIGHT: f"CAST(round({WEIGHT} * part.share) AS {self.store.phrases.long})",
             BORN: f"CAST({depth} AS INTEGER)",
         }
         columns = ", ".join(changed.get(name, name) for name in self.columns)
         number = self.spelling.number
-        table = ", ".join(f"({a}, {b}, {number(share)})" for a, b, share in parts)
+        table = self.spelling.table(
+            "part",
+            ("parent", "child", "share"),
+            [(str(a), str(b), number(share)) for a, b, share in parts],
+        )
         return (
-            f"SELECT part.child, {columns} FROM {rows} AS w JOIN (VALUES {table})"
-            " AS part(parent, child, share) ON w.node = part.parent"
+            f"SELECT part.child, {columns} FROM {rows} AS w JOIN {table}"
+            " ON w.node = part.parent"
         )
 
     # ------------------------------------------------------------ cuts
@@ -198,17 +201,11 @@ class CaseTable(WorkTable):
         self, feature: int, bins: Ranges, least: Array, most: Array
     ) -> Positions:
         """How many cuts there are in some bins with so much of the bin below."""
-        table = ", ".join(
-            f"({place}, {node}, {code}, {low}, {high})"
-            for place, (node, code, low, high) in enumerate(
-                zip(
-                    bins.node.tolist(),
-                    bins.code.tolist(),
-                    least.tolist(),
-                    most.tolist(),
-                    strict=True,
-                )
-            )
+        columns = (range(len(bins.node)), bins.node, bins.code, least, most)
+        table = self.spelling.table(
+            "a",
+            ("place", "a_node", "a_code", "least_weight", "most_weight"),
+            [tuple(map(str, row)) for row in zip(*columns, strict=True)],
         )
         x = f"x{feature}"
         over = f"OVER (PARTITION BY place ORDER BY {x})"
@@ -217,9 +214,7 @@ class CaseTable(WorkTable):
             f" {x}, lead({x}) {over} AS following, sum(weight) {over} AS below FROM"
             f" (SELECT place, least_weight, most_weight, {x},"
             f" {self.weights.weight()} AS weight FROM {self.rows()} AS w"
-            f" JOIN (VALUES {table}) AS a(place, a_node, a_code, least_weight,"
-            " most_weight)"
-            f" ON w.node = a_node AND w.c{feature} = a_code"
+            f" JOIN {table} ON w.node = a_node AND w.c{feature} = a_code"
             f" GROUP BY place, least_weight, most_weight, {x}) AS v) AS r"
             " WHERE below >= least_weight AND below <= most_weight"
             f" AND {self._are_apart(x, 'following')} GROUP BY place"
@@ -243,17 +238,17 @@ class CaseTable(WorkTable):
 
     def greatest(self, feature: int, codes: Iterable[int], bounds: Floats) -> Floats:
         """The greatest number in a bin up to each bound; there is one."""
-        table = ", ".join(
-            f"({place}, {code}, {self.spelling.number(bound)})"
-            for place, (code, bound) in enumerate(
-                zip(codes, bounds.tolist(), strict=True)
-            )
+        rows = enumerate(zip(codes, bounds.tolist(), strict=True))
+        table = self.spelling.table(
+            "a",
+            ("place", "code", "bound"),
+            [(str(n), str(code), self.spelling.number(b)) for n, (code, b) in rows],
         )
         # A table that is made anew at each level has no more than is still asked for.
-        rows = NAME if self.is_changed else f"({self._query()})"
+        source = NAME if self.is_changed else f"({self._query()})"
         place, found = self.store.arrays(
-            f"SELECT place, max(x{feature}) FROM {rows} AS w"
-            f" JOIN (VALUES {table}) AS a(place, code, bound) ON w.c{feature} = a.code"
+            f"SELECT place, max(x{feature}) FROM {source} AS w"
+            f" JOIN {table} ON w.c{feature} = a.code"
             f" AND w.x{feature} <= a.bound GROUP BY place"
         )
         result = np.zeros(len(bounds))

@@ -32,10 +32,11 @@ class Judged:
 def blocks_of(answers: Answers, cells: Cells) -> Blocks:
     """Cells as the columns in memory have them."""
     rows = answers.rows(cells.sums)
+    weights = answers.weights(cells.sums) if answers.units else rows
     parts = cells.parts()
     known = cells.node[parts.starts]
     summands = answers.summands(cells.sums)
-    return Blocks(known, parts, cells.node, cells.code, rows, rows, summands)
+    return Blocks(known, parts, cells.node, cells.code, rows, weights, summands)
 
 
 def judge(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Judged:
@@ -45,12 +46,25 @@ def judge(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Judged
     """
     if not len(cells.node):
         return Judged(cells, np.zeros(0, np.bool_))
+    gain = _gains(answers, cells, terms)
+    bounds = _bounds(answers, cells, terms, cells.parts())
+    return joined_again(answers, cells, gain, bounds, least, terms.opened.tie)
+
+
+def joined_again(
+    answers: Answers,
+    cells: Cells,
+    gain: Floats,  # of the cut behind each cell; -inf if there must not be one
+    bounds: Floats,  # the most that a cut inside each cell gains
+    least: Floats,  # of each node: what a cut must gain to be of interest
+    tie: Floats,  # of each node: gains that differ by less are equal
+) -> Judged:
+    """The cells without those that need not be told apart."""
     parts = cells.parts()
     node = cells.node[parts.starts]
-    gain = _gains(answers, cells, terms)
-    own = np.maximum.reduceat(gain, parts.starts) - terms.opened.tie[node]
+    own = np.maximum.reduceat(gain, parts.starts) - tie[node]
     floor = parts.spread(np.maximum(least[node], own))
-    inside = np.minimum(_bounds(answers, cells, terms, parts), cells.most)
+    inside = np.minimum(bounds, cells.most)
     alive = inside >= floor
     is_apart = alive | _records(cells.node, gain, floor)
     is_apart[:-1] |= alive[1:]
@@ -98,7 +112,7 @@ def _bounds(answers: Answers, cells: Cells, terms: Terms, parts: Stretches) -> F
     whose = parts.spread(np.arange(len(parts.starts)))
     before = upto - cells.sums - start[whose]
     node = cells.node[some]
-    share = answers.rows(totals)[whose[some]] / terms.opened.sizes[node]
+    share = answers.weights(totals)[whose[some]] / terms.opened.sizes[node]
     most = answers.bound(before[some], cells.some(some), totals[whose[some]])
     bounds[some] = most * share * (1 + SLACK) + terms.opened.tie[node] * TIES
     return bounds

@@ -14,15 +14,14 @@ from treecompile.data import DataOptions, Dataset
 from treecompile.in_database.grow import Run, grow
 from treecompile.in_database.journal import Journal
 from treecompile.in_database.levels import Listener
-from treecompile.in_database.refusals import check_here
+from treecompile.in_database.refusals import check_here, check_weights
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
-from treecompile.ir import Program, Training, Tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
-    C45,
-    CART,
     COST_COMPLEXITY,
     REDUCED_ERROR,
+    default_algorithm,
     offer_of,
 )
 from treecompile.learners.costs import check_costs
@@ -35,6 +34,7 @@ from treecompile.training import (
     alpha_of,
     check_offer,
     check_options,
+    check_weighting,
     given_options,
 )
 
@@ -60,13 +60,16 @@ def learn(
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
     check_options(options, validation is not None)
-    algorithm = options.algorithm or CART
-    check_here(algorithm, columns, options)
+    if options.algorithm:
+        check_here(options.algorithm, columns, options)  # before anything is asked
     schema = read_schema(store, relation, columns)
+    data = _as_data(schema, columns)
+    algorithm = options.algorithm or default_algorithm(data)
+    check_here(algorithm, columns, options)
     run = Run(
         store,
         schema,
-        _as_data(schema, columns),
+        data,
         columns,
         options,
         algorithm,
@@ -88,7 +91,7 @@ def learn(
     program = replace(program, training=training)
     if validation is not None:
         program = with_validation(program, validation)
-    return LearnedThere(program, (*schema.notes, *_notes(run)))
+    return LearnedThere(program, (*schema.notes, *_notes(run), *grown.notes))
 
 
 def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
@@ -105,11 +108,16 @@ def _check(run: Run, validation: Validation | None) -> None:
     offer = offer_of(run.algorithm)
     check_offer(run.data, run.algorithm, offer, options)
     offer.check(run.data, options.criterion)
+    check_weights(run.columns, options, has_labels=bool(run.data.labels))
+    if not run.data.labels:
+        check_weighting(options, run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
     if validation is not None:
-        validation.check(target, run.schema.labels)
+        is_fractional = options.predict_missing == MissingPolicy.FRACTIONAL
+        divides = is_fractional and options.prune == REDUCED_ERROR
+        validation.check(target, run.schema.labels, divides)
 
 
 def _pruned(run: Run, tree: Tree, validation: Validation | None) -> Tree:
@@ -126,8 +134,7 @@ def _pruned(run: Run, tree: Tree, validation: Validation | None) -> Tree:
 def _notes(run: Run) -> list[str]:
     notes = []
     if not run.options.algorithm:
-        why = f" (quicker there than {C45})" if run.schema.labels else ""
-        notes.append(f"algorithm: {run.algorithm}{why}")
+        notes.append(f"algorithm: {run.algorithm}")
     if run.options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return notes

@@ -28,6 +28,7 @@ from treecompile.learners.growth import Newest
 from treecompile.learners.limits import TIE
 from treecompile.learners.responses import SPARE_BITS, Numbers, Opened, Response
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
+from treecompile.learners.units import Units
 from treecompile.stores.base import Store
 
 SQUARED = 2.0**-SPARE_BITS  # unit of squared distances: their sum fits, too
@@ -88,6 +89,7 @@ class NumberAnswers:
 
     measure = LEAST_SQUARES
     groups = 1
+    units: Units | None = None
 
     def __init__(self, store: Store, schema: Schema) -> None:
         self.store, self.schema = store, schema
@@ -123,14 +125,18 @@ class NumberAnswers:
         return value
 
     def _whole(self, value: str) -> str:
-        return f"CAST({self.store.phrases.round.format(value)} AS BIGINT)"
+        phrases = self.store.phrases
+        return f"CAST({phrases.round.format(value)} AS {phrases.long})"
+
+    def _sum(self, value: str) -> str:
+        return f"CAST(sum({value}) AS {self.store.phrases.long})"
 
     def asked(self, *, is_bounded: bool) -> list[str]:
-        asked = ["count(*)", _sum("d")]
+        asked = ["count(*)", self._sum("d")]
         if is_bounded:
             unit = self.spelling.double(SQUARED)
             squared = self._whole(f"CAST(d AS {self.double}) * d * {unit}")
-            asked += ["min(d)", "max(d)", _sum(squared)]
+            asked += ["min(d)", "max(d)", self._sum(squared)]
         return asked
 
     def gather(
@@ -209,8 +215,8 @@ class NumberAnswers:
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):
             rounded = self.store.phrases.round.format(value)
-            asked.append(_sum(self._whole(value)))
-            asked.append(_sum(self._whole(f"({value} - {rounded}) * {fine}")))
+            asked.append(self._sum(self._whole(value)))
+            asked.append(self._sum(self._whole(f"({value} - {rounded}) * {fine}")))
         found = self.store.arrays(
             f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
         )
@@ -241,6 +247,9 @@ class NumberAnswers:
         rows: Array = sums[:, 0]
         return rows
 
+    def weights(self, sums: Array) -> Array:
+        return self.rows(sums)
+
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, 1]]
 
@@ -264,7 +273,3 @@ class NumberAnswers:
             spread,
             totals.astype(np.float64),
         )
-
-
-def _sum(value: str) -> str:
-    return f"CAST(sum({value}) AS BIGINT)"

@@ -108,8 +108,7 @@ class Grouping:
 
 def parts_of(store: Store, read: Reading, rules: RuleSet) -> dict[int, Parts]:
     """The parts into which the rules cut each feature that they test."""
-    features = tuple(map(_as_set, rules.features))
-    writer = Conditions(store.dialect, replace(rules, features=features), read.columns)
+    writer = writer_of(store, read, rules)
     tests: dict[int, dict[Condition, None]] = {}
     for test in conditions(rules):
         tests.setdefault(test.feature, {})[test] = None
@@ -118,6 +117,12 @@ def parts_of(store: Store, read: Reading, rules: RuleSet) -> dict[int, Parts]:
         cut = _intervals if rules.features[place].kind is Kind.NUMERIC else _groups
         found[place] = cut(place, rules.features[place], [*tests[place]], writer)
     return found
+
+
+def writer_of(store: Store, read: Reading, rules: RuleSet) -> Conditions:
+    """What writes tests of what is read: thresholds, and sets of any categories."""
+    features = tuple(map(_as_set, rules.features))
+    return Conditions(store.dialect, replace(rules, features=features), read.columns)
 
 
 def _as_set(feature: Feature) -> Feature:

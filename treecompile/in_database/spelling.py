@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from treecompile.literals import DOUBLES
 from treecompile.stores.base import Store
+
+ARMS = 16  # of a CASE that stands for a list
 
 
 class Spelling:
@@ -18,7 +20,11 @@ class Spelling:
         if isfinite(value):
             return self.double(value)
         sign = "-" if value < 0 else ""
-        return f"CAST('{sign}Infinity' AS {self.dialect.types.number})"
+        return self.phrases.infinity.format(sign=sign, type=self.dialect.types.number)
+
+    def within(self, least: str, most: str, value: str) -> str:
+        """A number without its fraction, kept within two whole numbers."""
+        return self.phrases.within.format(least=least, most=most, value=value)
 
     def small(self, size: int) -> str:
         """A type for the codes up to a size."""
@@ -26,9 +32,46 @@ class Spelling:
 
     def item(self, values: Iterable[str], place: str) -> str:
         """The value at a place, counted from 1, of values that stand in the query."""
+        if not self.phrases.list:
+            return _by_comparing(list(values), place)
         listed = self.phrases.list.format(", ".join(values))
         return self.phrases.item.format(list=listed, place=place)
+
+    def table(
+        self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> str:
+        """Values that stand in the query, as a table behind FROM or JOIN."""
+        lines = [f"({', '.join(row)})" for row in rows]
+        if self.phrases.names_values:
+            return f"(VALUES {', '.join(lines)}) AS {name}({', '.join(columns)})"
+        first = ", ".join(f"{v} AS {c}" for v, c in zip(rows[0], columns, strict=True))
+        rest = f" UNION ALL VALUES {', '.join(lines[1:])}" if lines[1:] else ""
+        return f"(SELECT {first}{rest}) AS {name}"
 
     def of_node(self, values: Iterable[str], node: str = "node") -> str:
         """What belongs to the node of a row, the value of the first node first."""
         return self.item(values, f"CAST({node} AS INTEGER) + 1")
+
+
+def _by_comparing(values: Sequence[str], place: str) -> str:
+    """The value at a place by comparisons, in steps: CASE in CASE, but not deep."""
+    texts, width = list(values), 1  # the places that each text is for
+    while len(texts) > 1:
+        groups = range(0, len(texts), ARMS)
+        texts = [
+            _one_of(texts[start : start + ARMS], start, width, place)
+            for start in groups
+        ]
+        width *= ARMS
+    return texts[0]
+
+
+def _one_of(texts: Sequence[str], start: int, width: int, place: str) -> str:
+    *first, last = texts
+    if set(first) <= {last}:
+        return last
+    whens = (
+        f"WHEN {place} <= {number * width} THEN {text}"
+        for number, text in enumerate(first, start + 1)
+    )
+    return f"CASE {' '.join(whens)} ELSE {last} END"

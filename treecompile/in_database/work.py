@@ -13,23 +13,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from treecompile.in_database import counting
 from treecompile.in_database.answers import Answers
 from treecompile.in_database.bins import BINS, Bins
-from treecompile.in_database.cells import Ranges, Tally, in_order
-from treecompile.in_database.counting import Asked, count_keys
+from treecompile.in_database.cells import Ranges, Tally
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
-from treecompile.learners.stretches import Array
 from treecompile.lower.sql import literal
 from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
 CLOSED = -1
 SAMPLED = 20_000  # rows from which bins are made
-FINER = 64  # parts into which a bin is cut that may hold the best cut
 SPELT_OUT = 60  # categories beyond which codes are looked up by a join
 
 
@@ -44,9 +40,6 @@ class Route:
     above: int = CLOSED
     missing: int = CLOSED
     by_code: tuple[int, ...] = ()  # a child for each code, the missing one the last
-
-    def children(self) -> tuple[int, ...]:
-        return (self.below, self.above, self.missing, *self.by_code)
 
 
 class WorkTable:
@@ -67,7 +60,6 @@ class WorkTable:
         self.node = ""  # of a row of the source, by the tree so far; "": the root
         self.columns, self.joins = self._columns()  # but the node
         self.waiting: Sequence[Route] = ()  # by which rows are to be moved
-        self.open = 1  # nodes
 
     def _size(self, position: int) -> int:
         feature, values = self.schema.features[position], self.schema.values[position]
@@ -129,7 +121,7 @@ class WorkTable:
         self.kept = ["node", *columns]  # and what is for the target
         for position, source in enumerate(self.schema.sources):
             if self.is_binned(position):
-                value = self.bins[position].sql(source.value, self.spelling.double)
+                value = self.bins[position].sql(source.value, self.spelling)
                 # Added to 0 no zero is negative: all zeros are one value.
                 columns[f"x{position}"] = f"{source.value} + 0e0"
             else:
@@ -149,7 +141,10 @@ class WorkTable:
         rows = f"(SELECT * FROM {self.schema.relation}) AS source"
         found = self.store.arrays(
             self.store.phrases.sample.format(
-                columns=columns, relation=rows, rows=SAMPLED
+                columns=columns,
+                relation=rows,
+                rows=SAMPLED,
+                share=min(1.0, SAMPLED / max(self.schema.rows, 1)),
             )
         )
         return {p: Bins.of(values) for p, values in zip(binned, found, strict=True)}
@@ -164,141 +159,34 @@ class WorkTable:
         if len(texts) <= SPELT_OUT:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
-        pairs = ", ".join(f"({text}, {n})" for n, text in enumerate(texts))
+        pairs = [(text, str(n)) for n, text in enumerate(texts)]
         # Names that no column of the source has.
         value, code = (f"treecompile_{what}{position}" for what in ("value", "code"))
-        join = (
-            f" LEFT JOIN (VALUES {pairs}) AS treecompile_codes{position}"
-            f"({value}, {code}) ON {source.value} = {value}"
+        table = self.spelling.table(
+            f"treecompile_codes{position}", (value, code), pairs
         )
+        join = f" LEFT JOIN {table} ON {source.value} = {value}"
         return code, join
 
     # ------------------------------------------------------------ asking it
 
-    def counts(self, positions: Sequence[int]) -> list[Tally]:
-        """The values or bins of features at all open nodes."""
-        asked = [self._asked(position) for position in positions]
-        table = f"{self.rows()} AS w WHERE node >= 0"
-        found = count_keys(self.store, table, self.kept, asked)
-        return [
-            self._counted(position, *answer)
-            for position, answer in zip(positions, found, strict=True)
-        ]
+    def counts(
+        self, positions: Sequence[int], nodes: range | None = None
+    ) -> list[Tally]:
+        """The values or bins of features at all open nodes, or at some of them."""
+        return counting.counts(self, positions, nodes)
 
-    def _asked(self, position: int) -> Asked:
-        # Packed into one number, which is grouped by in two thirds of the time.
-        width, groups = self.sizes[position] + 1, self.answers.groups
-        key = f"CAST(node AS BIGINT) * {width} + c{position}"
-        if groups > 1:
-            key = f"({key}) * {groups} + y"
-        is_binned = self.is_binned(position)
-        sums = self.answers.asked(is_bounded=is_binned)
-        number = f"x{position}" if is_binned else ""
-        return Asked(key, self.open * width * groups, sums, number)
+    def finer(self, ranges: Mapping[int, Ranges]) -> dict[int, Tally]:
+        """The rows in some ranges of features with many numbers, in small cells."""
+        return counting.finer(self, ranges)
 
-    def _counted(self, position: int, keys: Array, *found: Array) -> Tally:
-        cell, group = np.divmod(keys.astype(np.int64), self.answers.groups)
-        node, code = np.divmod(cell, self.sizes[position] + 1)
-        if self.is_binned(position):
-            return self._cells([node, code], group, found[:2], found[2:])
-        values = self.schema.values[position]
-        numbers = np.array([*values, np.nan])[code] if values else code
-        return self._cells([node, code], group, [numbers, numbers], found)
-
-    def finer(self, position: int, ranges: Ranges) -> Tally:
-        """The rows in some ranges of a feature with many numbers, in small cells."""
-        number = f"w.x{position}"
-        part = (
-            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
-            f" ELSE least(a.most - 1e0,"
-            f" greatest(1e0, floor(({number} - a.low) * a.scale))) END"
-        )
-        asked = [f"min({number})", f"max({number})"]
-        keys, group, found = self._within(position, ranges, ["a.low", part], asked)
-        return self._cells(keys, group, found[:2], found[2:])
-
-    def values(self, position: int, ranges: Ranges) -> Tally:
-        """Every value in some ranges."""
-        keys, group, found = self._within(position, ranges, [f"w.x{position}"], [])
-        return self._cells(keys, group, [keys[2], keys[2]], found)
+    def values(self, ranges: Mapping[int, Ranges]) -> dict[int, Tally]:
+        """Every value in some ranges of features."""
+        return counting.values(self, ranges)
 
     def first_values(self, position: int, ranges: Ranges, lines: int) -> Tally:
         """The first values in one range, as many as so many lines tell of."""
-        keys, group, found = self._within(
-            *(position, ranges, [f"w.x{position}"], []), f" ORDER BY k2 LIMIT {lines}"
-        )
-        return self._cells(keys, group, [keys[2], keys[2]], found)
-
-    def _within(
-        self,
-        position: int,
-        ranges: Ranges,
-        parts: Sequence[str],
-        asked: list[str],
-        which: str = "",
-    ) -> tuple[list[Array], Array, list[Array]]:
-        """What is asked of the rows of some ranges, by node, code and parts of these.
-
-        The keys of each line, which of the answers it tells of, and what it tells.
-        """
-        keys = ["w.node", "a.code", *parts]
-        if self.answers.groups > 1:
-            keys.append("w.y")
-        names = [f"k{place}" for place in range(len(keys))]
-        asked = [*asked, *self.answers.asked(is_bounded=True)]
-        selected = (f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
-        found = self.store.arrays(
-            f"SELECT {', '.join((*selected, *asked))} FROM {self.rows()} AS w"
-            f" JOIN {self._table(ranges)} ON w.node = a.node"
-            f" AND w.c{position} = a.code"
-            f" AND w.x{position} >= a.low AND w.x{position} <= a.high"
-            f" GROUP BY {', '.join(names)}{which}"
-        )
-        found[:2] = (each.astype(np.intp) for each in found[:2])
-        group: Array = np.zeros(len(found[0]), np.intp)
-        if self.answers.groups > 1:
-            group = found[len(keys) - 1].astype(np.intp)
-        return found[: 2 + len(parts)], group, found[len(keys) :]
-
-    def _table(self, ranges: Ranges) -> str:
-        """Some ranges as a table, by which rows find their own."""
-        rows = []
-        for node, code, low, high, cells in zip(
-            ranges.node.tolist(),
-            ranges.code.tolist(),
-            ranges.low.tolist(),
-            ranges.high.tolist(),
-            ranges.cells.tolist(),
-            strict=True,
-        ):
-            parts = cells * FINER
-            scale = _scale(parts, low, high)
-            numbers = map(self.spelling.number, (low, high, scale, parts - 1.0))
-            rows.append(f"({node}, {code}, {', '.join(numbers)})")
-        return f"(VALUES {', '.join(rows)}) AS a(node, code, low, high, scale, most)"
-
-    def _cells(
-        self,
-        keys: Sequence[Array],
-        group: Array,
-        ends: Sequence[Array],
-        found: Sequence[Array],
-    ) -> Tally:
-        """A cell for all lines of equal keys, the node and the code being the first."""
-        order, cell, starts = in_order(keys)
-        low, high = (each[order].astype(np.float64) for each in ends)
-        sums, spread = self.answers.gather(
-            cell, group[order], [each[order] for each in found]
-        )
-        firsts = order[starts]
-        return Tally(
-            keys[0][firsts],
-            keys[1][firsts],
-            sums,
-            spread,
-            np.minimum.reduceat(low, starts) if len(starts) else low,
-            np.maximum.reduceat(high, starts) if len(starts) else high,
-        )
+        return counting.first_values(self, position, ranges, lines)
 
     # ------------------------------------------------------------ moving on
 
@@ -309,7 +197,6 @@ class WorkTable:
         be said by `place` where they are.
         """
         self.waiting = routes
-        self.open = 1 + max(max(route.children()) for route in routes)
 
     def _move(self, routes: Sequence[Route]) -> None:
         """Give the rows of the table their new nodes.
@@ -372,10 +259,3 @@ class WorkTable:
 
 
 NOTHING = Route(0, -1)
-
-
-def _scale(parts: int, low: float, high: float) -> float:
-    """Parts by number within a range; 0 where its ends are too far apart."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scale = float(np.divide(parts, high - low))
-    return scale if np.isfinite(scale) else 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,14 +27,17 @@ from treecompile.ir import (
     Op,
     Rule,
     Tree,
+    ValueType,
 )
 from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.sql_forms import (
     DBT,
     OUTPUTS,
+    answer_type,
     check_form,
     outputs,
+    position_of,
     properties,
     references,
     statement,
@@ -87,11 +91,12 @@ def expressions(
     body = settled(body)
     asked = outputs(options)
     label = label_position(body, options, asked)
-    writer = Conditions(dialect, body, columns)
-    return {
-        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
-        for output in asked
-    }
+    made = {}
+    for output in asked:
+        writer = Conditions(dialect, body, columns, answer_type(body, output))
+        lines = expression(body, dialect, writer, output, label, options)
+        made[OUTPUTS[output]] = lines
+    return made
 
 
 def header(
@@ -146,11 +151,15 @@ def steps_of(
 
 
 def check_values(body: Body, dialect: Dialect) -> None:
-    """What the database would take for something else cannot be compared there."""
+    """What a database lacks, or would take for something else, cannot be compared."""
+    required = [body.features[position] for position in required_features(body)]
+    for feature in required:
+        check_type(feature.type, f"the column {feature.name!r}", dialect)
+    check_type(answer_type(body, "label"), "the prediction", dialect)
     if dialect.values.empty_text:
         return
     told = "give it a text of its own in the data"
-    for feature in (body.features[position] for position in required_features(body)):
+    for feature in required:
         if "" in feature.categories:
             raise TargetError(
                 f"{dialect.name} takes the category '' of {feature.name!r} for NULL:"
@@ -158,6 +167,15 @@ def check_values(body: Body, dialect: Dialect) -> None:
             )
     if "" in body.labels:
         raise TargetError(f"{dialect.name} takes the label '' for NULL: {told}")
+
+
+def check_type(value_type: ValueType, what: str, dialect: Dialect) -> None:
+    """A dialect says by an empty text that it has no such type."""
+    if not dialect.types.of(value_type):
+        raise TargetError(
+            f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
+            " from data in which it is a number or a text"
+        )
 
 
 def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
@@ -225,13 +243,7 @@ def label_position(
         return None
     if "probability" not in asked:
         raise OptionError("--label goes with --output probability")
-    texts = [v if isinstance(v, str) else words.value(v) for v in body.labels]
-    if options.label not in texts:
-        shown = ", ".join(map(words.value, body.labels))
-        raise OptionError(
-            f"--label {options.label!r} is not a label: there are {shown}"
-        )
-    return texts.index(options.label)
+    return position_of(body.labels, options.label)
 
 
 def result_text(
@@ -264,6 +276,12 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     assert isinstance(value, str)
     if "\0" in value and not dialect.values.nul:
         raise TargetError(f"{dialect.name} has no NUL character in a text: {value!r}")
+    longest = dialect.values.longest_text
+    if 0 < longest < (size := len(value.encode(errors="replace"))):
+        raise TargetError(
+            f"{dialect.name} has texts of {longest:,} bytes at most, and"
+            f" {value[:20]!r}... has {size:,}: shorten it in the data"
+        )
     return STRINGS[dialect.literals.string](value)
 
 
@@ -282,13 +300,20 @@ class Conditions:
     """Spells conditions as the dialect says."""
 
     def __init__(
-        self, dialect: Dialect, body: Body, columns: Mapping[int, str]
+        self,
+        dialect: Dialect,
+        body: Body,
+        columns: Mapping[int, str],
+        answer: ValueType = ValueType.STR,
     ) -> None:
         self.dialect = dialect
         self.features = body.features
         self.columns = columns
+        typed = dialect.columns
+        if dialect.number_for_number and answer is not ValueType.STR:
+            typed = replace(typed, number=dialect.number_for_number)
         self.typed = {
-            position: dialect.columns.of(body.features[position].type).format(column)
+            position: typed.of(body.features[position].type).format(column)
             for position, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.bits import Bits, unpacked
+from treecompile.cases import Cases
 from treecompile.ir import Condition
 
-Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 BUDGET = 5_000_000_000  # cells of rules x cases that the last step looks at
@@ -37,8 +37,9 @@ class Candidate:
         return unpacked(self.takes, self.cases).view(np.bool_)
 
 
-def in_order(chosen: Sequence[Candidate], y: Codes, labels: int) -> list[Candidate]:
+def in_order(chosen: Sequence[Candidate], cases: Cases, labels: int) -> list[Candidate]:
     """Label by label, within a label by the error; ties to what came first."""
+    y = cases.y
     groups = {label: [r for r in chosen if r.label == label] for label in range(labels)}
     groups = {label: group for label, group in groups.items() if group}
     left = np.ones(len(y), np.bool_)
@@ -46,7 +47,7 @@ def in_order(chosen: Sequence[Candidate], y: Codes, labels: int) -> list[Candida
     taken = {label: _taken(group) for label, group in groups.items()}
     while groups:
         wrong = {
-            label: int((taken[label] & left & (y != label)).sum()) for label in groups
+            label: cases.amount(taken[label] & left & (y != label)) for label in groups
         }
         label = min(groups, key=lambda place: (wrong[place], place))
         result += sorted(groups.pop(label), key=lambda rule: (rule.error, rule.number))
@@ -60,17 +61,20 @@ def _taken(rules: Sequence[Candidate]) -> Mask:
     return unpacked(bits, rules[0].cases).view(np.bool_)
 
 
-def default_label(rules: Sequence[Candidate], y: Codes, labels: int) -> int:
+def default_label(rules: Sequence[Candidate], cases: Cases, labels: int) -> int:
     """The label with most cases that no rule takes; ties to the more frequent."""
-    left = np.ones(len(y), np.bool_)
+    every = np.ones(cases.rows, np.bool_)
+    left = every.copy()
     for rule in rules:
         left &= ~rule.mask
-    free = np.bincount(y[left], minlength=labels)
-    frequency = np.bincount(y, minlength=labels)
+    free = cases.by_label(left, labels)
+    frequency = cases.by_label(every, labels)
     return max(range(labels), key=lambda place: (free[place], frequency[place], -place))
 
 
-def without_harm(rules: Sequence[Candidate], default: int, y: Codes) -> list[Candidate]:
+def without_harm(
+    rules: Sequence[Candidate], default: int, cases: Cases
+) -> list[Candidate]:
     """Drop the first rule that harms more cases than it helps, and look again.
 
     After BUDGET cells the rest stays as it is.
@@ -78,15 +82,18 @@ def without_harm(rules: Sequence[Candidate], default: int, y: Codes) -> list[Can
     kept = list(rules)
     budget = BUDGET
     while kept and budget > 0:
-        budget -= len(kept) * len(y)
-        harmful = _first_harmful(kept, default, y)
+        budget -= len(kept) * cases.total
+        harmful = _first_harmful(kept, default, cases)
         if harmful is None:
             break
         del kept[harmful]
     return kept
 
 
-def _first_harmful(rules: Sequence[Candidate], default: int, y: Codes) -> int | None:
+def _first_harmful(
+    rules: Sequence[Candidate], default: int, cases: Cases
+) -> int | None:
+    y = cases.y
     decided = np.full(len(y), len(rules))
     for place in reversed(range(len(rules))):
         decided[rules[place].mask] = place
@@ -97,7 +104,8 @@ def _first_harmful(rules: Sequence[Candidate], default: int, y: Codes) -> int | 
         own = np.flatnonzero(decided == place)
         right = y[own] == rule.label
         right_without = y[own] == otherwise[own]
-        if int((right_without & ~right).sum()) > int((right & ~right_without).sum()):
+        harmed, helped = own[right_without & ~right], own[right & ~right_without]
+        if cases.amount_at(harmed) > cases.amount_at(helped):
             found = place
         otherwise[rule.mask] = rule.label
     return found

@@ -15,7 +15,7 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +35,7 @@ from treecompile.postprune.arrange import (
     without_harm,
 )
 from treecompile.postprune.choice import choose_rules
-from treecompile.postprune.coding import RuleCoding
+from treecompile.postprune.coding import RuleCoding, bits_of_tests
 from treecompile.postprune.drop import Dropping, Trial
 from treecompile.postprune.evidence import with_evidence
 from treecompile.semantics import members
@@ -55,20 +55,23 @@ def c45rules(
     cf: float = 0.25,
     seed: int = 0,
     progress: Progress = lambda done: None,
+    tests: Sequence[float] | None = None,
 ) -> RuleSet:
-    """Prune the rules of a tree by the cases that it was learned from."""
-    if not rules.labels:
-        raise OptionError(
-            "c4.5rules is for labels, and the model predicts a number: prune against"
-            " a validation set"
-        )
-    y = cases.y.astype(np.intp)
+    """Prune the rules of a tree by the cases that it was learned from.
+
+    `tests` has the bits of a test of each feature, if the cases do not tell: they stand
+    for others, whose values are not known.
+    """
+    check_labels(rules)
+    if tests is None:
+        tests = bits_of_tests(rules.features, cases.columns)
+    cases = replace(cases, y=cases.y.astype(np.intp))
     candidates = _candidates(rules, cases, cf, progress)
-    chosen = _chosen(candidates, rules, cases, seed)
-    ordered = in_order(chosen, y, len(rules.labels))
-    default = default_label(ordered, y, len(rules.labels))
+    chosen = _chosen(candidates, RuleCoding(rules.features, tests), rules, cases, seed)
+    ordered = in_order(chosen, cases, len(rules.labels))
+    default = default_label(ordered, cases, len(rules.labels))
     firing = [rule for rule in ordered if rule.error <= WORST]
-    final = without_harm(firing, default, y)
+    final = without_harm(firing, default, cases)
     made = replace(
         rules,
         rules=tuple(
@@ -86,6 +89,14 @@ def c45rules(
     return with_evidence(number(apply_rule_passes(made, RULE_PASSES)), cases)
 
 
+def check_labels(rules: RuleSet) -> None:
+    if not rules.labels:
+        raise OptionError(
+            "c4.5rules is for labels, and the model predicts a number: prune against"
+            " a validation set"
+        )
+
+
 def strict(condition: Condition, feature: Feature) -> Condition:
     """The condition with nothing beside what it names: no missing, no unseen value."""
     op, value = condition.op, condition.value
@@ -100,14 +111,14 @@ def _candidates(
 ) -> list[Candidate]:
     """The pruned rules that are worth anything, each once, numbered in order."""
     dropping = Dropping(rules, cases)
-    frequency = np.bincount(cases.y, minlength=len(rules.labels))
+    frequency = cases.by_label(np.ones(cases.rows, np.bool_), len(rules.labels))
     found: dict[tuple[int, frozenset[Condition]], Candidate] = {}
     for rule in rules.rules:
         progress(cases.rows)
         if rule.weight < LEAST - 1e-9:
             continue
         label = rules.labels.index(rule.value)
-        worst = 1 - (float(frequency[label]) + 1) / (cases.rows + 2)
+        worst = 1 - (float(frequency[label]) + 1) / (cases.total + 2)
         conditions = [strict(c, rules.features[c.feature]) for c in rule.conditions]
         estimate = _Estimate(worst, cf)
         left = dropping.drop(
@@ -156,10 +167,13 @@ class _Estimate:
 
 
 def _chosen(
-    candidates: list[Candidate], rules: RuleSet, cases: Cases, seed: int
+    candidates: list[Candidate],
+    coding: RuleCoding,
+    rules: RuleSet,
+    cases: Cases,
+    seed: int,
 ) -> list[Candidate]:
     """For each label the set of rules with the shortest description."""
-    coding = RuleCoding(rules.features, cases)
     groups = [
         [rule for rule in candidates if rule.label == label]
         for label in range(len(rules.labels))
@@ -172,6 +186,7 @@ def _chosen(
         takes = np.stack([rule.takes for rule in group])
         bits = np.array([coding.rule(rule.conditions) for rule in group])
         budget = choice.BUDGET // max(1, searched)
-        kept = choose_rules(takes, cases.y == label, bits, seed, budget)
+        is_label = cases.y == label
+        kept = choose_rules(takes, is_label, bits, seed, budget, cases.counts)
         result += [rule for rule, keep in zip(group, kept, strict=True) if keep]
     return result

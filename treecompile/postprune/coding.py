@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.cases import Cases
+from treecompile.batch import Columns
 from treecompile.ir import Condition, Feature, Kind
 from treecompile.semantics import members
 
@@ -30,12 +30,8 @@ def log2_factorial(number: int) -> float:
 class RuleCoding:
     """The bits of conditions and rules over a training set."""
 
-    def __init__(self, features: Sequence[Feature], cases: Cases) -> None:
-        self.features = features
-        self.tests = [
-            0.0 if column is None else _test_bits(feature, column)
-            for feature, column in zip(features, cases.columns, strict=True)
-        ]
+    def __init__(self, features: Sequence[Feature], tests: Sequence[float]) -> None:
+        self.features, self.tests = features, tests
         shares = [bits / sum(self.tests) for bits in self.tests if bits]
         self.choice = sum(share * log2(1 / share) for share in shares)
 
@@ -52,14 +48,29 @@ class RuleCoding:
         return self.tests[condition.feature]
 
 
+def bits_of_tests(features: Sequence[Feature], columns: Columns) -> list[float]:
+    """The bits of a test of each feature, from the columns of the training cases."""
+    return [
+        0.0 if column is None else _test_bits(feature, column)
+        for feature, column in zip(features, columns, strict=True)
+    ]
+
+
 def _test_bits(feature: Feature, column: NDArray[Any]) -> float:
-    rows = len(column)
     if feature.kind is Kind.CATEGORICAL:
         known = column[(column >= 0) & (column < len(feature.categories))]
-        counts = np.bincount(known)
-        counts = counts[counts > 0]
-        return float((counts / rows * np.log2(rows / counts)).sum())
-    values = len(np.unique(column))  # where NaN, or code -1, is one of them
+        return category_bits(np.bincount(known), len(column))
+    return threshold_bits(len(np.unique(column)))  # where NaN, or code -1, is one
+
+
+def category_bits(counts: NDArray[Any], rows: int) -> float:
+    """Of a test of a category, of which there are so many in so many rows."""
+    counts = counts[counts > 0]
+    return float((counts / rows * np.log2(rows / counts)).sum())
+
+
+def threshold_bits(values: int) -> float:
+    """Of a threshold among so many values, the missing one counted with them."""
     return 1 + log2(values) / 2 if values > 1 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Databases as places to learn in: `duckdb://file.db`, `postgresql://...`, `spark:`."""
+"""Databases as places to learn in, by their addresses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from typing import Any
 from treecompile.errors import OptionError
 from treecompile.stores.base import Borrow, Open, Store
 from treecompile.stores.duckdb import borrow_duckdb, open_duckdb
+from treecompile.stores.mariadb import open_mariadb
 from treecompile.stores.postgres import open_postgres
 from treecompile.stores.spark import borrow_spark, open_spark
+from treecompile.stores.sqlite import open_sqlite
 
 STORES: dict[str, Open] = {  # by the first word of an address
     "duckdb": open_duckdb,
     "postgresql": open_postgres,
     "postgres": open_postgres,
     "spark": open_spark,
+    "sqlite": open_sqlite,
+    "mysql": open_mariadb,
+    "mariadb": open_mariadb,
 }
+EXPECTED = "duckdb://FILE, postgresql://..., spark:, sqlite://FILE or mysql://..."
 
 
 BORROWED: dict[str, Borrow] = {  # by the class of a connection
@@ -48,7 +54,5 @@ def open_store(
     """Connect to the database at an address, to read it or to write as well."""
     word = url.partition(":")[0]
     if word not in STORES or word == url:
-        raise OptionError(
-            f"--from {word!r}: expected duckdb://FILE, postgresql://... or spark:"
-        )
+        raise OptionError(f"--from {word!r}: expected {EXPECTED}")
     return STORES[word](url, memory_limit, writes)

@@ -56,8 +56,8 @@ class StoredColumn:
         return family(self.type)
 
 
-# What stands behind FROM for pairs of a key and a number, each in a row of its own as
-# k and x, beside some columns of a table.
+# What stands behind FROM for pairs of a code and a number, each in a row of its own as
+# c and x, numbered by p from 0 on, beside some columns of a table.
 Stacked = Callable[[str, Sequence[str], Sequence[tuple[str, str]]], str]
 
 
@@ -65,11 +65,19 @@ Stacked = Callable[[str, Sequence[str], Sequence[tuple[str, str]]], str]
 class Phrases:
     """What queries for learning say differently from one database to the next."""
 
-    sample: str = "SELECT {columns} FROM {relation} ORDER BY random() LIMIT {rows}"
+    # By the number of rows or, about as many, by their share of all.
+    sample: str = "SELECT {columns} FROM {relation} WHERE random() < {share}"
     byte: str = "SMALLINT"  # the smallest type that holds 255
-    list: str = "[{}]"  # of values ...
+    long: str = "BIGINT"
+    infinity: str = "CAST('{sign}Infinity' AS {type})"
+    # A number without its fraction, kept within whole numbers that are not negative.
+    within: str = "least({most}, greatest({least}, floor({value})))"
+    list: str = "[{}]"  # of values; "" where there are none ...
     item: str = "({list})[{place}]"  # ... from 1 on
+    names_values: bool = True  # whether (VALUES ...) AS a(b, c) is understood
+    join: str = "JOIN"  # of many rows with few
     round: str = "round({})"  # to a whole number; of two as near, either
+    round_even: str = "round({})"  # ... the even one
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     once: str = "WITH {name} AS ({query})"  # a query that is worked out once

@@ -17,6 +17,7 @@ from treecompile.stores.base import (
     StoredColumn,
     as_array,
 )
+from treecompile.stores.postgres_columns import columns_of, query_of_columns
 from treecompile.targets import read_dialect
 
 # What it says to who may not make a table: no right to, or no transaction that writes.
@@ -45,6 +46,11 @@ class PostgreSQL:
         return found
 
     def arrays(self, query: str) -> list[np.ndarray]:
+        types = [column.type for column in self.columns(f"({query}) AS q")]
+        if whole := query_of_columns(query, types):
+            found = columns_of(self._ask(whole).fetchone(), types)
+            if found is not None:
+                return found
         cursor = self._ask(query)
         rows = cursor.fetchall()
         if not rows:

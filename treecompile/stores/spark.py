@@ -5,6 +5,7 @@ On a cluster the session is the cluster's: where there is one already, it is use
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -21,18 +22,31 @@ from treecompile.targets import read_dialect
 from treecompile.verify.drivers.spark import start
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+# On one machine a task for each core does: the answers are small.
+LOCAL = {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
 Found = TypeVar("Found")
 
 
 def stacked(table: str, kept: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
-    """One job for all features, where each query takes a tenth of a second to begin."""
+    """One job for all features, where each query takes a tenth of a second to begin.
+
+    What is worked out of them comes behind, in code that is the same for all: there is
+    little of it, however many features there are.
+    """
     cells = ", ".join(
-        f"named_struct('k', {key}, 'x', {number})" for key, number in pairs
+        f"named_struct('c', CAST({code} AS INT), 'x', {number})"
+        for code, number in pairs
     )
-    return f"(SELECT {', '.join(kept)}, inline(array({cells})) AS (k, x) FROM {table})"
+    names = ", ".join(kept)
+    return (
+        f"(SELECT {names}, p, v.c AS c, v.x AS x FROM (SELECT {names},"
+        f" posexplode(array({cells})) AS (p, v) FROM {table}))"
+    )
 
 
 class Spark:
@@ -40,6 +54,7 @@ class Spark:
         list="array({})",
         item="get({list}, {place} - 1)",  # NULL where there is none
         round="rint({})",
+        round_even="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
@@ -66,9 +81,12 @@ class Spark:
             except BaseException as error:
                 failed.append(error)
 
-        thread = InheritableThread(run, session=self.session)
-        thread.daemon = True
-        thread.start()
+        try:
+            thread = InheritableThread(run, session=self.session)
+            thread.daemon = True
+            thread.start()
+        except AssertionError:  # there is no context any more
+            raise EngineError("Spark: the session has ended") from None
         try:
             thread.join()
         except KeyboardInterrupt:
@@ -90,15 +108,47 @@ class Spark:
             # It leaves the sockets of its results for others to close.
             warnings.simplefilter("ignore", ResourceWarning)
             table = self.wait(lambda: self.session.sql(query).toArrow())
-        return [as_array(column.to_pylist()) for column in table.columns]
+        return [_plain(column) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
-        # A checkpoint, or the plan of each level would hold those of all before it.
-        frame = self.wait(lambda: self.session.sql(query).localCheckpoint(eager=True))
+        if name not in self.made:
+            self._check_free(name)
+        with self._in_small_methods():
+            # A checkpoint, or each plan would hold those of all levels before it.
+            frame = self.wait(
+                lambda: self.session.sql(query).localCheckpoint(eager=True)
+            )
         frame.createOrReplaceTempView(name)
         if former := self.made.get(name):
-            former.unpersist()
+            _release(former)
         self.made[name] = frame
+
+    def _check_free(self, name: str) -> None:
+        """A view that the user has made would be replaced."""
+        try:
+            is_taken = self.session.catalog.getTable(name).isTemporary
+        except self.errors:
+            return
+        if is_taken:
+            raise EngineError(
+                f"Spark: the session has a temporary view {name!r}, which is a name"
+                " that is needed: give it another"
+            )
+
+    @contextmanager
+    def _in_small_methods(self) -> Iterator[None]:
+        """Have what many columns are worked out by divided into many methods.
+
+        As one, Java would not compile it: beyond 8 KB not to machine code, and beyond
+        64 KB not at all.
+        """
+        conf = self.session.conf
+        was = conf.get(WHOLE_STAGE, None)
+        conf.set(WHOLE_STAGE, "false")
+        try:
+            yield
+        finally:
+            conf.unset(WHOLE_STAGE) if was is None else conf.set(WHOLE_STAGE, was)
 
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see phrases.updates
@@ -130,7 +180,20 @@ class Spark:
     def close(self) -> None:
         for name, frame in self.made.items():
             self.session.catalog.dropTempView(name)
-            frame.unpersist()
+            _release(frame)
+
+
+def _release(frame: Any) -> None:
+    """Free what a checkpoint holds; unpersist() would leave it to Java's collector."""
+    if hasattr(frame, "_jdf"):  # else by a server, which frees it with the frame
+        frame._jdf.queryExecution().logical().rdd().unpersist(False)
+
+
+def _plain(column: Any) -> np.ndarray:
+    if str(column.type).startswith(("int", "double", "float")):
+        plain: np.ndarray = column.to_numpy()  # NaN for what is missing
+        return plain
+    return as_array(column.to_pylist())
 
 
 def _said(error: BaseException) -> EngineError:
@@ -153,7 +216,9 @@ def open_spark(
     is_ours = session is None and not warehouse.exists()
     if session is None:
         master = url.removeprefix("spark:") or HERE
-        session = start(url if master.startswith("//") else master, SETTINGS)
+        local = LOCAL if master.startswith("local") else {}
+        settings = {**SETTINGS, **local}
+        session = start(url if master.startswith("//") else master, settings)
     try:
         with borrow_spark(session) as store:
             yield store
@@ -168,9 +233,34 @@ def borrow_spark(session: Any) -> Iterator[Store]:
     """A session that goes on; what was cached in it is released."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
 
     store = Spark(session, (PySparkException, Py4JError))
+    # It would write each error to standard error, with a page of where it comes from.
+    log = PySparkLogger.getLogger("SQLQueryContextLogger")
+    was, log.disabled = log.disabled, True
     try:
-        yield store
+        with no_logs():
+            yield store
     finally:
+        log.disabled = was
         store.close()
+
+
+@contextmanager
+def no_logs() -> Iterator[None]:
+    """Errors are ours to tell: PySpark would log each with its stack, too."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before 4.0
+        yield
+        return
+    loggers = [PySparkLogger.getLogger(name) for name in LOGGERS]
+    were = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, were, strict=True):
+            logger.disabled = was

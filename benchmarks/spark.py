@@ -1,0 +1,202 @@
+"""What learning in Spark costs, measured and as the model of the documents says.
+
+    python benchmarks/spark.py [ROWS ...]
+
+Ten numeric features, two labels, depth 6, on this machine. Spark itself counts the
+bytes that its stages read and shuffle. The last lines predict a run of a billion rows.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treecompile.data import DataOptions
+from treecompile.in_database.learn import learn
+from treecompile.in_database.places import open_table
+from treecompile.stores.spark import Spark
+from treecompile.training import LearnOptions
+
+SIZES = (10_000, 100_000, 1_000_000)
+FEATURES, LABELS, DEPTH = 10, 2, 6
+PART = 250_000  # rows of a file
+
+# The model, as docs/learning-on-spark.md explains it.
+BINS = 241
+RECORD = 30  # bytes of a key and its counts in a shuffle, about
+LOOKS = 1.5  # queries at a level that look into bins, about
+ASKED_BEFORE = 4  # queries about the table, besides two for each 40 features
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    queries: float = 0
+    source: float = 0  # bytes read of the table
+    rows: float = 0  # bytes read of the working table
+    shuffled: float = 0  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a prediction needs to know."""
+
+    rows: int
+    features: int
+    labels: int
+    depth: int
+    tasks: int  # in which the table is read
+    feature_bytes: float  # of a value in the files
+    label_bytes: float
+
+    def row_bytes(self) -> int:
+        """A row of the working table: 8 bytes a column, and what Java adds."""
+        return 8 * (2 + 2 * self.features) + 68
+
+    def predicted(self) -> Cost:
+        size, per_level = self.row_bytes(), 2 + LOOKS
+        passes = 3 * self.features * self.feature_bytes + 4 * self.label_bytes
+        keys = self.features * BINS * self.labels
+        shuffled = 0.0
+        for level in range(self.depth):
+            at_most = min(keys * 2**level, self.rows / self.tasks * self.features)
+            shuffled += self.tasks * at_most * RECORD
+        before = ASKED_BEFORE + 2 * ceil(self.features / 40)
+        return Cost(
+            before + per_level * self.depth,
+            self.rows * passes,
+            self.rows * size * per_level * self.depth,
+            shuffled,
+        )
+
+
+class Measured(Spark):
+    """Counts the queries, and what Spark says of their stages."""
+
+    kinds: Counter[str]
+    source = rows = shuffled = 0.0
+    seen: set[int]
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        found = super().arrays(query)
+        self._measure(query)
+        return found
+
+    def make(self, name: str, query: str) -> None:
+        super().make(name, query)
+        self._measure(query)
+
+    def _measure(self, query: str) -> None:
+        kind = _kind(query)
+        self.kinds[kind] += 1
+        context = self.session.sparkContext
+        context._jsc.sc().listenerBus().waitUntilEmpty()
+        none = context._gateway.new_array(context._jvm.double, 0)
+        empty = context._jvm.java.util.ArrayList()
+        stages = (
+            context._jsc.sc().statusStore().stageList(None, False, False, none, empty)
+        )
+        for place in range(stages.size()):
+            stage = stages.apply(place)
+            if stage.stageId() in self.seen:
+                continue
+            self.seen.add(stage.stageId())
+            self.shuffled += stage.shuffleWriteBytes()
+            if kind in ("count", "refine", "route"):
+                self.rows += stage.inputBytes()
+            else:
+                self.source += stage.inputBytes()
+
+
+def _kind(query: str) -> str:
+    if "treecompile_rows" not in query:
+        return "about the table"
+    if " a.low" in query:
+        return "refine"
+    return "count" if " GROUP BY " in query else "route"
+
+
+def write(folder: Path, rows: int) -> tuple[float, float]:
+    """The table; the bytes that a value of a feature and of the target take."""
+    rng = np.random.default_rng(rows)
+    sizes = np.zeros(2)
+    for start in range(0, rows, PART):
+        size = min(PART, rows - start)
+        x = {f"x{i}": rng.normal(size=size) for i in range(FEATURES)}
+        signal = x["x0"] + x["x1"] * x["x2"] + np.abs(x["x3"]) + rng.normal(size=size)
+        x["y"] = (signal > 0.8).astype(np.int8)
+        path = folder / f"{start:09}.parquet"
+        pq.write_table(pa.table(x), path)
+        group = pq.read_metadata(path)
+        for place in range(group.num_row_groups):
+            for column in range(FEATURES + 1):
+                chunk = group.row_group(place).column(column)
+                sizes[int(column == FEATURES)] += chunk.total_compressed_size
+    return float(sizes[0] / rows / FEATURES), float(sizes[1] / rows)
+
+
+@contextmanager
+def measured(table: str) -> Iterator[Measured]:
+    with open_table("spark:", table) as there:
+        assert isinstance(there.store, Spark)
+        store = Measured(there.store.session, there.store.errors)
+        store.kinds, store.seen = Counter(), set()
+        store._measure("")  # what was there before
+        store.kinds, store.source, store.rows, store.shuffled = Counter(), 0, 0, 0
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def run(rows: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="treecompile-spark-") as folder:
+        value, label = write(Path(folder), rows)
+        with measured(f'parquet."{folder}"') as store:
+            options = LearnOptions("cart", max_depth=DEPTH)
+            relation = f"parquet.`{folder}`"
+            start = time.perf_counter()
+            learn(store, relation, DataOptions("y"), options)
+            seconds = time.perf_counter() - start
+            tasks = store.session.sql(
+                f"SELECT * FROM {relation}"
+            ).rdd.getNumPartitions()
+    model = Run(rows, FEATURES, LABELS, DEPTH, tasks, value, label).predicted()
+    asked = sum(store.kinds.values())
+    parts = ", ".join(f"{count} {kind}" for kind, count in store.kinds.items())
+    print(f"{rows:>13,} rows in {tasks} tasks: {seconds:.0f} s ({parts})")
+    for name, found, said in (
+        ("queries", asked, model.queries),
+        ("table read, MB", store.source / 1e6, model.source / 1e6),
+        ("working table read, MB", store.rows / 1e6, model.rows / 1e6),
+        ("shuffled, MB", store.shuffled / 1e6, model.shuffled / 1e6),
+    ):
+        print(f"{name:>28} {found:>12,.1f}  model {said:>12,.1f}", flush=True)
+
+
+def main() -> None:
+    for rows in [int(float(text)) for text in sys.argv[1:]] or SIZES:
+        run(rows)
+    large = Run(10**9, FEATURES, LABELS, 8, 800, 8.0, 0.2)
+    cost = large.predicted()
+    print(f"predicted for {large.rows:,} rows, depth 8, in {large.tasks} tasks:")
+    print(
+        f"  {cost.queries:.0f} queries, {cost.source / 1e9:,.0f} GB of the table read,"
+    )
+    print(f"  {large.rows * large.row_bytes() / 1e9:,.0f} GB of memory for its rows,")
+    print(f"  {cost.rows / 1e12:,.1f} TB read there,")
+    print(f"  {cost.shuffled / 1e9:,.0f} GB shuffled")
+
+
+if __name__ == "__main__":
+    main()

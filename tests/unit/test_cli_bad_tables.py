@@ -1,0 +1,114 @@
+"""`learn` from tables that are odd, or cannot be learned from: one line each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treecompile.cli import main
+
+duckdb = pytest.importorskip("duckdb")
+TABLES = (
+    "t AS SELECT i % 7 AS a, i / 3 AS b, CASE WHEN i % 7 > 3 THEN 'p' ELSE 'q' END AS y"
+    " FROM range(300) AS r(i)",
+    "none_known AS SELECT a, NULL::VARCHAR AS y FROM t",
+    "empty AS SELECT * FROM t LIMIT 0",
+    "alone AS SELECT y FROM t",
+    "listed AS SELECT [a] AS many, y FROM t",
+    "structured AS SELECT a, {'y': y} AS y FROM t",
+    "sizes AS SELECT a, 'infinity'::DOUBLE AS y FROM t",
+    "single AS SELECT a, 'only' AS y FROM t",
+    '"My Schema"."a.b""c" AS SELECT * FROM t',
+)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["learn", *arguments])
+
+
+def there(table: str) -> tuple[str, ...]:
+    return ("--from", "duckdb://d.db", "--table", table)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("d.db") as connection:
+        connection.execute('CREATE SCHEMA "My Schema"')
+        for table in TABLES:
+            connection.execute(f"CREATE TABLE {table}")
+        connection.execute("CREATE VIEW seen AS SELECT * FROM t")
+        for name in ("cut", "mixed", "none"):
+            Path(name).mkdir()
+        connection.execute("COPY t TO 'cut/1.parquet'")
+        connection.execute("COPY t TO 'mixed/1.parquet'")
+        connection.execute("COPY (SELECT 1 AS other) TO 'mixed/2.parquet'")
+    whole = Path("cut/1.parquet").read_bytes()
+    Path("cut/2.parquet").write_bytes(whole[: len(whole) // 2])
+    Path("text.db").write_text("no database at all\n" * 1000)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target", "message"),
+    [
+        (there("none"), "y", "Table with name none does not exist"),
+        (there("nowhere.t"), "y", "nowhere"),
+        (there("t"), "z", "no column 'z': the columns are 'a', 'b', 'y'"),
+        (there("none_known"), "y", "no rows: there is nothing to learn from"),
+        (there("empty"), "y", "no rows: there is nothing to learn from"),
+        (there("alone"), "y", "no column but 'y' is left to learn from"),
+        (there("listed"), "y", "column 'many' holds BIGINT[] values: make numbers"),
+        (there("structured"), "y", "column 'y' holds STRUCT"),
+        (there("sizes"), "y", "'y' is infinite somewhere: correct it"),
+        ((*there("t"), "--task", "regress"), "y", "'y'"),
+        (("--from", "duckdb://text.db", "--table", "t"), "y", "not a valid DuckDB"),
+        (("cut",), "y", "cut/2.parquet"),
+        (("mixed",), "y", "mixed/2.parquet"),
+        (("none",), "y", "No files found"),
+        (("none/*.parquet",), "y", "No files found"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_one_line(
+    folder: Path, arguments: tuple[str, ...], target: str, message: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    result = run(*arguments, "--target", target)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert message in line
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_a_file_that_another_process_has_open_is_named(folder: Path) -> None:
+    script = "import duckdb; c = duckdb.connect('d.db'); print(); input()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout is not None
+    other.stdout.readline()
+    result = run(*there("t"), "--target", "y")
+    other.communicate(b"\n")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: cannot open 'd.db': ")
+    assert "lock" in line
+
+
+@pytest.mark.parametrize(
+    ("table", "leaves"), [("seen", 2), ('"My Schema"."a.b""c"', 2), ("single", 1)]
+)
+def test_what_is_only_odd_is_learned_from(
+    folder: Path, table: str, leaves: int
+) -> None:
+    result = run(*there(table), "--target", "y", "--algorithm", "cart")
+    assert result.exit_code == 0, result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith(f"{leaves} lea")
+    assert ("only one label" in result.stderr) == (leaves == 1)
+    assert not (folder / "model.json.state").exists()

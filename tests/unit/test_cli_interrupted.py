@@ -1,0 +1,208 @@
+"""`learn` in a database that is stopped: what it says and keeps, and how it goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treecompile.cli import main
+from treecompile.cli.talk import LevelBar
+from treecompile.errors import EngineError
+from treecompile.in_database.source import EngineSource
+
+duckdb = pytest.importorskip("duckdb")
+ROOT = Path(__file__).resolve().parent.parent.parent
+LEARN = ("learn", "--from", "duckdb://d.db", "--table", "t", "--target", "y")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("d.db") as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT a, b, (a * b > c)::INTEGER AS y FROM"
+            " (SELECT sin(i) AS a, cos(i * i) AS b, sin(i * 7) AS c"
+            " FROM range(400) AS r(i))"
+        )
+    return tmp_path
+
+
+def stop_at(level: int, error: BaseException) -> Callable[..., Any]:
+    search = EngineSource.search
+    levels = 0
+
+    def stopping(self: EngineSource, *given: Any) -> Any:
+        nonlocal levels
+        levels += 1
+        if levels == level:
+            raise error
+        return search(self, *given)
+
+    return stopping
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted: "),
+        (EngineError("PostgreSQL: lost"), 2, "Error: PostgreSQL: lost; "),
+    ],
+)
+def test_what_is_finished_is_kept_and_gone_on_from(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    assert run(*LEARN, "-o", "whole.json").exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(EngineSource, "search", stop_at(4, error))
+        result = run(*LEARN)
+    assert result.exit_code == code
+    assert result.stderr.strip() == (
+        f"{said}model.json.state keeps 3 finished levels, and the same command goes on"
+        " from there"
+    )
+    assert names(folder) == {"d.db", "whole.json", "model.json.state"}
+    result = run(*LEARN)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0] == (
+        "going on with level 4, from model.json.state; remove that file to start anew"
+    )
+    assert names(folder) == {"d.db", "whole.json", "model.json"}
+    assert Path("model.json").read_bytes() == Path("whole.json").read_bytes()
+
+
+@pytest.mark.parametrize(("level", "out"), [(1, "model.json"), (3, "-")])
+def test_where_nothing_is_kept_nothing_is_said_of_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, level: int, out: str
+) -> None:
+    monkeypatch.setattr(EngineSource, "search", stop_at(level, KeyboardInterrupt()))
+    result = run(*LEARN, "-o", out)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.strip() == "interrupted"
+    assert names(folder) == {"d.db"}
+
+
+def test_a_place_where_no_state_can_be_is_refused_early(folder: Path) -> None:
+    Path("file").touch()
+    result = run(*LEARN, "-o", "file/model.json", "-q")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: cannot write file/model.json")
+    assert names(folder) == {"d.db", "file"}
+
+
+def started(*arguments: str, **settings: str) -> subprocess.Popen[str]:
+    path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": path, **settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_during_a_query(folder: Path, number: signal.Signals) -> None:
+    """Of hundreds of levels, so that it is still at work."""
+    with duckdb.connect("d.db") as connection:
+        connection.execute(
+            "CREATE OR REPLACE TABLE t AS SELECT i AS a, sin(i) AS b, i % 2 AS y"
+            " FROM range(300) AS r(i)"
+        )
+    (folder / "temporary").mkdir()
+    learn = started("-m", "treecompile", *LEARN, TMPDIR=str(folder / "temporary"))
+    end = time.monotonic() + 60
+    while not Path("model.json.state").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    learn.send_signal(number)
+    out, said = learn.communicate(timeout=60)
+    assert (learn.returncode, out) == (130, "")
+    (line,) = said.strip().splitlines()
+    assert line.startswith("interrupted: model.json.state keeps ")
+    assert names(folder) == {"d.db", "model.json.state", "temporary"}
+    assert not names(folder / "temporary")
+
+
+def test_an_interrupt_of_code_from_text_is_an_exit_code_too() -> None:
+    """Python remembers it, and would end by the signal whatever was done about it."""
+    script = (
+        "from treecompile.cli import main\n"
+        "import click\n"
+        "@main.command()\n"
+        "def stop():\n"
+        "    exec('raise KeyboardInterrupt')\n"
+        "main(['stop'])\n"
+    )
+    stopped = started("-c", script)
+    _, said = stopped.communicate(timeout=60)
+    assert stopped.returncode == 130
+    assert said.strip() == "interrupted"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("quiet", "rows", "most"),
+    [(False, 10**6, 3), (False, 10**6, None), (True, 10**6, 3), (False, 100, 3)],
+)
+def test_levels_are_shown_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, rows: int, most: int | None
+) -> None:
+    clock = iter([10.0, 12.0, 12.5, 13.0])
+    monkeypatch.setattr("treecompile.cli.talk.monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with LevelBar(quiet, most) as bar:
+        bar.start(rows)
+        bar.level(1, 1, rows)
+        bar.level(2, 2, rows)
+        bar.level(3, 1, rows // 4)
+        bar.finish()
+    assert isinstance(sys.stderr, Terminal)
+    shown = sys.stderr.getvalue()
+    if quiet or rows < 1000:
+        assert shown == ""
+        return
+    of = f" of at most {most}" if most else ""
+    assert f"level 1{of}: 1 node  [" in shown
+    assert f"level 2{of}: 2 nodes, 500,000 rows/s  [" in shown
+    assert f"level 3{of}: 1 node, 2,000,000 rows/s  [" in shown
+    # A quarter of the rows has a level to go: of three levels, or of all that is left.
+    assert (" 91%" if most else " 75%") in shown
+    assert "100%" in shown
+
+
+def test_where_there_is_no_terminal_nothing_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with LevelBar(False, None) as bar:
+        bar.start(10**6)
+        bar.level(1, 1, 10**6)
+        bar.finish()
+    assert isinstance(sys.stderr, io.StringIO)
+    assert sys.stderr.getvalue() == ""
