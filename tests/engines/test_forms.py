@@ -89,7 +89,7 @@ def test_functions_run_where_there_are_any(engine: str, output: str) -> None:
         assert report.rows > 100
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "mariadb", "clickhouse"])
 def test_functions_of_hostile_and_divided_trees(engine: str) -> None:
     url = DATABASES[engine]().url
     compared = 0

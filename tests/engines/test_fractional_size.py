@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import pytest
@@ -122,6 +123,46 @@ def test_databases_divide_it_in_one_expression(
     check(dividing(behind + 1, chain=True), engine)
     check(turned(dividing(before + 1, chain=True)), engine)
     check(dividing(leaves, chain=False), engine)
+
+
+def four_ways(depth: int, place: int) -> Tree:
+    """Splits of four branches, of which the one at a place has the next split."""
+    names, dice = ("a", "b", "c", "d"), Random(place)
+    features = tuple(
+        Feature(f"f{n}", Kind.CATEGORICAL, ValueType.STR, names) for n in range(3)
+    )
+    nodes: list[Node] = []
+    for level in range(depth + 1):
+        stats = [
+            ClassCounts((dice.uniform(0, 9), dice.uniform(0, 9))) for _ in names[1:]
+        ]
+        leaves: list[Node] = [Leaf("no", some, 1.0) for some in stats]
+        if level == depth:
+            nodes.append(leaves[0])
+            break
+        start = len(nodes)
+        children = [start + 1, start + 2, start + 3]
+        children.insert(place, start + 4)
+        tests = [Condition(level % 3, Op.IN, (name,), False) for name in names[:-1]]
+        tests.append(Condition(level % 3, Op.NOT_IN, names[:-1], True))
+        branches = (
+            Branch(test, child, dice.uniform(1, 50))
+            for test, child in zip(tests, children, strict=True)
+        )
+        nodes += [Split(tuple(branches), stats[0], 0.0), *leaves]
+    policy = MissingPolicy.FRACTIONAL
+    return Tree(features, ("no", "yes"), tuple(nodes), policy)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_what_is_turned_is_added_in_order(place: int) -> None:
+    """Deeper than DataFusion takes as it stands."""
+    tree, database = four_ways(20, place), DATABASES["datafusion"]()
+    values: list[Row] = list(product(("a", "c", "d", None), repeat=3))
+    options = EmitOptions(dialect="datafusion", output="probability", label="yes")
+    text = emit(Program("y", "random", tree), "sql", options).text
+    found = run_sql(text, tree.features, values, database)
+    assert found == [distribution(tree, row)[1] for row in values]
 
 
 @pytest.mark.parametrize(
