@@ -34,9 +34,9 @@ PART = 250_000  # rows of a file
 
 # The model, as docs/learning-on-spark.md explains it.
 BINS = 241
-RECORD = 40  # bytes of a key and its counts in a shuffle, about
-ROUNDS = 2  # queries at a level that look into bins, about
-ASKED_BEFORE = 5  # queries about the table, besides one for each feature
+RECORD = 30  # bytes of a key and its counts in a shuffle, about
+LOOKS = 1.5  # queries at a level that look into bins, about
+ASKED_BEFORE = 4  # queries about the table, besides those by feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Run:
         return 8 * (2 + 2 * self.features) + 68
 
     def predicted(self) -> Cost:
-        size, per_level = self.row_bytes(), 2 + ROUNDS
+        size, per_level = self.row_bytes(), 2 + LOOKS
         passes = 4 * self.features * self.feature_bytes
         passes += (self.features + 5) * self.label_bytes
         keys = self.features * BINS * self.labels
@@ -72,15 +72,11 @@ class Run:
         for level in range(self.depth):
             at_most = min(keys * 2**level, self.rows / self.tasks * self.features)
             shuffled += self.tasks * at_most * RECORD
+        before = ASKED_BEFORE + self.features + ceil(self.features / 40)
         return Cost(
-            ASKED_BEFORE
-            + self.features
-            + ceil(self.features / 40)
-            + 2
-            + per_level * self.depth
-            - 1,
+            before + per_level * self.depth,
             self.rows * passes,
-            self.rows * size * (per_level * self.depth),
+            self.rows * size * per_level * self.depth,
             shuffled,
         )
 

@@ -30,7 +30,7 @@ from peers import TABLE, make
 from sklearn.tree import DecisionTreeClassifier
 
 import treecompile
-from treecompile.ir import Condition, Kind, Tree
+from treecompile.ir import Condition, Kind, Tree, ValueType
 from treecompile.literals import DOUBLES, STRINGS
 from treecompile.lower.sql import Conditions
 from treecompile.lower.sql_names import column_names
@@ -57,9 +57,8 @@ def hand_written(tree: Tree, engine: Engine, lawful: bool) -> str:
         values = ", ".join(string(str(value)) for value in chosen)
         return f"{column} {'IN' if inside else 'NOT IN'} ({values})"
 
-    return nested_case(
-        tree, Conditions(dialect, tree, columns).text if lawful else bare
-    )
+    ours = Conditions(dialect, tree, columns, ValueType.INT)
+    return nested_case(tree, ours.text if lawful else bare)
 
 
 # ---------------------------------------------------------------- the race

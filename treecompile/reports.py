@@ -35,6 +35,8 @@ def verification(name: str, report: Report) -> Iterator[str]:
         rest = len(report.mismatches) - MISMATCHES_SHOWN
         if rest > 0:
             yield f"  and {rest} more"
+        if report.assumed:
+            yield "  it was taken for the label: --output says what else it gives"
     else:
         extent = (
             f"{report.entered} of {report.cells} cells"

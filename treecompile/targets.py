@@ -186,6 +186,7 @@ class Dialect:
     conditions: Conditions
     values: Values = Values()
     everything: str = "*"  # all columns of `{table}`, beside others
+    number_for_number: str = ""  # in `columns`, if the answer is one, and it is faster
     sums: Sums = Sums()
     functions: Functions = Functions()
     key: str = field(default="")  # the name of its file

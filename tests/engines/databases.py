@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from tests.engines.watchdog import watch
 from treecompile.errors import EngineError
 from treecompile.targets import read_dialect
 from treecompile.verify.drivers.base import Connection, Driver, insert_by_row
@@ -85,6 +86,8 @@ def postgres_url() -> str:
     except Exception as error:
         return unavailable("postgres", error)  # type: ignore[no-any-return]
 
+    watch(Path(folder), "postmaster.pid")
+
     def stop() -> None:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
@@ -121,6 +124,8 @@ def mariadb_url() -> str:
     except (ImportError, OSError, subprocess.CalledProcessError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         return unavailable("mariadb", error)  # type: ignore[no-any-return]
+
+    watch(folder, "pid")
 
     def stop() -> None:
         server.terminate()

@@ -10,18 +10,27 @@ import pytest
 from tests.engines.databases import DATABASES
 from tests.random_models import large_rows, large_tree
 from treecompile.compiler import emit
+from treecompile.errors import TargetError
 from treecompile.ir import (
+    Branch,
     ClassCounts,
+    Condition,
+    Feature,
+    Kind,
     Leaf,
     MissingPolicy,
     Node,
+    Op,
     Program,
     Row,
     Split,
     Tree,
+    ValueType,
 )
 from treecompile.lower import EmitOptions
 from treecompile.semantics import distribution
+from treecompile.targets import read_dialect
+from treecompile.verify.drivers import DRIVERS
 from treecompile.verify.engines import run_python, run_sql
 
 
@@ -67,19 +76,103 @@ def test_python_divides_it(leaves: int, chain: bool, style: str) -> None:
     assert isinstance(tree.nodes[0], Split)
 
 
-SLOW = pytest.mark.large  # DuckDB plans these sums for seconds
+LARGE = pytest.mark.large  # planned for seconds
+IN_STAGES = ["sqlite", "sqlite, newer", "postgres"]
 
 
-@pytest.mark.parametrize(
-    "engine",
-    ["sqlite", "sqlite, newer", "postgres", pytest.param("duckdb", marks=SLOW)],
-)
-@pytest.mark.parametrize(("leaves", "chain"), SIZES[:2])
-def test_databases_divide_it(leaves: int, chain: bool, engine: str) -> None:
-    tree, database = dividing(leaves, chain=chain), DATABASES[engine]()
+def check(tree: Tree, engine: str) -> None:
+    database = DATABASES[engine]()
     options = EmitOptions(
         dialect=database.dialect.key, output="probability", label="yes"
     )
     text = emit(Program("y", "random", tree), "sql", options).text
     found = run_sql(text, tree.features, rows(), database)
     assert found == [distribution(tree, row)[1] for row in rows()]
+
+
+@pytest.mark.parametrize("engine", [*IN_STAGES, pytest.param("duckdb", marks=LARGE)])
+@pytest.mark.parametrize(("leaves", "chain"), SIZES[:2])
+def test_databases_divide_it(leaves: int, chain: bool, engine: str) -> None:
+    check(dividing(leaves, chain=chain), engine)
+
+
+# The most sums within one another, and leaves of a tree that is as large as they take.
+IN_ONE = [
+    ("mariadb", 100, 1_000),
+    pytest.param("clickhouse", 100, 1_000, marks=LARGE),
+    pytest.param("spark", 100, 200, marks=LARGE),
+    ("datafusion", 15, 300),
+]
+
+
+def turned(tree: Tree) -> Tree:
+    """The branches in the other order: the longest comes first."""
+    nodes: list[Node] = []
+    for node in tree.nodes:
+        if isinstance(node, Split):
+            node = replace(node, branches=tuple(reversed(node.branches)))
+        nodes.append(node)
+    return replace(tree, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize(("engine", "depth", "leaves"), IN_ONE)
+def test_databases_divide_it_in_one_expression(
+    engine: str, depth: int, leaves: int
+) -> None:
+    chain = dividing(depth + 1, chain=True)
+    for tree in (chain, turned(chain), dividing(leaves, chain=False)):
+        check(tree, engine)
+
+
+@pytest.mark.parametrize("engine", ["mariadb", "clickhouse", "spark", "datafusion"])
+def test_a_deeper_chain_is_refused(engine: str) -> None:
+    most = read_dialect(engine).sums.depth
+    options = EmitOptions(dialect=engine, output="probability", label="yes")
+    program = Program("y", "random", dividing(most + 2, chain=True))
+    with pytest.raises(TargetError, match=f" lie {most + 1} deep .* takes {most}: "):
+        emit(program, "sql", options)
+    assert emit(program, "sql", replace(options, output="rule", label="")).text
+
+
+def wide(branches: int) -> Tree:
+    """One split, a branch for each category."""
+    names, dice = tuple(f"c{n}" for n in range(branches)), Random(3)
+    feature = Feature("kind", Kind.CATEGORICAL, ValueType.STR, names)
+    *first, last = (
+        Branch(Condition(0, Op.IN, (name,), False), n, dice.uniform(1, 9))
+        for n, name in enumerate(names, start=1)
+    )
+    last = replace(last, when=Condition(0, Op.NOT_IN, names[:-1], True))
+    stats = [
+        ClassCounts((dice.randint(1, 9) / 7, dice.randint(1, 9) / 3)) for _ in names
+    ]
+    nodes: list[Node] = [Split((*first, last), stats[0], 0.0)]
+    nodes += [Leaf("yes", some, 1.0) for some in stats]
+    return Tree((feature,), ("no", "yes"), tuple(nodes), MissingPolicy.FRACTIONAL)
+
+
+@pytest.mark.parametrize(
+    ("engine", "branches"),
+    [
+        *(("sqlite", 948), ("postgres", 1_998), ("mariadb", 150), ("datafusion", 100)),
+        pytest.param("duckdb", 948, marks=LARGE),
+        pytest.param("mariadb", 398, marks=LARGE),
+        pytest.param("clickhouse", 448, marks=LARGE),
+        pytest.param("spark", 100, marks=LARGE),
+        pytest.param("datafusion", 398, marks=LARGE),
+    ],
+)
+def test_splits_of_many_branches(engine: str, branches: int) -> None:
+    tree, database = wide(branches), DATABASES[engine]()
+    values: list[Row] = [("c0",), (f"c{branches - 1}",), (None,), ("another",)]
+    options = EmitOptions(dialect=engine, output="probability", label="yes")
+    text = emit(Program("y", "random", tree), "sql", options).text
+    found = run_sql(text, tree.features, values, database)
+    assert found == [distribution(tree, row)[1] for row in values]
+
+
+@pytest.mark.parametrize("engine", DRIVERS)
+def test_a_split_of_too_many_branches_is_refused(engine: str) -> None:
+    most = read_dialect(engine).sums.operators
+    with pytest.raises(TargetError, match=f"nests {most + 1} operators, .* {most}: "):
+        emit(Program("y", "r", wide(most - 1)), "sql", EmitOptions(dialect=engine))

@@ -153,7 +153,10 @@ def test_a_view_of_the_user_is_not_replaced(session: Any, tmp_path: Path) -> Non
         session.catalog.dropTempView("treecompile_rows")
 
 
-def test_what_there_is_not_is_one_line(session: Any) -> None:
+def test_what_there_is_not_is_one_line(
+    session: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(EngineError, match="^Spark: .*none_such") as caught:
         learned_there("spark:", "none_such", COLUMNS, LearnOptions())
     assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")

@@ -413,3 +413,19 @@ def test_an_unknown_dialect_is_told_the_nearest() -> None:
     ):
         with pytest.raises(TargetError, match=near):
             sql(stump(0.5), wrong)
+
+
+def test_clickhouse_puts_nothing_off_where_the_answer_is_a_number() -> None:
+    program = every_type()
+    asked = EmitOptions(
+        dialect="clickhouse",
+        form="select",
+        table="t",
+        output="label,probability",
+    )
+    text = emit(program, "sql", asked).text
+    label, probability = text.split(' AS "prediction"')
+    assert "toFloat64(" in label
+    assert " / 1e0 <= " not in label
+    assert " / 1e0 <= " in probability
+    assert "toFloat64(" not in probability

@@ -13,10 +13,11 @@ import treecompile
 from tests.random_models import random_tree
 from tests.samples import TENNIS, chain, every_type
 from treecompile.compiler import emit
-from treecompile.errors import EngineError
+from treecompile.errors import EngineError, OptionError, TreecompileError
 from treecompile.extract import extract, rule_ids
 from treecompile.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
 from treecompile.lower import EmitOptions
+from treecompile.reports import verification
 from treecompile.semantics import intersect, leaf_position
 from treecompile.verify import verify
 from treecompile.verify.cells import trial
@@ -305,3 +306,66 @@ def test_a_model_without_a_test_can_be_verified() -> None:
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(EngineError, match=r"'oracel'.*sqlite"):
         verify(tennis(), emit(tennis(), "sql").text, "oracel")
+
+
+# ---------------------------------------------------------------- without comments
+
+
+def silent(program: Program, **options: str) -> str:
+    text = emit(program, "sql", EmitOptions(comments=False, **options)).text  # type: ignore[arg-type]
+    assert "/*" not in text
+    return text
+
+
+def test_what_an_artefact_without_comments_gives_is_told() -> None:
+    program = numeric()
+    label = silent(program)
+    assert verify(program, label, "sqlite").passed
+    for output, named in (("rule", ""), ("probability", ""), ("probability", "mid")):
+        text = silent(program, output=output, label=named)
+        taken = verify(program, text, "sqlite")
+        assert not taken.passed
+        assert taken.assumed
+        assert "--output" in [*verification("a", taken)][-1]
+        told = verify(program, text, "sqlite", output=output, label=named)
+        assert told.passed
+        assert not told.assumed
+        assert not verify(program, label, "sqlite", output=output, label=named).passed
+
+
+def test_the_columns_of_a_query_say_what_it_gives() -> None:
+    program = numeric()
+    for form in ("select", "view", "dbt"):
+        text = silent(program, form=form, table="t", output="rule,label,probability")
+        assert verify(program, text, "sqlite").passed
+        text = silent(program, form=form, table="t", output="probability", label="mid")
+        assert not verify(program, text, "sqlite").passed
+        told = {"output": "probability", "label": "mid"}
+        assert verify(program, text, "sqlite", **told).passed  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "does not say what it is for.*--engine, one of python, sqlite"),
+        ({"engine": "sqlite", "output": "labels"}, "--output 'labels'.*label, prob"),
+        ({"engine": "sqlite", "label": "mid"}, "--label goes with --output prob"),
+        ({"engine": "sqlite", "output": "probability", "label": "x"}, "not a label"),
+        ({"engine": "python", "output": "rule"}, "--output is for SQL"),
+    ],
+)
+def test_what_is_said_of_it_must_make_sense(
+    options: dict[str, str], message: str
+) -> None:
+    program = numeric()
+    with pytest.raises(TreecompileError, match=message) as caught:
+        verify(program, silent(program), **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_said_must_not_contradict_the_artefact() -> None:
+    program = numeric()
+    text = emit(program, "sql", EmitOptions(output="rule")).text
+    assert verify(program, text, output="rule").passed
+    with pytest.raises(OptionError, match=r"'label'.*says that it gives rule"):
+        verify(program, text, output="label")

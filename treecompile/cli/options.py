@@ -68,8 +68,8 @@ url_option = click.option(
     "url",
     default="",
     metavar="URL",
-    help="The database that has the table: duckdb://FILE, postgresql://..., spark:."
-    " It counts there.",
+    help="The database that has the table: duckdb://FILE, postgresql://..., spark:,"
+    " sqlite://FILE or mysql://HOST/NAME. It counts there.",
 )
 memory_option = click.option(
     "--memory-limit",

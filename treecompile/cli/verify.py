@@ -31,6 +31,12 @@ from treecompile.errors import OptionError
 )
 @click.option("--alias", default="", help="What a bare expression calls its table.")
 @click.option(
+    "--output",
+    default="",
+    help="What SQL without comments gives: label, probability, rule. [label]",
+)
+@click.option("--label", default="", help="Whose probability, without comments.")
+@click.option(
     "--budget", type=int, default=100_000, show_default=True, help="Most rows."
 )
 @click.option(
@@ -44,6 +50,8 @@ def command(
     url: str,
     columns: tuple[str, ...],
     alias: str,
+    output: str,
+    label: str,
     budget: int,
     seed: int,
     quiet: bool,
@@ -72,6 +80,8 @@ def command(
         url=url,
         columns=renamed,
         alias=alias,
+        output=output,
+        label=label,
         budget=budget,
         seed=seed,
     )

@@ -12,9 +12,9 @@ from treecompile.in_database.journal import Journal
 from treecompile.in_database.levels import NO_TABLE, Level, Listener
 from treecompile.in_database.schema import Schema
 from treecompile.ir import MissingPolicy, Tree
-from treecompile.learners.c45 import C45Options, grow_by, prune_by
+from treecompile.learners.c45 import C45Options, choice_of, prune_by
 from treecompile.learners.c45_build import build
-from treecompile.learners.c45_grow import Growth
+from treecompile.learners.c45_grow import Growth, grow
 from treecompile.learners.limits import Limits, Progress
 from treecompile.stores.base import Store
 
@@ -54,7 +54,8 @@ def learn_c45(
     if work.is_inline:
         listener.say(NO_TABLE)
 
-    source = CaseSource(work, float(limits.min_leaf), options)
+    choice = choice_of(schema.features, schema.rows, limits, options)
+    source = CaseSource(work, choice, limits, options)
     if former:
         source.resume(former)
 
@@ -66,7 +67,7 @@ def learn_c45(
         listener.level(Level(len(source.moves) + 1, nodes, round(weight)))
 
     kept = former.growth if former else None
-    made = grow_by(source, schema.rows, limits, progress, options, watch, kept)
+    made = grow(source, choice, limits, progress, watch, kept)
     if options.is_pruning:
         prune_by(made, CasePassing(source, made), options.cf)
     return build(made, data, options.policy)

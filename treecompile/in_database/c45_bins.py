@@ -7,6 +7,7 @@ of that feature. The correction for the number of possible cuts needs these coun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,15 +15,17 @@ import numpy as np
 from treecompile.in_database import refine
 from treecompile.in_database.c45_table import CaseTable
 from treecompile.in_database.cells import Cells
+from treecompile.in_database.judge import Judged as Opened
+from treecompile.in_database.judge import joined_again
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.c45_cuts import (
-    Found,
     Judged,
     Neighbours,
     Runs,
     are_apart,
     find_cuts,
     judge_cuts,
+    possible_cuts,
 )
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.limits import TIE
@@ -42,76 +45,129 @@ def neighbours_of(cells: Cells) -> Neighbours:
     return lambda places: (cells.high[places], cells.low[places + 1])
 
 
-def judge_bins(
-    table: CaseTable, feature: int, bins: Cells, terms: Terms
-) -> tuple[Judged, Cells]:
-    """What the feature offers, and its bins with those opened that mattered."""
-    if not len(bins.node):
-        return Judged.nothing(len(terms.totals)), bins
-    cells, found = _open(table, feature, bins, terms)
-    nodes = cells.node[cells.parts().starts][found.parts]
-    # Where even so many cuts leave no gain, there is none, however many there are.
-    worthy = found.gains - np.log2(found.tries) / terms.totals[nodes] > TIE
-    found = Found(
-        found.parts[worthy],
-        found.gains[worthy],
-        found.places[worthy],
-        found.tries[worthy],
-    )
-    wanted = np.zeros(len(terms.totals), np.bool_)
-    wanted[nodes[worthy]] = True
-    tries = count_cuts(table, feature, bins, terms, wanted)
-    found = replace(found, tries=tries[nodes[worthy]])
-    runs = Runs.of_blocks(blocks_of(cells))
-    return judge_cuts(terms, runs, neighbours_of(cells), found), cells
+class Binned:
+    """A feature with many numbers at the open nodes: what is known of it so far.
 
+    At first that is what the bins say: between what its gain lies.
+    """
 
-def _open(
-    table: CaseTable, feature: int, cells: Cells, terms: Terms
-) -> tuple[Cells, Found]:
-    """Open bins until no cut in one can be the best of the feature at its node."""
-    for rounds_left in reversed(range(refine.ROUNDS + 1)):
+    def __init__(
+        self, table: CaseTable, feature: int, bins: Cells, terms: Terms
+    ) -> None:
+        self.table, self.feature, self.terms = table, feature, terms
+        self.bins = self.cells = bins  # with those opened that mattered
+        size = len(terms.totals)
+        self.judged = Judged.nothing(size)  # gains: the least that there may be
+        self.high = np.full(size, -np.inf)
+        self.has_cut, self.is_exact = (np.zeros(size, np.bool_) for _ in range(2))
+        # What the cut gains before the correction, and how many there may be.
+        self.raw = np.full(size, -np.inf)
+        self.fewest, self.most = np.ones(size), np.ones(size)
+        if len(bins.node):
+            self._look()
+
+    def _look(self) -> None:
+        """What can be said without a query."""
+        bins, terms = self.bins, self.terms
+        runs = Runs.of_blocks(blocks_of(bins))
+        found = find_cuts(terms, runs, neighbours_of(bins))
+        nodes = runs.nodes[found.parts]
+        self.fewest[nodes] = found.tries
+        self.raw[nodes] = found.gains
+        open_, bounds = _bounds(self.table, bins, terms)
+        # Behind each row of a bin there may be a cut; into how many parts rows have
+        # been divided is not known, but each has one of the numbers of the table.
+        more = np.zeros(len(self.raw))
+        inside = bins.sums[open_].sum(axis=1) * terms.scale.unit
+        np.add.at(more, bins.node[open_], inside)
+        if self.table.weights.is_divided:
+            more[more > 0] = self.table.schema.rows
+        self.most = self.fewest + more
+        best = self.raw.copy()
+        np.maximum.at(best, bins.node[open_], bounds)
+        self._note(np.full(len(best), True), self.raw, best)
+
+    def _note(self, some: Mask, low: Floats, high: Floats) -> None:
+        """Between what the gain at some nodes lies, before the correction."""
+        total = self.terms.totals
+        low = low - np.log2(self.most) / total
+        high = high - np.log2(self.fewest) / total
+        low = np.where(low > TIE + refine.SLACK, low, -np.inf)
+        self.judged.gains[some] = low[some]
+        self.high[some] = np.where(high > TIE, high, -np.inf)[some]
+
+    def to_open(self, some: Mask) -> tuple[Cells, refine.Judge]:
+        """The bins of some nodes, and how they are judged while they are opened."""
+        terms = self.terms
+        least = np.log2(self.fewest) / terms.totals
+        tie = np.full(len(least), TIE)
+
+        def judge(cells: Cells) -> Opened:
+            runs = Runs.of_blocks(blocks_of(cells))
+            cuts = possible_cuts(terms, runs, neighbours_of(cells))
+            gain = np.full(len(cells.node), -np.inf)
+            gain[cuts.places] = cuts.gains
+            bounds = np.full(len(cells.node), -np.inf)
+            within, most = _bounds(self.table, cells, terms)
+            bounds[within] = most
+            return joined_again(self.table.answers, cells, gain, bounds, least, tie)
+
+        return self.bins.some(some[self.bins.node]), judge
+
+    def opened(self, some: Mask, cells: Cells) -> None:
+        """No cut in a cell of these nodes is of interest: so the best is known."""
+        terms = self.terms
+        self.cells = self.cells.opened(some[self.cells.node], cells)
         runs = Runs.of_blocks(blocks_of(cells))
         found = find_cuts(terms, runs, neighbours_of(cells))
-        alive = _alive(table, cells, terms, _least(terms, runs, found))
-        if not alive.any():
-            break
-        rows = cells.sums[alive].sum() * terms.scale.unit
-        is_last = not rounds_left or rows <= refine.FEW_ROWS
-        ask = table.values if is_last else table.finer
-        inner = ask({feature: cells.ranges(alive)})[feature]
-        cells = cells.opened(alive, inner)
-        if is_last:
-            runs = Runs.of_blocks(blocks_of(cells))
-            found = find_cuts(terms, runs, neighbours_of(cells))
-            break
-    return cells, found
+        uncorrected = replace(found, tries=np.ones(len(found.parts), np.intp))
+        judged = judge_cuts(terms, runs, neighbours_of(cells), uncorrected)
+        self.raw[some] = judged.gains[some]
+        self.judged.splits[some] = judged.splits[some]
+        self.judged.cuts[some] = judged.cuts[some]
+        self.has_cut |= some
+        self._note(some, self.raw, self.raw)
+        self.is_exact |= some & (self.high == -np.inf)
+
+    def count(self, some: Mask) -> None:
+        """Count the cuts at some nodes with a cut, so that the gain is exact."""
+        tries = count_cuts(self.table, self.feature, self.bins, self.terms, some)
+        self.is_exact |= some
+        nodes = np.flatnonzero(some)
+        gains = self.raw[nodes] - np.log2(tries[nodes]) / self.terms.totals[nodes]
+        gains = np.where(gains > TIE, gains, -np.inf)
+        self.judged.gains[nodes] = self.high[nodes] = gains
+        self.judged.tries[nodes] = tries[nodes]
 
 
-def _least(terms: Terms, runs: Runs, found: Found) -> Floats:
-    """The gain that a cut at each node must have to be of interest."""
-    least = np.full(len(terms.totals), -np.inf)
-    node = runs.nodes[found.parts]
-    correction = np.log2(found.tries) / terms.totals[node]
-    least[node] = np.maximum(found.gains - TIE, correction)
-    return least
-
-
-def _alive(table: CaseTable, cells: Cells, terms: Terms, least: Floats) -> Mask:
-    """Which cells have several values, between which may be the best cut."""
-    spans = Spans(cells, terms)
-    alive = spans.is_open
-    if not alive.any():
-        return alive
-    some = np.flatnonzero(alive)
-    most = table.answers.bound(
-        spans.before[some], cells.some(some), spans.totals[spans.part[some]]
+def find_cuts_in(columns: Mapping[int, Binned], where: Mask) -> None:
+    """Find the best cuts of features at some nodes; `where` is nodes by features."""
+    some = {p: where[:, p] for p in columns if where[:, p].any()}
+    if not some:
+        return
+    asked = {position: columns[position].to_open(some[position]) for position in some}
+    first = columns[next(iter(some))]
+    opened = refine.open_cells(
+        first.table,
+        {position: cells for position, (cells, _) in asked.items()},
+        {position: judge for position, (_, judge) in asked.items()},
+        first.terms.scale.unit,
     )
-    node = cells.node[some]
-    known = spans.totals.sum(axis=1)[spans.part[some]] * terms.scale.unit
-    share = known / terms.totals[node]
-    alive[some] = most * share * (1 + refine.SLACK) + refine.SLACK >= least[node]
-    return alive
+    for position, cells in opened.items():
+        columns[position].opened(some[position], cells)
+
+
+def _bounds(table: CaseTable, cells: Cells, terms: Terms) -> tuple[Positions, Floats]:
+    """The cells that may have cuts inside, and the most that each of these gains."""
+    spans = Spans(cells, terms)
+    some = np.flatnonzero(spans.is_open)
+    if not len(some):
+        return some, np.zeros(0)
+    part = spans.part[some]
+    most = table.answers.bound(spans.before[some], cells.some(some), spans.totals[part])
+    known = spans.totals.sum(axis=1)[part] * terms.scale.unit
+    share = known / terms.totals[cells.node[some]]
+    return some, most * share * (1 + refine.SLACK) + refine.SLACK
 
 
 class Spans:

@@ -6,19 +6,26 @@ comes back from a query is what a column in memory would have counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treecompile.errors import DataError
-from treecompile.in_database.c45_bins import blocks_of, judge_bins, neighbours_of
+from treecompile.in_database.c45_bins import (
+    Binned,
+    blocks_of,
+    find_cuts_in,
+    neighbours_of,
+)
+from treecompile.in_database.c45_contest import Known, needed
 from treecompile.in_database.c45_state import CaseState
 from treecompile.in_database.c45_table import GONE, CaseTable, Move, Part, at_rest
 from treecompile.in_database.cells import Cells, Tally
 from treecompile.in_database.levels import CHANGED
 from treecompile.ir import Kind
 from treecompile.learners.c45 import C45Options
+from treecompile.learners.c45_choice import Choice
 from treecompile.learners.c45_columns import offer_of_values
 from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
 from treecompile.learners.c45_draft import Groups, SplitTests
@@ -26,6 +33,7 @@ from treecompile.learners.c45_group import group_values
 from treecompile.learners.c45_grow import Kept, Parted
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.c45_sample import shares_of
+from treecompile.learners.limits import Limits
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
 
 
@@ -43,11 +51,12 @@ class CaseSource:
     def __init__(
         self,
         work: CaseTable,
-        min_leaf: float,
+        choice: Choice,
+        limits: Limits,
         options: C45Options,
     ) -> None:
         self.work, self.answers = work, work.weights
-        self.min_leaf, self.options = min_leaf, options
+        self.choice, self.limits, self.options = choice, limits, options
         self.features = work.schema.features
         self.rows_by_weight = 1.0
         # Of the newest nodes that have cases, then of the open ones.
@@ -105,7 +114,7 @@ class CaseSource:
         terms = Terms(
             self.answers.scale,
             counts.shape[1],
-            self.min_leaf,
+            float(self.limits.min_leaf),
             counts,
             counts.sum(axis=1),
         )
@@ -113,10 +122,55 @@ class CaseSource:
         self.counted = list(map(self._counted, tallies, self.work.sizes))
         if not self.root:
             self.root = [each.known for each in self.counted]
-        return [
+        judged = [
             self._judge(position, terms, usable[:, position])
             for position in range(len(self.features))
         ]
+        self._judge_bins(terms, judged)
+        return judged
+
+    def _judge_bins(self, terms: Terms, judged: list[Judged]) -> None:
+        """Find out about features with many numbers what may make a difference.
+
+        Where it makes none, they are said to gain the least that they may.
+        """
+        binned = {
+            position: Binned(self.work, position, self.counted[position].known, terms)
+            for position in range(len(judged))
+            if self.work.is_binned(position)
+        }
+        for position, each in binned.items():
+            judged[position] = each.judged
+        while True:
+            find, count = self._needed(judged, binned)
+            if not (find | count).any():
+                break
+            find_cuts_in(binned, find)
+            for position, each in binned.items():
+                some = count[:, position] & each.has_cut & ~each.is_exact
+                if some.any():
+                    each.count(some)
+        for position, each in binned.items():
+            missing = self.counted[position].missing
+            self.counted[position] = Counted(each.cells, missing)
+
+    def _needed(
+        self, judged: list[Judged], binned: Mapping[int, Binned]
+    ) -> tuple[Mask, Mask]:
+        low, splits = (
+            np.stack([getattr(each, name) for each in judged], axis=1)
+            for name in ("gains", "splits")
+        )
+        high, has_cut = low.copy(), np.full(low.shape, True)
+        is_exact = has_cut.copy()
+        for position, each in binned.items():
+            high[:, position] = each.high
+            has_cut[:, position] = each.has_cut
+            is_exact[:, position] = each.is_exact
+        if self.limits.chi2 is not None:  # one after the other may be chosen
+            every = ~is_exact & (high > -np.inf)
+            return every & ~has_cut, every
+        return needed(self.choice, Known(low, high, splits, has_cut, is_exact))
 
     def _counted(self, tally: Tally, size: int) -> Counted:
         missing = np.zeros(self.weights.shape, np.int64)
@@ -131,11 +185,7 @@ class CaseSource:
             if self.options.is_grouping and len(feature.categories) > 2:
                 return self._judge_groups(counted, terms, len(feature.categories))
             return _judge_values(cells.some(usable[cells.node]), terms)
-        if self.work.is_binned(position):
-            judged, cells = judge_bins(self.work, position, cells, terms)
-            self.counted[position] = Counted(cells, counted.missing)
-            return judged
-        if not len(cells.node):
+        if self.work.is_binned(position) or not len(cells.node):
             return Judged.nothing(len(terms.totals))
         values = self.work.numbers(position)[cells.code]
         exact = replace(cells, low=values, high=values)

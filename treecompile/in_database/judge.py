@@ -45,12 +45,25 @@ def judge(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Judged
     """
     if not len(cells.node):
         return Judged(cells, np.zeros(0, np.bool_))
+    gain = _gains(answers, cells, terms)
+    bounds = _bounds(answers, cells, terms, cells.parts())
+    return joined_again(answers, cells, gain, bounds, least, terms.opened.tie)
+
+
+def joined_again(
+    answers: Answers,
+    cells: Cells,
+    gain: Floats,  # of the cut behind each cell; -inf if there must not be one
+    bounds: Floats,  # the most that a cut inside each cell gains
+    least: Floats,  # of each node: what a cut must gain to be of interest
+    tie: Floats,  # of each node: gains that differ by less are equal
+) -> Judged:
+    """The cells without those that need not be told apart."""
     parts = cells.parts()
     node = cells.node[parts.starts]
-    gain = _gains(answers, cells, terms)
-    own = np.maximum.reduceat(gain, parts.starts) - terms.opened.tie[node]
+    own = np.maximum.reduceat(gain, parts.starts) - tie[node]
     floor = parts.spread(np.maximum(least[node], own))
-    inside = np.minimum(_bounds(answers, cells, terms, parts), cells.most)
+    inside = np.minimum(bounds, cells.most)
     alive = inside >= floor
     is_apart = alive | _records(cells.node, gain, floor)
     is_apart[:-1] |= alive[1:]

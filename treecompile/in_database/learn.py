@@ -19,10 +19,9 @@ from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
 from treecompile.ir import Program, Training, Tree
 from treecompile.learners import (
-    C45,
-    CART,
     COST_COMPLEXITY,
     REDUCED_ERROR,
+    default_algorithm,
     offer_of,
 )
 from treecompile.learners.costs import check_costs
@@ -60,13 +59,16 @@ def learn(
 ) -> LearnedThere:
     """Grow a tree in the database; `relation` is what stands behind FROM."""
     check_options(options, validation is not None)
-    algorithm = options.algorithm or CART
-    check_here(algorithm, columns, options)
+    if options.algorithm:
+        check_here(options.algorithm, columns, options)  # before anything is asked
     schema = read_schema(store, relation, columns)
+    data = _as_data(schema, columns)
+    algorithm = options.algorithm or default_algorithm(data)
+    check_here(algorithm, columns, options)
     run = Run(
         store,
         schema,
-        _as_data(schema, columns),
+        data,
         columns,
         options,
         algorithm,
@@ -126,8 +128,7 @@ def _pruned(run: Run, tree: Tree, validation: Validation | None) -> Tree:
 def _notes(run: Run) -> list[str]:
     notes = []
     if not run.options.algorithm:
-        why = f" (quicker there than {C45})" if run.schema.labels else ""
-        notes.append(f"algorithm: {run.algorithm}{why}")
+        notes.append(f"algorithm: {run.algorithm}")
     if run.options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return notes

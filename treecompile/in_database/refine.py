@@ -9,7 +9,7 @@ again, so that no more is held than a few hundred thousand lines, whatever the d
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from treecompile.in_database.cells import FIELDS, Cells, Ranges, Tally
 from treecompile.in_database.counting import FINER
-from treecompile.in_database.judge import SLACK, judge
+from treecompile.in_database.judge import SLACK, Judged, judge
 from treecompile.in_database.work import WorkTable
 from treecompile.learners.level import Terms
 from treecompile.learners.stretches import Floats, Mask
 
-__all__ = ["FEW_ROWS", "ROUNDS", "SLACK", "refine"]
+__all__ = ["FEW_ROWS", "ROUNDS", "SLACK", "open_cells", "refine"]
 
 FEW_ROWS = 300_000  # whose values are fetched at once
 SHARE = 8  # values are fetched of no more than such a part of all rows, if it is much
@@ -30,6 +30,9 @@ FEW_ENOUGH = 20_000  # rows that are not much
 MOST_CELLS = 600_000  # beyond those that there were, before values are fetched
 AT_ONCE = 4_000  # cells that are cut more finely at once
 ROUNDS = 4  # of cutting more finely
+
+
+Judge = Callable[[Cells], Judged]
 
 
 class Ask(Enum):
@@ -54,7 +57,22 @@ def refine(
     `least` is the gain at each node that a cut must have to be of interest. Of features
     without such cells nothing is returned.
     """
-    runs = {p: _opening(work, each, terms, least) for p, each in cells.items()}
+
+    def judge_it(now: Cells) -> Judged:
+        return judge(work.answers, now, terms, least)
+
+    found = open_cells(work, cells, dict.fromkeys(cells, judge_it))
+    return {p: each for p, each in found.items() if each is not cells[p]}
+
+
+def open_cells(
+    work: WorkTable,
+    cells: Mapping[int, Cells],
+    judges: Mapping[int, Judge],
+    unit: float = 1.0,  # of a row, in which the rows of cells are counted
+) -> dict[int, Cells]:
+    """The cells of features with many numbers, opened until none is alive."""
+    runs = {p: _opening(work, each, judges[p], unit) for p, each in cells.items()}
     asked: dict[int, Question] = {}
     found: dict[int, Cells] = {}
 
@@ -70,7 +88,7 @@ def refine(
         questions, asked = asked, {}
         for position, answer in _answers(work, questions).items():
             go_on(position, answer)
-    return {p: each for p, each in found.items() if each is not cells[p]}
+    return found
 
 
 def _answers(work: WorkTable, questions: Mapping[int, Question]) -> dict[int, Tally]:
@@ -90,19 +108,23 @@ def _answers(work: WorkTable, questions: Mapping[int, Question]) -> dict[int, Ta
 
 
 def _opening(
-    work: WorkTable, cells: Cells, terms: Terms, least: Floats
+    work: WorkTable, cells: Cells, judge_: Judge, unit: float
 ) -> Generator[Question, Tally, Cells]:
     """Look into the cells of one feature, asking as needed."""
     answers = work.answers
     room = len(cells.node) + MOST_CELLS
-    rows = int(answers.rows(cells.sums).sum())
-    few = min(FEW_ROWS, max(FEW_ENOUGH, rows // SHARE))
+
+    def sizes_of(some: Cells) -> Floats:
+        sizes: Floats = answers.rows(some.sums) * unit
+        return sizes
+
+    few = min(FEW_ROWS, max(FEW_ENOUGH, int(sizes_of(cells).sum()) // SHARE))
     while True:
-        judged = judge(answers, cells, terms, least)
+        judged = judge_(cells)
         if not judged.alive.any():
             return judged.cells
         cells, alive = judged.cells, judged.alive
-        sizes = answers.rows(cells.sums)
+        sizes = sizes_of(cells)
         if sizes[alive].sum() > few:
             young = alive & (cells.age < ROUNDS)
             young = _first(young & (cells.age == _least(cells.age, young)), AT_ONCE)

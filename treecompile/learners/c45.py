@@ -19,7 +19,7 @@ from treecompile.ir import Feature, Kind, MissingPolicy, Tree
 from treecompile.learners.c45_build import build
 from treecompile.learners.c45_choice import Choice, counted_features
 from treecompile.learners.c45_draft import Draft
-from treecompile.learners.c45_grow import Kept, Source, Watch, grow
+from treecompile.learners.c45_grow import grow
 from treecompile.learners.c45_passing import Held, Passing
 from treecompile.learners.c45_prune import drop_impossible, prune
 from treecompile.learners.c45_rows import RowSource
@@ -69,6 +69,7 @@ def draft(
     data: Dataset, limits: Limits, progress: Progress, options: C45Options
 ) -> Draft:
     """The tree with its training cases counted, before it becomes conditions."""
+    choice = choice_of(data.features, len(data.y), limits, options)
     sample = Sample(data, is_fractional=options.is_fractional)
     with ThreadPoolExecutor(THREADS) as pool:
         source = RowSource(
@@ -78,32 +79,24 @@ def draft(
             is_grouping=options.is_grouping,
             is_ratio=options.is_ratio,
         )
-        made = grow_by(source, len(data.y), limits, progress, options)
+        made = grow(source, choice, limits, progress)
     if options.is_pruning:
         prune_by(made, sample, options.cf)
     return made
 
 
-def grow_by(
-    source: Source,
-    rows: int,
-    limits: Limits,
-    progress: Progress,
-    options: C45Options,
-    watch: Watch = lambda growth: None,
-    former: Kept | None = None,
-) -> Draft:
-    """Grow from so many rows, wherever they are; see `c45_grow.grow`."""
-    features = source.features
+def choice_of(
+    features: Sequence[Feature], rows: int, limits: Limits, options: C45Options
+) -> Choice:
+    """How features of a table of so many rows are compared."""
     if options.is_grouping:
         _check_groups(features)
-    choice = Choice(
+    return Choice(
         counted_features(features, rows, is_grouping=options.is_grouping),
         limits.min_gain,
         options.costs.measure_for(features) if options.costs else None,
         options.is_ratio,
     )
-    return grow(source, choice, limits, progress, watch, former)
 
 
 def prune_by(made: Draft, cases: Passing[Held], cf: float) -> None:

@@ -94,12 +94,22 @@ def best_cuts(
     return judge_cuts(terms, runs, neighbours, found)
 
 
-def find_cuts(
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """All cuts that are possible, with their gains before the correction."""
+
+    places: Positions  # the last element below each
+    some: Positions  # which parts of the runs have any
+    tries: Positions  # and how many
+    gains: Floats
+
+
+def possible_cuts(
     terms: Terms,
     runs: Runs,
     neighbours: Neighbours,
     inside: Positions | None = None,
-) -> Found:
+) -> Cuts:
     if inside is None:
         inside = np.flatnonzero(terms.room(runs.sizes).holds(runs.parts, runs.below))
     apart = np.empty(len(inside), np.bool_)
@@ -110,12 +120,23 @@ def find_cuts(
     ends = runs.parts.starts + runs.parts.lengths
     tries = np.diff(np.searchsorted(inside, ends), prepend=0)
     some = np.flatnonzero(tries)
+    tries = tries[some]
     if not len(some):
-        return Found(some, np.zeros(0), some, some)
-    parts = Stretches.of(tries[some])
-    gains = _gains(terms, runs, inside, parts, some)
-    gain, at = parts.pick(gains, np.full(len(some), TIE))
-    return Found(some, gain, inside.take(at), tries[some])
+        return Cuts(inside, some, tries, np.zeros(0))
+    gains = _gains(terms, runs, inside, Stretches.of(tries), some)
+    return Cuts(inside, some, tries, gains)
+
+
+def find_cuts(
+    terms: Terms,
+    runs: Runs,
+    neighbours: Neighbours,
+    inside: Positions | None = None,
+) -> Found:
+    cuts = possible_cuts(terms, runs, neighbours, inside)
+    parts = Stretches.of(cuts.tries)
+    gain, at = parts.pick(cuts.gains, np.full(len(cuts.some), TIE))
+    return Found(cuts.some, gain, cuts.places.take(at), cuts.tries)
 
 
 def judge_cuts(

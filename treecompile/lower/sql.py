@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,14 +27,17 @@ from treecompile.ir import (
     Op,
     Rule,
     Tree,
+    ValueType,
 )
 from treecompile.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.lower import Context, EmitOptions, Source
 from treecompile.lower.sql_forms import (
     DBT,
     OUTPUTS,
+    answer_type,
     check_form,
     outputs,
+    position_of,
     properties,
     references,
     statement,
@@ -87,11 +91,12 @@ def expressions(
     body = settled(body)
     asked = outputs(options)
     label = label_position(body, options, asked)
-    writer = Conditions(dialect, body, columns)
-    return {
-        OUTPUTS[output]: expression(body, dialect, writer, output, label, options)
-        for output in asked
-    }
+    made = {}
+    for output in asked:
+        writer = Conditions(dialect, body, columns, answer_type(body, output))
+        lines = expression(body, dialect, writer, output, label, options)
+        made[OUTPUTS[output]] = lines
+    return made
 
 
 def header(
@@ -225,13 +230,7 @@ def label_position(
         return None
     if "probability" not in asked:
         raise OptionError("--label goes with --output probability")
-    texts = [v if isinstance(v, str) else words.value(v) for v in body.labels]
-    if options.label not in texts:
-        shown = ", ".join(map(words.value, body.labels))
-        raise OptionError(
-            f"--label {options.label!r} is not a label: there are {shown}"
-        )
-    return texts.index(options.label)
+    return position_of(body.labels, options.label)
 
 
 def result_text(
@@ -282,13 +281,20 @@ class Conditions:
     """Spells conditions as the dialect says."""
 
     def __init__(
-        self, dialect: Dialect, body: Body, columns: Mapping[int, str]
+        self,
+        dialect: Dialect,
+        body: Body,
+        columns: Mapping[int, str],
+        answer: ValueType = ValueType.STR,
     ) -> None:
         self.dialect = dialect
         self.features = body.features
         self.columns = columns
+        typed = dialect.columns
+        if dialect.number_for_number and answer is not ValueType.STR:
+            typed = replace(typed, number=dialect.number_for_number)
         self.typed = {
-            position: dialect.columns.of(body.features[position].type).format(column)
+            position: typed.of(body.features[position].type).format(column)
             for position, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]

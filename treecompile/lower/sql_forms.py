@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from treecompile import words
 from treecompile.errors import OptionError, TargetError
 from treecompile.ir import Body, Label, ValueType
 from treecompile.lower import EmitOptions
@@ -44,6 +45,15 @@ def outputs(options: EmitOptions) -> list[str]:
             f"--output {options.output!r}: several go with --as select, view or dbt"
         )
     return asked
+
+
+def position_of(labels: Sequence[Label], text: str) -> int:
+    """Which of the labels --label means."""
+    texts = [v if isinstance(v, str) else words.value(v) for v in labels]
+    if text not in texts:
+        shown = ", ".join(map(words.value, labels))
+        raise OptionError(f"--label {text!r} is not a label: there are {shown}")
+    return texts.index(text)
 
 
 def check_form(options: EmitOptions, dialect: Dialect) -> None:
@@ -148,7 +158,7 @@ def _function(
     made: Expressions, body: Body, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
     functions = dialect.functions
-    ((output, lines),) = made.items()
+    (lines,) = made.values()
     parameters = ", ".join(
         functions.parameter.format(**parameter)
         for parameter in _parameters(body, dialect, options).values()
@@ -162,16 +172,16 @@ def _function(
     text = functions.create.format(
         name=Quoting(dialect).path("--name", options.name or "predict"),
         parameters=parameters,
-        type=_type(_answer_type(body, output), dialect),
+        type=_type(answer_type(body, options.output), dialect),
         expression=expression,
     )
     return text.split("\n")
 
 
-def _answer_type(body: Body, column: str) -> ValueType:
-    if column == OUTPUTS["rule"]:
+def answer_type(body: Body, output: str) -> ValueType:
+    if output == "rule":
         return ValueType.STR
-    if column == OUTPUTS["probability"] or not body.labels:
+    if output == "probability" or not body.labels:
         return ValueType.FLOAT
     label: Label = body.labels[0]
     types = {bool: ValueType.BOOL, int: ValueType.INT, float: ValueType.FLOAT}

@@ -228,9 +228,14 @@ def borrow_spark(session: Any) -> Iterator[Store]:
     """A session that goes on; what was cached in it is released."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
 
     store = Spark(session, (PySparkException, Py4JError))
+    # It would write each error to standard error, with a page of where it comes from.
+    log = PySparkLogger.getLogger("SQLQueryContextLogger")
+    was, log.disabled = log.disabled, True
     try:
         yield store
     finally:
+        log.disabled = was
         store.close()

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from treecompile import words
-from treecompile.errors import EngineError
 from treecompile.ir import Program
 from treecompile.lower import EmitOptions
-from treecompile.targets import dialect_names, nearest, read_dialect
 from treecompile.verify.cells import BUDGET
-from treecompile.verify.drivers import DRIVERS
+from treecompile.verify.claims import Wanted, claim
 from treecompile.verify.engines import PythonAnswer, RefusedError, same
 from treecompile.verify.reference import Expected, Reference
 from treecompile.verify.runs import PYTHON, Task, added
-
-ENGINES = (PYTHON, *DRIVERS)
-OUTPUT = re.compile(r"(label|rule|probability)(?: (\d+))?")
-HEADER = re.compile(
-    rf"/\* treecompile \S+; dialect (\w+);"
-    rf" output ({OUTPUT.pattern}(?:, {OUTPUT.pattern})*);"
-)
-Wanted = Sequence[tuple[str, str | None]]  # outputs, a probability with its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +35,7 @@ class Report:
     edges: int = 0  # values at which a test decides an answer; not counted if complete
     told: int = 0  # those of them at which an error would have shown
     divided: int = 0  # rows whose unknown values were divided among branches
+    assumed: bool = False  # nobody said what it gives: it was taken for the label
     mismatches: tuple[Mismatch, ...] = ()
     refused: str = ""  # what the engine said instead of answering
 
@@ -62,6 +52,8 @@ def verify(
     url: str = "",
     columns: Mapping[str, str] | None = None,
     alias: str = "",
+    output: str = "",
+    label: str = "",
     budget: int = BUDGET,
     seed: int = 0,
 ) -> Report:
@@ -69,14 +61,11 @@ def verify(
 
     `engine` is found in the text where it is not given: a SQL artefact names its
     dialect in its first line. `url` says where a database server is. `columns` renames
-    features and `alias` the table, as for emitting.
+    features and `alias` the table, as for emitting. `output` and `label` say what a SQL
+    artefact without comments gives, in the words that it was emitted with.
     """
-    header = HEADER.match(text)
-    engine = engine or (header.group(1) if header else PYTHON)
-    _check_engine(engine)
-    wanted = _wanted(header.group(2)) if header else [("label", None)]
-    for output, label in wanted:
-        _check_output(program, output, label)
+    claimed = claim(program, text, engine, output, label)
+    engine, wanted = claimed.engine, claimed.wanted
     options = EmitOptions(
         dialect=engine,
         form="select" if len(wanted) > 1 else "expression",
@@ -124,37 +113,10 @@ def verify(
         edges=tries.edges,
         told=tries.told,
         divided=divided,
+        assumed=claimed.assumed,
         mismatches=tuple(mismatches),
         refused=refused,
     )
-
-
-def _check_engine(engine: str) -> None:
-    if engine in ENGINES:
-        return
-    if engine in dialect_names():
-        raise EngineError(
-            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
-            f" verified: the engines are {', '.join(ENGINES)}"
-        )
-    raise EngineError(f"unknown engine {engine!r}{nearest(engine, ENGINES)}")
-
-
-def _wanted(text: str) -> Wanted:
-    """What the first line of an artefact says that it gives."""
-    return [(output, label or None) for output, label in OUTPUT.findall(text)]
-
-
-def _check_output(program: Program, output: str, label: str | None) -> None:
-    """A probability can only be compared if the model has that label."""
-    labels = program.body.labels
-    if output == "probability" and not labels:
-        raise EngineError("the artefact gives a probability, the model a number")
-    if label is not None and int(label) >= len(labels):
-        raise EngineError(
-            f"the artefact gives the probability of label {label}, and the model has"
-            f" {len(labels)} labels: it was compiled from another model"
-        )
 
 
 def _label_text(program: Program, label: str | None) -> str:
