@@ -22,7 +22,8 @@ from treecompile.in_database.source import EngineSource
 
 duckdb = pytest.importorskip("duckdb")
 ROOT = Path(__file__).resolve().parent.parent.parent
-LEARN = ("learn", "--from", "duckdb://d.db", "--table", "t", "--target", "y")
+TABLE = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
+LEARN = ("learn", *TABLE, "--algorithm", "cart")
 
 
 def run(*arguments: str) -> Result:
