@@ -439,6 +439,16 @@ def test_no_rows_are_nothing_to_learn_from(tmp_path: Path) -> None:
         learned_there(url, table, COLUMNS, LearnOptions())
 
 
+def test_what_goes_wrong_as_rows_are_fetched_is_one_line() -> None:
+    pytest.importorskip("duckdb")
+    late = "CAST(CASE WHEN i = 2900000 THEN 'x' ELSE '1' END AS INTEGER)"
+    with (
+        open_store("duckdb://") as store,
+        pytest.raises(EngineError, match="^DuckDB: Conversion Error: [^\n]*$"),
+    ):
+        store.arrays(f"SELECT {late} FROM range(3000000) AS r(i)")
+
+
 def test_nothing_but_the_model_goes_to_standard_output() -> None:
     """DuckDB shows there how long its queries take, unless it is told not to."""
     pytest.importorskip("duckdb")

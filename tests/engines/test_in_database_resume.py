@@ -203,6 +203,11 @@ def changed(frame: pd.DataFrame, how: str) -> pd.DataFrame:
         places = frame["normal"].dropna().index[:2]
         other.loc[places, "normal"] = frame.loc[places[::-1], "normal"].to_numpy()
         return other
+    if how == "two weights exchanged":
+        other = frame.copy()
+        places = pd.Index([frame["w"].idxmin(), frame["w"].idxmax()])
+        other.loc[places, "w"] = frame.loc[places[::-1], "w"].to_numpy()
+        return other
     if how == "the rows in another order":
         return frame[::-1]
     return frame[1:]
@@ -210,24 +215,28 @@ def changed(frame: pd.DataFrame, how: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("store", STORES)
 def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
-    frame = random_frame(np.random.default_rng(15), 200)[["normal", "few", "text", "y"]]
+    rng = np.random.default_rng(15)
+    frame = random_frame(rng, 200)[["normal", "few", "text", "y"]]
+    frame["w"] = rng.integers(1, 9, 200)
+    columns = replace(COLUMNS, weights="w")
     options = LearnOptions("cart", max_depth=4)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where, pytest.raises(StoppedError):
-        run(where, state, options, level=3)
+        run(where, state, options, columns, level=3)
     kept = state.read_text()
     for how, why in (
         ("the rows in another order", "going on with level 3"),
         ("two values exchanged", "is of other rows"),
+        ("two weights exchanged", "is of other rows"),
         ("one row less", "is of other rows"),
     ):
         other = changed(frame, how)
         state.write_text(kept)
         (tmp_path / "data.db").unlink(missing_ok=True)
         with table_of(store, other, tmp_path) as where:
-            found, said, _ = run(where, state, options)
+            found, said, _ = run(where, state, options, columns)
         assert why in said[0]
-        assert found == dumps(training.learn(other, COLUMNS, options).program)
+        assert found == dumps(training.learn(other, columns, options).program)
 
 
 def test_what_no_digest_sees_is_refused(

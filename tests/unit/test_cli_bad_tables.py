@@ -42,6 +42,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for table in TABLES:
             connection.execute(f"CREATE TABLE {table}")
         connection.execute("CREATE VIEW seen AS SELECT * FROM t")
+        connection.execute(
+            "CREATE VIEW broken AS SELECT i AS a, i % 2 AS y, CAST(CASE WHEN i = 299999"
+            " THEN 'x' ELSE '1' END AS INTEGER) AS b FROM range(300000) AS r(i)"
+        )
         for name in ("cut", "mixed", "none"):
             Path(name).mkdir()
         connection.execute("COPY t TO 'cut/1.parquet'")
@@ -59,6 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (there("none"), "y", "Table with name none does not exist"),
         (there("nowhere.t"), "y", "nowhere"),
         (there("t"), "z", "no column 'z': the columns are 'a', 'b', 'y'"),
+        (there("broken"), "y", "DuckDB: Conversion Error: Could not convert"),
         (there("none_known"), "y", "no rows: there is nothing to learn from"),
         (there("empty"), "y", "no rows: there is nothing to learn from"),
         (there("alone"), "y", "no column but 'y' is left to learn from"),

@@ -22,7 +22,8 @@ from treecompile.in_database.source import EngineSource
 
 duckdb = pytest.importorskip("duckdb")
 ROOT = Path(__file__).resolve().parent.parent.parent
-LEARN = ("learn", "--from", "duckdb://d.db", "--table", "t", "--target", "y")
+TABLE = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
+LEARN = ("learn", *TABLE, "--algorithm", "cart")
 
 
 def run(*arguments: str) -> Result:
@@ -145,17 +146,19 @@ def test_a_signal_during_a_query(folder: Path, number: signal.Signals) -> None:
     assert not names(folder / "temporary")
 
 
-def test_an_interrupt_of_code_from_text_is_an_exit_code_too() -> None:
+def test_an_interrupt_of_code_from_text_is_an_exit_code_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Python remembers it, and would end by the signal whatever was done about it."""
-    script = (
+    monkeypatch.chdir(tmp_path)
+    Path("stopped.py").write_text(
         "from treecompile.cli import main\n"
-        "import click\n"
         "@main.command()\n"
         "def stop():\n"
         "    exec('raise KeyboardInterrupt')\n"
         "main(['stop'])\n"
     )
-    stopped = started("-c", script)
+    stopped = started("-m", "stopped")
     _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 130
     assert said.strip() == "interrupted"

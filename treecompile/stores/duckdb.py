@@ -37,7 +37,9 @@ class DuckDB:
         return [StoredColumn(name, kind) for name, kind, *_ in found]
 
     def arrays(self, query: str) -> list[np.ndarray]:
-        found = self._ask(query).fetchnumpy()
+        with self._told():
+            # Some of the work is only done as the rows are fetched.
+            found = self.connection.execute(query).fetchnumpy()
         return [_plain(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
@@ -51,8 +53,14 @@ class DuckDB:
         self._ask(f"CREATE TABLE {name} AS {query}")
 
     def _ask(self, query: str) -> Any:
-        try:
+        with self._told():
             return self.connection.execute(query)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What goes wrong meanwhile is told in one line."""
+        try:
+            yield
         except self.errors as error:
             said = str(error).partition("\n")[0]
             raise EngineError(f"DuckDB: {said}") from None
