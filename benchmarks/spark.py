@@ -32,8 +32,8 @@ SIZES = (10_000, 100_000, 1_000_000)
 FEATURES, LABELS, DEPTH = 10, 2, 6
 PART = 250_000  # rows of a file
 
-# The model, as docs/learning-on-spark.md explains it. RECORD, LOOKS, the passes over the
-# table and the share that is fetched were fitted to runs of 10,000 to 400,000 rows.
+# The model, as docs/learning-on-spark.md explains it. RECORD, LOOKS, the passes over
+# the table and the share that is fetched were fitted to runs of up to 400,000 rows.
 BINS = 241
 RECORD = 15  # bytes of a key and its counts in a shuffle, about
 LOOKS = 2.0  # queries at a level that look into bins, about; of a billion rows more
