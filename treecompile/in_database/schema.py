@@ -15,8 +15,10 @@ import pandas as pd
 
 from treecompile.data import (
     FEWEST_IDENTIFIERS,
+    LEAST_WEIGHT,
     MOST_CATEGORIES,
     MOST_LABELS,
+    MOST_WEIGHT,
     REGRESS,
     DataOptions,
     check_range,
@@ -34,6 +36,7 @@ from treecompile.raw import DATE_ADVICE, Raw
 from treecompile.read import Table
 from treecompile.stores.base import Family, Store
 
+WEIGHTS = (LEAST_WEIGHT, MOST_WEIGHT)
 FEW = 256  # distinct numbers of a column that is counted value by value
 AT_ONCE = 40  # columns that one query summarises
 BEGINNING = 2000  # rows of which the numbers may tell that there are more than a few
@@ -66,6 +69,7 @@ class Schema:
     rows: int  # with a known target
     summaries: tuple[ColumnSummary, ...]
     notes: tuple[str, ...]
+    weights: Source | None = None  # how much each row counts; None: all the same
 
 
 def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
@@ -81,7 +85,8 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
     used = [
         reader.source(column.name, stated.get(column.name))
         for column in reader.columns
-        if column.name != options.target and stated.get(column.name) != "ignore"
+        if column.name != options.target
+        and stated.get(column.name) not in ("ignore", "weights")
     ]
     reader.look_for_many(used, target)
     for source, digest in zip(used, reader.digests(used, target), strict=True):
@@ -102,7 +107,16 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
         raise DataError(f"no column but {options.target!r} is left to learn from")
     features, sources, numbers, summaries = zip(*found, strict=True)
     return Schema(
-        relation, target, features, sources, numbers, labels, rows, summaries, (*notes,)
+        relation,
+        target,
+        features,
+        sources,
+        numbers,
+        labels,
+        rows,
+        summaries,
+        (*notes,),
+        reader.weights(target) if options.weights else None,
     )
 
 
@@ -190,6 +204,32 @@ class Reader:
         if np.isinf(widest):
             raise DataError(f"{source.name!r} is infinite somewhere: correct it")
         check_range(source.name, widest, int(count[0]))
+
+    def weights(self, target: Source) -> Source:
+        """The column of weights, which is a number above 0 in every row."""
+        source = self.source(self.options.weights)
+        name = source.name
+        if self.family(source) not in (Family.INTEGER, Family.NUMBER):
+            raise DataError(
+                f"the weights {name!r} are no numbers: make numbers of them"
+            )
+        least, most = (literal(each, self.store.dialect) for each in WEIGHTS)
+        right = f"{source.value} >= {least} AND {source.value} <= {most}"
+        missing, wrong = self.store.arrays(
+            f"SELECT count(CASE WHEN {source.missing} THEN 1 END),"
+            f" count(CASE WHEN {source.known} AND NOT ({right}) THEN 1 END)"
+            f" FROM {self.relation} WHERE {target.known}"
+        )
+        if missing[0]:
+            raise DataError(
+                f"the weight {name!r} is missing in {missing[0]} rows: add it"
+            )
+        if wrong[0]:
+            raise DataError(
+                f"the weight {name!r} is 0, negative or not finite in {wrong[0]} rows:"
+                " expected numbers above 0"
+            )
+        return source
 
     # ------------------------------------------------------------ the features
 
