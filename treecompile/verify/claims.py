@@ -44,8 +44,8 @@ def claim(
     header = HEADER.match(text)
     if not engine and not header and not MODULE.search(text):
         raise EngineError(
-            "the artefact does not say what it is for, as one without comments:"
-            f" name it with --engine, one of {', '.join(ENGINES)}"
+            "the artefact does not say what it is for (SQL without comments does not):"
+            f" name its engine with --engine, one of {', '.join(ENGINES)}"
         )
     engine = engine or (header.group(1) if header else PYTHON)
     check_engine(engine)
