@@ -86,6 +86,9 @@ def random_c45(rng: np.random.Generator) -> LearnOptions:
 
 def random_table(rng: np.random.Generator, sizes: list[int]) -> pd.DataFrame:
     frame = random_frame(rng, int(rng.choice(sizes)))
+    # Neighbours here are often too close to be told apart.
+    frame["close"] = np.round((frame["normal"] + rng.normal(size=len(frame))) * 700)
+    frame["close"] *= 4e-6
     frame["size"] = np.where(frame["few"] > 2, "large", "small")
     frame.loc[frame["few"] == 2, "size"] = "medium"
     if rng.random() < 0.4:
@@ -96,11 +99,11 @@ def random_table(rng: np.random.Generator, sizes: list[int]) -> pd.DataFrame:
 ORDINAL = DataOptions(target="y", ordinal=(("size", ("small", "medium", "large")),))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_model_is_that_of_memory(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compare("duckdb", seed, [50, 300, 1000], tmp_path, monkeypatch)
+    compare("duckdb", seed, [50, 300, 600], tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("seed", range(100, 104))

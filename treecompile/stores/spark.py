@@ -54,6 +54,7 @@ class Spark:
         list="array({})",
         item="get({list}, {place} - 1)",  # NULL where there is none
         round="rint({})",
+        round_even="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
