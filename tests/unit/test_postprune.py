@@ -370,3 +370,48 @@ def test_the_first_rule_that_does_harm_goes_and_all_is_looked_at_again() -> None
     # One helped, one harmed: it stays.
     two = Cases((), np.array([0, 1]))
     assert len(without_harm(candidates((0, 0.1, "11")), 1, two)) == 1
+
+
+@given(seeds)
+@settings(max_examples=100, deadline=None)
+def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows, labels = int(random.integers(1, 9)), 3
+    y, counts = random.integers(0, labels, rows), random.integers(1, 5, rows)
+    few = Cases((), y, counts.astype(float))
+    many = Cases((), np.repeat(y, counts))
+    described = [
+        (
+            int(random.integers(labels)),
+            float(random.random()),
+            random.random(rows) < 0.5,
+        )
+        for _ in range(int(random.integers(1, 6)))
+    ]
+
+    def made(masks: Any) -> list[Candidate]:
+        return [
+            Candidate(number, label, (), error, packed(mask), len(mask))
+            for number, ((label, error, _), mask) in enumerate(
+                zip(described, masks, strict=True)
+            )
+        ]
+
+    own = made([mask for *_, mask in described])
+    expanded = made([np.repeat(mask, counts) for *_, mask in described])
+    for default in range(labels):
+        kept = without_harm(own, default, few)
+        expected = without_harm(expanded, default, many)
+        assert [r.number for r in kept] == [r.number for r in expected]
+    ordered = arranged(own, few, labels), arranged(expanded, many, labels)
+    assert [r.number for r in ordered[0]] == [r.number for r in ordered[1]]
+    assert default_label(own, few, labels) == default_label(expanded, many, labels)
+    bits = random.random(len(own)) * 9
+    for label in range(labels):
+        chosen = choose_rules(
+            np.stack([r.takes for r in own]), y == label, bits, 0, 10**9, few.counts
+        )
+        wanted = choose_rules(
+            np.stack([r.takes for r in expanded]), many.y == label, bits, 0, 10**9
+        )
+        assert (chosen == wanted).all()
