@@ -36,7 +36,7 @@ PART = 250_000  # rows of a file
 BINS = 241
 RECORD = 30  # bytes of a key and its counts in a shuffle, about
 LOOKS = 1.5  # queries at a level that look into bins, about
-ASKED_BEFORE = 4  # queries about the table, besides those by feature
+ASKED_BEFORE = 4  # queries about the table, besides two for each 40 features
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,13 @@ class Run:
 
     def predicted(self) -> Cost:
         size, per_level = self.row_bytes(), 2 + LOOKS
-        passes = 4 * self.features * self.feature_bytes
-        passes += (self.features + 5) * self.label_bytes
+        passes = 3 * self.features * self.feature_bytes + 4 * self.label_bytes
         keys = self.features * BINS * self.labels
         shuffled = 0.0
         for level in range(self.depth):
             at_most = min(keys * 2**level, self.rows / self.tasks * self.features)
             shuffled += self.tasks * at_most * RECORD
-        before = ASKED_BEFORE + self.features + ceil(self.features / 40)
+        before = ASKED_BEFORE + 2 * ceil(self.features / 40)
         return Cost(
             before + per_level * self.depth,
             self.rows * passes,

@@ -60,6 +60,7 @@ class Values:
 
     infinity: bool = True
     nul: bool = True  # a NUL character in a text
+    longest_text: int = 0  # bytes of a text; 0 for no limit worth naming
     empty_text: bool = True  # as something else than NULL
 
 
@@ -161,13 +162,19 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """How a function is made: `{name}`, `{parameters}`, `{type}`, `{expression}`."""
+    """How a function is made: `{name}`, `{parameters}`, `{type}`, `{expression}`.
+
+    `{variable}` is the type of a variable that holds the answer.
+    """
 
     create: str = ""  # "" where there are none that are written in SQL
     parameter: str = "{name} {type}"
     reference: str = "{name}"  # how the expression mentions a parameter ...
     text_reference: str = ""  # ... that is a text, if otherwise
-    text: str = ""  # the type of a text, if it is another than in a column
+    text: str = ""  # the type of a text, if it is another than in a column ...
+    integer: str = ""  # ... and of an integer ...
+    boolean: str = ""  # ... and of a boolean
+    text_variable: str = ""  # the type of a text in a variable, if yet another
     barred: str = ""  # what an expression cannot have in it
     drop: str = "DROP FUNCTION {name}"
 
@@ -249,12 +256,19 @@ def read_dialect(name: str) -> Dialect:
         path: Traversable = Path(name)
     else:
         known = dialect_names()
-        if name not in known:
-            raise TargetError(f"unknown SQL dialect {name!r}{nearest(name, known)}")
         path = templates_folder() / "sql" / "dialects" / f"{name}.toml"
+        if name not in known:
+            called = {_plain(read_dialect(key).name): key for key in known}
+            near = nearest(called.get(_plain(name), name), known)
+            raise TargetError(f"unknown SQL dialect {name!r}{near}")
     table = _read_table(path)
     key = path.name.removesuffix(".toml")
     return build(Dialect, {**table, "key": key}, path.name)
+
+
+def _plain(name: str) -> str:
+    """The name of a database without what people write in different ways."""
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -180,7 +180,7 @@ def weighed(
 ) -> ToPruneBy:
     """Rows to prune by, which count as much as rows of the data do by the options."""
     rows = replace(data, columns=(), y=y, weights=weights)
-    return columns, y, _weighting(options).apply(rows).weights
+    return columns, y, weighting_of(options).apply(rows).weights
 
 
 def _validation_weights(program: Program, table: Table, name: str) -> np.ndarray:
@@ -225,7 +225,7 @@ def grow_tree(
         return Grown(reduced_error(tree, *held_out(tree)))
     if folds is not None:
         choice = choose_alpha(
-            _weighting(options).apply(data),
+            weighting_of(options).apply(data),
             tree,
             lambda part: _grow(take(data, part), offer, options, prune, tell),
             folds,
@@ -246,7 +246,7 @@ def _grow(
 ) -> Tree:
     limits = limits_of(options, offer)
     own = c45_options_of(options, offer, prune)
-    data = _weighting(options).apply(data)
+    data = weighting_of(options).apply(data)
     expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
     tree = offer.learn(expanded.data, limits, progress, options.criterion, own)
     tree = expanded.restore(tree)
@@ -278,13 +278,13 @@ def limits_of(options: LearnOptions, offer: Offer) -> Limits:
     )
 
 
-def _weighting(options: LearnOptions) -> Weighting:
+def weighting_of(options: LearnOptions) -> Weighting:
     return Weighting(options.class_weight, options.balanced, options.prior)
 
 
 def check_weighting(options: LearnOptions, data: Dataset) -> None:
     """Refuse class weights and priors that do not suit the labels."""
-    weighting = _weighting(options)
+    weighting = weighting_of(options)
     if weighting:
         weighting.check(data)
 

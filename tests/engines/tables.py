@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.engines.databases import DATABASES, postgres_url
+from tests.engines.databases import DATABASES, mariadb_url, postgres_url
 from treecompile.ir import ValueType
 from treecompile.lower.sql_names import Quoting
-from treecompile.targets import read_dialect
+from treecompile.targets import Dialect, read_dialect
+from treecompile.verify.drivers.mariadb import arguments
 
 ARROW = {
     ValueType.FLOAT: pa.float64(),
@@ -24,7 +27,6 @@ ARROW = {
     ValueType.BOOL: pa.bool_(),
 }
 DTYPES = {ValueType.FLOAT: "float64"}
-STORES = ("duckdb", "postgres", "spark")
 
 Typed = Mapping[str, tuple[ValueType, list[Any]]]  # values by column
 
@@ -39,13 +41,27 @@ def frame_of(columns: Typed) -> pd.DataFrame:
     )
 
 
+def as_held(store: str, columns: Typed) -> Typed:
+    """The columns as a database can hold them: MariaDB has no infinities."""
+    if store != "mariadb":
+        return columns
+
+    def held(value: Any) -> Any:
+        return None if isinstance(value, float) and not isfinite(value) else value
+
+    return {
+        name: (type_, [held(value) for value in values])
+        for name, (type_, values) in columns.items()
+    }
+
+
 @contextmanager
 def table_of(
     store: str, columns: Typed, folder: Path, name: str = "t"
 ) -> Iterator[tuple[str, str]]:
     """The address of a database that has the columns, and the name of the table."""
-    if store == "postgres":
-        with _postgres(columns, f"{name}_{folder.name}") as found:
+    if store in OTHERS:
+        with OTHERS[store](columns, folder, name) as found:
             yield found
         return
     arrays = [pa.array(values, ARROW[type_]) for type_, values in columns.values()]
@@ -61,23 +77,66 @@ def table_of(
     yield f"duckdb://{folder / 'data.db'}", name
 
 
-@contextmanager
-def _postgres(columns: Typed, name: str) -> Iterator[tuple[str, str]]:
-    psycopg = pytest.importorskip("psycopg")
-    url, dialect = postgres_url(), read_dialect("postgres")
+def _made(columns: Typed, dialect: Dialect) -> str:
+    """The columns as CREATE TABLE has them."""
     quoted = Quoting(dialect).name
-    made = ", ".join(
+    return ", ".join(
         f"{quoted(column)} {dialect.types.of(type_)}"
         for column, (type_, _) in columns.items()
     )
+
+
+def _rows(columns: Typed) -> list[tuple[Any, ...]]:
+    return list(zip(*(values for _, values in columns.values()), strict=True))
+
+
+@contextmanager
+def _postgres(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str]]:
+    psycopg = pytest.importorskip("psycopg")
+    url, dialect = postgres_url(), read_dialect("postgres")
+    name = f"{table}_{folder.name}"
+    quoted = Quoting(dialect).name(name)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE {quoted(name)} ({made})".encode())
+        connection.execute(
+            f"CREATE TABLE {quoted} ({_made(columns, dialect)})".encode()
+        )
         try:
-            copy = f"COPY {quoted(name)} FROM STDIN".encode()
+            copy = f"COPY {quoted} FROM STDIN".encode()
             with connection.cursor().copy(copy) as rows:
-                values = (values for _, values in columns.values())
-                for row in zip(*values, strict=True):
+                for row in _rows(columns):
                     rows.write_row(row)
             yield url, name
         finally:
-            connection.execute(f"DROP TABLE {quoted(name)}".encode())
+            connection.execute(f"DROP TABLE {quoted}".encode())
+
+
+@contextmanager
+def _sqlite(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str]]:
+    path, made = folder / "data.sqlite", _made(columns, read_dialect("sqlite"))
+    marks = ", ".join("?" * len(columns))
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(f"CREATE TABLE {table} ({made})")
+        file.executemany(f"INSERT INTO {table} VALUES ({marks})", _rows(columns))
+    yield f"sqlite://{path}", table
+
+
+@contextmanager
+def _mariadb(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str]]:
+    pymysql = pytest.importorskip("pymysql")
+    url, made = mariadb_url(), _made(columns, read_dialect("mariadb"))
+    name = f"made_{folder.name}"
+    rows = _rows(columns)
+    server = pymysql.connect(**arguments(url), charset="utf8mb4", autocommit=True)
+    with closing(server), server.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
+        try:
+            cursor.execute(f"CREATE TABLE `{name}`.`{table}` ({made})")
+            marks = ", ".join(["%s"] * len(columns))
+            cursor.executemany(f"INSERT INTO `{name}`.`{table}` VALUES ({marks})", rows)
+            before, mark, query = url.partition("?")
+            yield f"{before.rstrip('/')}/{name}{mark}{query}", table
+        finally:
+            cursor.execute(f"DROP DATABASE `{name}`")
+
+
+OTHERS = {"postgres": _postgres, "sqlite": _sqlite, "mariadb": _mariadb}

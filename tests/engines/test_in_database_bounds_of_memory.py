@@ -6,7 +6,7 @@ same tree must come out of it as in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.test_in_database import STORES, table_of
+from tests.engines.test_in_database import STORES, random_frame, table_of
 from tests.engines.test_in_database_numbers import assert_equal
+from tests.engines.test_in_database_resume import StoppedError, run
 from treecompile import training
 from treecompile.data import DataOptions
-from treecompile.in_database import counting, refine
+from treecompile.in_database import counting, refine, source
 from treecompile.in_database import learn as in_database
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.places import open_table
-from treecompile.model_file import dumps
+from treecompile.model_file import dumps, loads
 from treecompile.training import LearnOptions
 
 ROWS = 3000
@@ -138,3 +139,38 @@ def assert_bounded(
     assert max(asked) <= max(FEW * classes, AT_ONCE * (FINER + 2) * classes)
     bins = 2 * 241  # at two nodes
     assert max(held) <= bins + MORE + FEW + AT_ONCE * FINER
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers"])
+def test_nodes_are_counted_some_at_once(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as have room; of the others' cells only the two sides are kept."""
+    room = 241 + 1
+    monkeypatch.setattr(source, "MOST_CELLS", room * 5)
+    rng = np.random.default_rng(8)
+    frame = random_frame(rng, 900)[["normal", "few", "text", "flag", "skewed", "y"]]
+    if kind == "numbers":
+        frame["y"] = frame["normal"].fillna(0) * 2 + rng.normal(size=900)
+    columns = DataOptions("y", task="regress" if kind == "numbers" else "classify")
+    options = LearnOptions("cart", min_leaf=2)
+    held: list[int] = []
+    joined = Cells.joined
+
+    def watched(parts: Sequence[Cells]) -> Cells:
+        held.append(len(parts))
+        return joined(parts)
+
+    monkeypatch.setattr(Cells, "joined", watched)
+    state = tmp_path / "state"
+    here = training.learn(frame, columns, options)
+    with table_of("duckdb", frame, tmp_path) as where:
+        with pytest.raises(StoppedError):
+            run(where, state, options, columns, level=6)
+        found, said, _ = run(where, state, options, columns)
+    assert said[0].startswith("going on with level 6")
+    assert max(held) > 1
+    if kind == "numbers":
+        assert_equal(loads(found), here.program)
+    else:
+        assert found == dumps(here.program)

@@ -231,10 +231,21 @@ def test_what_cannot_be_measured_is_one_line(
     assert message in line
 
 
-def test_a_table_is_not_measured_without_a_model(folder: Path) -> None:
-    result = run("evaluate", *SHOP, "--table", "s.orders", "--target", "y")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*ORDERS], "expected MODEL beside --from and --table"),
+        (["events"], "cross-validation needs the rows in memory"),
+        (["events/1.parquet", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
+    ],
+)
+def test_a_table_is_not_measured_without_a_model(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    result = run("evaluate", *arguments, "--target", "y")
     assert result.exit_code == 2
-    assert "expected MODEL beside --from and --table" in result.stderr
+    (line,) = result.stderr.splitlines()
+    assert message in line
 
 
 # ---------------------------------------------------------------- rules

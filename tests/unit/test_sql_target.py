@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +14,20 @@ import pytest
 from tests.samples import NUMBER, balanced, chain, every_type, stump
 from treecompile.compiler import emit, flatten
 from treecompile.errors import OptionError, TargetError
-from treecompile.ir import Condition, Feature, Kind, Label, Op, Program, ValueType
+from treecompile.ir import (
+    Category,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Program,
+    ValueType,
+)
 from treecompile.lower import EmitOptions
 from treecompile.lower.sql import Conditions
 from treecompile.semantics import negate
-from treecompile.targets import read_dialect
+from treecompile.targets import dialect_names, read_dialect, templates_folder
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -409,7 +419,9 @@ def test_an_unknown_dialect_is_told_the_nearest() -> None:
         ("MariaDB", "'mariadb'"),
         ("snowflak", "'snowflake'"),
         ("postgresql", "'postgres'"),
-        ("sqlserver", "There are bigquery, clickhouse"),
+        ("sqlserver", "'tsql'"),
+        ("SQL-Server", "'tsql'"),
+        ("db2", "There are bigquery, clickhouse"),
     ):
         with pytest.raises(TargetError, match=near):
             sql(stump(0.5), wrong)
@@ -429,3 +441,57 @@ def test_clickhouse_puts_nothing_off_where_the_answer_is_a_number() -> None:
     assert " / 1e0 <= " not in label
     assert " / 1e0 <= " in probability
     assert "toFloat64(" not in probability
+
+
+# ---------------------------------------------------------------- what is not there
+
+
+def of_type(answer: Label, feature: Feature, value: Category) -> Program:
+    other: Label = not answer if isinstance(answer, bool) else "other"
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        other = answer - 1
+    test = Condition(0, Op.IN, (value,), missing=False)
+    return chain((feature,), (test,), (answer, other))
+
+
+FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+
+
+@pytest.mark.parametrize("name", dialect_names())
+def test_booleans_and_integers_of_64_bits_are_in_every_dialect(name: str) -> None:
+    assert sql(of_type(True, FLAG, True), name)
+    for number in (2**63 - 1, -(2**63) + 1):
+        code = Feature("code", Kind.CATEGORICAL, ValueType.INT, (number,))
+        assert str(number) in sql(of_type(number, code, number), name)
+    for number in (2**63, -(2**63) - 1):
+        code = Feature("code", Kind.CATEGORICAL, ValueType.INT, (number,))
+        with pytest.raises(TargetError, match="64-bit"):
+            sql(of_type("a", code, number), name)
+
+
+def test_a_type_that_a_dialect_has_not_is_refused(tmp_path: Path) -> None:
+    folder = templates_folder() / "sql" / "dialects"
+    text = (folder / "sqlite.toml").read_text().replace('"BOOLEAN"', '""')
+    (tmp_path / "ours.toml").write_text(text)
+    ours = str(tmp_path / "ours.toml")
+    assert sql(stump(0.5), ours)
+    with pytest.raises(
+        TargetError, match=r"no type for the column 'flag', of type bool"
+    ):
+        sql(of_type("a", FLAG, True), ours)
+    text_feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, ("a",))
+    with pytest.raises(TargetError, match=r"no type for the prediction, of type bool"):
+        sql(of_type(True, text_feature, "a"), ours)
+
+
+@pytest.mark.parametrize(("name", "most"), [("oracle", 4000), ("redshift", 65_534)])
+def test_texts_longer_than_the_type_are_refused(name: str, most: int) -> None:
+    for text, fits in (("x" * most, True), ("é" * (most // 2) + "x", False)):
+        feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, (text,))
+        for program in (of_type("a", feature, text), of_type(text, FLAG, True)):
+            if fits:
+                assert text in sql(program, name)
+                continue
+            with pytest.raises(TargetError, match=f"{most:,} bytes at most") as caught:
+                sql(program, name)
+            assert len(str(caught.value)) < 150

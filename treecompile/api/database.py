@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Table:
     """A table in a database: `learn`, `evaluate`, `prune` and `score` work there.
 
-    `source` is an address (`duckdb://shop.db`, `postgresql://...`, `spark:`) or what a
-    notebook has at hand: a connection of DuckDB, a session of Spark. `name` may have a
-    schema, as `sales.orders`. `memory_limit` is for DuckDB, by address.
+    `source` is an address (`duckdb://shop.db`, `postgresql://...`, `spark:` and others)
+    or what a notebook has at hand: a connection of DuckDB, a session of Spark. `name`
+    may have a schema, as `sales.orders`. `memory_limit` is for DuckDB, by address.
     """
 
     source: Any

@@ -79,6 +79,11 @@ def command(
             "one file: to measure a model add the DATA, to cross-validate on"
             f" {files[0]!r} add --target COL"
         )
+    elif is_there(files[0], url, table, memory_limit):
+        raise OptionError(
+            f"cross-validation needs the rows in memory, and {files[0]!r} are many"
+            " files: take a part of them in one"
+        )
     else:
         count = FOLDS if folds is None else folds
         _cross_validate(files[0], count, quiet, {**options, "target": target})

@@ -6,7 +6,7 @@ in whatever order a database adds them. The sums of cells side by side add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from treecompile.learners.growth import Newest
 from treecompile.learners.limits import TIE
 from treecompile.learners.responses import Labels, Opened, Response
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
+from treecompile.learners.units import Units
 from treecompile.lower.sql import literal
 from treecompile.stores.base import Store
 
@@ -33,6 +34,7 @@ class Answers(Protocol):
     measure: Measure  # of splits
     response: Response  # of which the tree has its statistics and its answers
     groups: int  # answers that are counted apart, by a column `y` from 0 on; 1: none
+    units: Units | None  # of the weights of the rows; None: each counts 1
 
     # ------------------------------------------------------------ in queries
 
@@ -75,6 +77,9 @@ class Answers(Protocol):
     def rows(self, sums: Array) -> Array:
         """How many rows there are."""
 
+    def weights(self, sums: Array) -> Array:
+        """How much these weigh, in units."""
+
     def summands(self, sums: Array) -> list[Array]:
         """The sums that blocks have; see `learners.blocks`."""
 
@@ -94,6 +99,8 @@ class Answers(Protocol):
 class LabelAnswers:
     """Labels, as codes. The sums are the cases of each label."""
 
+    units: Units | None = None
+
     def __init__(
         self,
         store: Store,
@@ -107,14 +114,9 @@ class LabelAnswers:
         self.response: Response = Labels(np.zeros(0), schema.labels)
 
     def columns(self) -> list[str]:
-        value = self.schema.target.value
-        arms = " ".join(
-            f"WHEN {value} = {literal(label, self.store.dialect)} THEN {code}"
-            for code, label in enumerate(self.schema.labels)
-        )
-        return [
-            f"CAST(CASE {arms} END AS {Spelling(self.store).small(self.groups)}) AS y"
-        ]
+        small = Spelling(self.store).small(self.groups)
+        codes = by_label(self.store, self.schema, map(str, range(self.groups)))
+        return [f"CAST({codes} AS {small}) AS y"]
 
     def moved(self, node: str) -> dict[str, str]:
         return {}
@@ -161,6 +163,9 @@ class LabelAnswers:
         rows: Array = sums.sum(axis=1)
         return rows
 
+    def weights(self, sums: Array) -> Array:
+        return self.rows(sums)
+
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, label] for label in range(self.groups)]
 
@@ -177,3 +182,13 @@ class LabelAnswers:
             cells.sums.astype(np.float64),
             totals.astype(np.float64),
         )
+
+
+def by_label(store: Store, schema: Schema, values: Iterable[str]) -> str:
+    """The value for the label of a row of the source."""
+    value = schema.target.value
+    arms = " ".join(
+        f"WHEN {value} = {literal(label, store.dialect)} THEN {each}"
+        for label, each in zip(schema.labels, values, strict=True)
+    )
+    return f"CASE {arms} END"

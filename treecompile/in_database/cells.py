@@ -68,6 +68,38 @@ class Cells(Tally):
     def some(self, which: Array) -> Cells:
         return Cells(*(getattr(self, name)[which] for name in (*FIELDS, "most", "age")))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Cells]) -> Cells:
+        """Cells of other nodes each, one after the other."""
+        return cls(
+            *(
+                np.concatenate([getattr(each, name) for each in parts])
+                for name in (*FIELDS, "most", "age")
+            )
+        )
+
+    def halves(self, nodes: Positions, cuts: Positions) -> Cells:
+        """What lies on either side of a cut behind a cell, of each of some nodes.
+
+        The codes are those beside the cut. There is nothing within to be opened.
+        """
+        parts = self.parts()
+        mine = np.searchsorted(self.node[parts.starts], nodes)
+        starts = np.stack([parts.starts[mine], cuts + 1], axis=1).ravel()
+        ends = np.stack([cuts, parts.ends[mine]], axis=1).ravel()
+        beside = np.stack([cuts, cuts + 1], axis=1).ravel()
+        upto = np.cumsum(self.sums, axis=0)
+        return Cells(
+            self.node[starts],
+            self.code[beside],
+            upto[ends] - upto[starts] + self.sums[starts],
+            self.spread[starts],
+            self.low[starts],
+            self.high[ends],
+            np.full(len(starts), -np.inf),
+            self.age[starts],
+        )
+
     def of_node(self, node: int) -> slice:
         return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
 

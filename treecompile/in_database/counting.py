@@ -60,10 +60,15 @@ def named(position: int) -> Named:
 # ---------------------------------------------------------------- all open nodes
 
 
-def counts(work: Table, positions: Sequence[int]) -> list[Tally]:
-    """The values or bins of features at all open nodes."""
+def counts(
+    work: Table, positions: Sequence[int], nodes: range | None = None
+) -> list[Tally]:
+    """The values or bins of features at all open nodes, or at some of them."""
+    which = OPEN
+    if nodes is not None:
+        which = f"WHERE node >= {nodes.start} AND node < {nodes.stop}"
     if not _is_stacked(work, positions):
-        table = f"{work.rows()} AS w {OPEN}"
+        table = f"{work.rows()} AS w {which}"
         return [
             _tally(
                 work,
@@ -79,7 +84,7 @@ def counts(work: Table, positions: Sequence[int]) -> list[Tally]:
     is_bounded = any(map(work.is_binned, positions))
     found = work.store.arrays(
         f"SELECT p, {_select(work, STACKED, width, is_bounded=is_bounded)}"
-        f" FROM {_stack(work, positions)} AS w GROUP BY p, k"
+        f" FROM {_stack(work, positions, which)} AS w GROUP BY p, k"
     )
     return [
         _tally(work, position, width, answer, is_bounded=is_bounded)
@@ -289,7 +294,7 @@ def _is_stacked(work: Table, positions: Sequence[int]) -> bool:
     return work.store.phrases.stacked is not None and len(positions) > 1
 
 
-def _stack(work: Table, positions: Sequence[int]) -> str:
+def _stack(work: Table, positions: Sequence[int], which: str = OPEN) -> str:
     """The features below one another: what stands behind FROM."""
     assert work.store.phrases.stacked is not None
     none = f"CAST(NULL AS {work.store.dialect.types.number})"
@@ -297,7 +302,7 @@ def _stack(work: Table, positions: Sequence[int]) -> str:
         (f"c{position}", f"x{position}" if work.is_binned(position) else none)
         for position in positions
     ]
-    return work.store.phrases.stacked(f"{work.rows()} AS w {OPEN}", work.kept, pairs)
+    return work.store.phrases.stacked(f"{work.rows()} AS w {which}", work.kept, pairs)
 
 
 def _parted(found: Sequence[Array], features: int) -> list[list[Array]]:

@@ -16,6 +16,7 @@ from treecompile.in_database.leaf_quality import Measured, class_quality, value_
 from treecompile.in_database.levels import Listener, grow_levels
 from treecompile.in_database.numbers import NumberAnswers, distances
 from treecompile.in_database.schema import Schema
+from treecompile.in_database.weights import RowWeights, WeightedLabels, weigh
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import Program, Tree
 from treecompile.learners import C45, ID3, offer_of
@@ -23,8 +24,9 @@ from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
 from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Progress
+from treecompile.learners.weighting import odd_mean
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions, c45_options_of, limits_of
+from treecompile.training import LearnOptions, c45_options_of, limits_of, weighting_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Grown:
 
     tree: Tree
     quality: Callable[[Program, Tree], Measured]
+    notes: tuple[str, ...] = ()
 
 
 def grow(run: Run) -> Grown:
@@ -85,7 +88,11 @@ def _by_levels(run: Run) -> Grown:
     is_multiway = run.algorithm == ID3
     if is_multiway:
         schema = replace(schema, features=unordered(schema.features))
-    answers = _answers(run, schema, run.options.criterion or offer.criteria[0])
+    weights = None
+    if schema.labels:
+        weights = weigh(run.store, schema, run.data, weighting_of(run.options))
+    criterion = run.options.criterion or offer.criteria[0]
+    answers = _answers(run, schema, criterion, weights)
     former = _former(run, schema, state.loads)
     bins = former.bins if former else None
     is_inline = not run.temporary_tables
@@ -101,18 +108,31 @@ def _by_levels(run: Run) -> Grown:
     tree = finish(schema.features, schema.labels, drafts, answers.response)
 
     def quality(program: Program, pruned: Tree) -> Measured:
+        if weights:  # of which the leaves know, and not of the rows
+            found = evaluate(run.store, schema.relation, program)
+            return found.quality, found.tallies
         if schema.labels:
             return class_quality(pruned)
         return value_quality(pruned, tree, distances(drafts))
 
-    return Grown(tree, quality)
+    return Grown(tree, quality, _notes(run, weights))
 
 
-def _answers(run: Run, schema: Schema, criterion: str) -> Answers:
+def _answers(
+    run: Run, schema: Schema, criterion: str, weights: RowWeights | None
+) -> Answers:
     if not schema.labels:
         return NumberAnswers(run.store, schema)
     measure, bound = MEASURES[criterion], BOUNDS.get(criterion)
+    if weights:
+        return WeightedLabels(run.store, schema, measure, bound, weights)
     return LabelAnswers(run.store, schema, measure, bound)
+
+
+def _notes(run: Run, weights: RowWeights | None) -> tuple[str, ...]:
+    if weights is None or weights.mean is None or run.options.chi2 is None:
+        return ()
+    return tuple(odd_mean(weights.mean))
 
 
 def _former(run: Run, schema: Schema, loads: Callable[[str], Kind]) -> Kind | None:

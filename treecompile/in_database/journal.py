@@ -64,7 +64,8 @@ def _checksums(store: Store, schema: Schema) -> list[str]:
         return []
     asked = []
     for start in range(0, len(schema.sources), AT_ONCE):
-        some = (schema.target, *schema.sources[start : start + AT_ONCE])
+        some = [schema.target, *schema.sources[start : start + AT_ONCE]]
+        some += [schema.weights] if schema.weights else []
         columns = ", ".join(source.column for source in some)
         asked.append(store.phrases.checksum.format(columns))
     found = store.arrays(f"SELECT {', '.join(asked)} FROM {schema.relation}")

@@ -32,10 +32,11 @@ class Judged:
 def blocks_of(answers: Answers, cells: Cells) -> Blocks:
     """Cells as the columns in memory have them."""
     rows = answers.rows(cells.sums)
+    weights = answers.weights(cells.sums) if answers.units else rows
     parts = cells.parts()
     known = cells.node[parts.starts]
     summands = answers.summands(cells.sums)
-    return Blocks(known, parts, cells.node, cells.code, rows, rows, summands)
+    return Blocks(known, parts, cells.node, cells.code, rows, weights, summands)
 
 
 def judge(answers: Answers, cells: Cells, terms: Terms, least: Floats) -> Judged:
@@ -111,7 +112,7 @@ def _bounds(answers: Answers, cells: Cells, terms: Terms, parts: Stretches) -> F
     whose = parts.spread(np.arange(len(parts.starts)))
     before = upto - cells.sums - start[whose]
     node = cells.node[some]
-    share = answers.rows(totals)[whose[some]] / terms.opened.sizes[node]
+    share = answers.weights(totals)[whose[some]] / terms.opened.sizes[node]
     most = answers.bound(before[some], cells.some(some), totals[whose[some]])
     bounds[some] = most * share * (1 + SLACK) + terms.opened.tie[node] * TIES
     return bounds

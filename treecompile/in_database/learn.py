@@ -14,10 +14,10 @@ from treecompile.data import DataOptions, Dataset
 from treecompile.in_database.grow import Run, grow
 from treecompile.in_database.journal import Journal
 from treecompile.in_database.levels import Listener
-from treecompile.in_database.refusals import check_here
+from treecompile.in_database.refusals import check_here, check_weights
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
-from treecompile.ir import Program, Training, Tree
+from treecompile.ir import MissingPolicy, Program, Training, Tree
 from treecompile.learners import (
     COST_COMPLEXITY,
     REDUCED_ERROR,
@@ -34,6 +34,7 @@ from treecompile.training import (
     alpha_of,
     check_offer,
     check_options,
+    check_weighting,
     given_options,
 )
 
@@ -90,7 +91,7 @@ def learn(
     program = replace(program, training=training)
     if validation is not None:
         program = with_validation(program, validation)
-    return LearnedThere(program, (*schema.notes, *_notes(run)))
+    return LearnedThere(program, (*schema.notes, *_notes(run), *grown.notes))
 
 
 def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
@@ -107,11 +108,16 @@ def _check(run: Run, validation: Validation | None) -> None:
     offer = offer_of(run.algorithm)
     check_offer(run.data, run.algorithm, offer, options)
     offer.check(run.data, options.criterion)
+    check_weights(run.columns, options, has_labels=bool(run.data.labels))
+    if not run.data.labels:
+        check_weighting(options, run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
     if validation is not None:
-        validation.check(target, run.schema.labels)
+        is_fractional = options.predict_missing == MissingPolicy.FRACTIONAL
+        divides = is_fractional and options.prune == REDUCED_ERROR
+        validation.check(target, run.schema.labels, divides)
 
 
 def _pruned(run: Run, tree: Tree, validation: Validation | None) -> Tree:

@@ -104,7 +104,7 @@ def _state(source: EngineSource, growth: Growth) -> State:
 
 def _check(work: WorkTable, former: State) -> None:
     """The open nodes must hold what they held: not every change is seen before."""
-    has_labels = work.answers.groups > 1
+    has_labels = work.answers.groups > 1 and work.answers.units is None
     held = former.sums if has_labels else former.rows[:, None]
     key, count = work.store.arrays(
         f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"

@@ -28,6 +28,7 @@ from treecompile.learners.growth import Newest
 from treecompile.learners.limits import TIE
 from treecompile.learners.responses import SPARE_BITS, Numbers, Opened, Response
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
+from treecompile.learners.units import Units
 from treecompile.stores.base import Store
 
 SQUARED = 2.0**-SPARE_BITS  # unit of squared distances: their sum fits, too
@@ -88,6 +89,7 @@ class NumberAnswers:
 
     measure = LEAST_SQUARES
     groups = 1
+    units: Units | None = None
 
     def __init__(self, store: Store, schema: Schema) -> None:
         self.store, self.schema = store, schema
@@ -244,6 +246,9 @@ class NumberAnswers:
     def rows(self, sums: Array) -> Array:
         rows: Array = sums[:, 0]
         return rows
+
+    def weights(self, sums: Array) -> Array:
+        return self.rows(sums)
 
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, 1]]

@@ -24,6 +24,12 @@ from treecompile.stores.base import Family, Store, StoredColumn
 MISSING = -1  # the code of an answer that is not known; one behind the labels: not ours
 WIDEST = 2.0**63
 NUMBERS = (Family.INTEGER, Family.NUMBER)
+SAMPLES: dict[ValueType, Label] = {
+    ValueType.FLOAT: 0.0,
+    ValueType.STR: "x",
+    ValueType.INT: 0,
+    ValueType.BOOL: True,
+}
 TYPES = {bool: ValueType.BOOL, int: ValueType.INT, float: ValueType.FLOAT}
 
 
@@ -158,7 +164,7 @@ class ColumnReader:
         self._refuse_if(stored, column, infinite, "an integer")
         free = next(n for n in range(len(categories) + 1) if n not in categories)
         return (
-            f"(CASE WHEN {within} THEN CAST({column} AS {dialect.types.integer})"
+            f"(CASE WHEN {within} THEN CAST({column} AS {self.store.phrases.long})"
             f" WHEN {known} THEN {free} END)"
         )
 
@@ -194,4 +200,6 @@ class ColumnReader:
                 f"column {stored.name!r} holds {stored.type} values, and the model"
                 f" reads {SHOWN[type_]} there: convert the column first"
             )
-        return f"CAST(NULL AS {self.store.dialect.types.of(type_)})"
+        # NULL alone would be a text to some databases, and not all cast it to any type.
+        value = literal(SAMPLES[type_], self.store.dialect)
+        return f"(CASE WHEN {self.store.dialect.conditions.never} THEN {value} END)"

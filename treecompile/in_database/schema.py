@@ -15,8 +15,10 @@ import pandas as pd
 
 from treecompile.data import (
     FEWEST_IDENTIFIERS,
+    LEAST_WEIGHT,
     MOST_CATEGORIES,
     MOST_LABELS,
+    MOST_WEIGHT,
     REGRESS,
     DataOptions,
     check_range,
@@ -34,8 +36,10 @@ from treecompile.raw import DATE_ADVICE, Raw
 from treecompile.read import Table
 from treecompile.stores.base import Family, Store
 
+WEIGHTS = (LEAST_WEIGHT, MOST_WEIGHT)
 FEW = 256  # distinct numbers of a column that is counted value by value
 AT_ONCE = 40  # columns that one query summarises
+BEGINNING = 2000  # rows of which the numbers may tell that there are more than a few
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Schema:
     rows: int  # with a known target
     summaries: tuple[ColumnSummary, ...]
     notes: tuple[str, ...]
+    weights: Source | None = None  # how much each row counts; None: all the same
 
 
 def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
@@ -80,8 +85,10 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
     used = [
         reader.source(column.name, stated.get(column.name))
         for column in reader.columns
-        if column.name != options.target and stated.get(column.name) != "ignore"
+        if column.name != options.target
+        and stated.get(column.name) not in ("ignore", "weights")
     ]
+    reader.look_for_many(used, target)
     for source, digest in zip(used, reader.digests(used, target), strict=True):
         made = reader.feature(source, stated.get(source.name), digest, target)
         if made is None:
@@ -100,7 +107,16 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
         raise DataError(f"no column but {options.target!r} is left to learn from")
     features, sources, numbers, summaries = zip(*found, strict=True)
     return Schema(
-        relation, target, features, sources, numbers, labels, rows, summaries, (*notes,)
+        relation,
+        target,
+        features,
+        sources,
+        numbers,
+        labels,
+        rows,
+        summaries,
+        (*notes,),
+        reader.weights(target) if options.weights else None,
     )
 
 
@@ -118,6 +134,7 @@ class Reader:
         self.store, self.relation, self.options = store, relation, options
         self.columns = store.columns(relation)
         self.quoting = Quoting(store.dialect)
+        self.many: set[str] = set()  # columns of numbers that are surely not few
 
     def names(self) -> Table:
         """The names of the columns, for what only asks for those."""
@@ -188,7 +205,53 @@ class Reader:
             raise DataError(f"{source.name!r} is infinite somewhere: correct it")
         check_range(source.name, widest, int(count[0]))
 
+    def weights(self, target: Source) -> Source:
+        """The column of weights, which is a number above 0 in every row."""
+        source = self.source(self.options.weights)
+        name = source.name
+        if self.family(source) not in (Family.INTEGER, Family.NUMBER):
+            raise DataError(
+                f"the weights {name!r} are no numbers: make numbers of them"
+            )
+        least, most = (literal(each, self.store.dialect) for each in WEIGHTS)
+        right = f"{source.value} >= {least} AND {source.value} <= {most}"
+        missing, wrong = self.store.arrays(
+            f"SELECT count(CASE WHEN {source.missing} THEN 1 END),"
+            f" count(CASE WHEN {source.known} AND NOT ({right}) THEN 1 END)"
+            f" FROM {self.relation} WHERE {target.known}"
+        )
+        if missing[0]:
+            raise DataError(
+                f"the weight {name!r} is missing in {missing[0]} rows: add it"
+            )
+        if wrong[0]:
+            raise DataError(
+                f"the weight {name!r} is 0, negative or not finite in {wrong[0]} rows:"
+                " expected numbers above 0"
+            )
+        return source
+
     # ------------------------------------------------------------ the features
+
+    def look_for_many(self, sources: Sequence[Source], target: Source) -> None:
+        """Find columns of many numbers by a few rows.
+
+        It spares them to be asked for their distinct numbers, which in Spark sends all
+        of them from task to task.
+        """
+        kinds = (Family.INTEGER, Family.NUMBER)
+        numbers = [source for source in sources if self.family(source) in kinds]
+        for start in range(0, len(numbers), AT_ONCE):
+            some = numbers[start : start + AT_ONCE]
+            values = ", ".join(source.value for source in some)
+            found = self.store.arrays(
+                f"SELECT {values} FROM {self.relation} WHERE {target.known}"
+                f" LIMIT {BEGINNING}"
+            )
+            for source, column in zip(some, found, strict=True):
+                known = column.astype(np.float64)
+                if len(np.unique(known[~np.isnan(known)])) > FEW:
+                    self.many.add(source.name)
 
     def digests(self, sources: Sequence[Source], target: Source) -> Iterable[Digest]:
         """Known values, and the range of numbers, over the rows that are learned."""
@@ -226,7 +289,10 @@ class Reader:
         numbers: tuple[float, ...] = ()
         if is_number and stated in (None, "numeric"):
             series = pd.Series([digest.low, digest.high], dtype="float64")
-            distinct = self.distinct(source, target.known, FEW)
+            if source.name in self.many:
+                distinct = np.zeros(FEW + 1)  # at least
+            else:
+                distinct = self.distinct(source, target.known, FEW)
             if not _full(distinct, FEW):
                 numbers = tuple(sorted(float(each) for each in distinct))
         else:

@@ -8,11 +8,12 @@ it is known not to, or value by value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from treecompile.in_database.bins import BINS
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.judge import blocks_of
 from treecompile.in_database.refine import refine
@@ -20,7 +21,7 @@ from treecompile.in_database.work import CLOSED, Route, WorkTable
 from treecompile.ir import Kind
 from treecompile.learners.blocks import Blocks
 from treecompile.learners.counted_column import divide_categories, search_blocks
-from treecompile.learners.growth import Newest
+from treecompile.learners.growth import Newest, choose
 from treecompile.learners.level import (
     LEFT,
     RIGHT,
@@ -34,6 +35,8 @@ from treecompile.learners.limits import Limits
 from treecompile.learners.multiway_column import divide_branches, search_branches
 from treecompile.learners.responses import Opened
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
+
+MOST_CELLS = 2_000_000  # of all features, in memory at once
 
 
 @dataclass(slots=True)
@@ -122,35 +125,69 @@ class EngineSource:
     # ------------------------------------------------------------ searching
 
     def search(self, stats: Floats) -> tuple[Opened, Sequence[Found]]:
-        tallies = self.work.counts(range(len(self.features)))
-        parts = tallies[0].parts()
-        self.sums = np.add.reduceat(tallies[0].sums, parts.starts)
+        # Of numbers the sums are in another unit until the nodes are counted; what is
+        # opened looks at the same array.
         opened = self.answers.open(self.sums)
         limits, measure = self.limits, self.answers.measure
-        terms = Terms(opened, measure, limits.min_leaf, limits.chi2, None)
-        self.terms, self.divisions = terms, {}
-        self.cells = list(map(Cells.of, tallies, self.work.sizes))
+        units = self.answers.units
+        self.terms = Terms(opened, measure, limits.min_leaf, limits.chi2, units)
+        self.divisions = {}
+        kept = [self._winners(nodes) for nodes in self._some_at_once()]
+        self.cells = [
+            Cells.joined(of_feature) for of_feature in zip(*kept, strict=True)
+        ]
         self.found = [self._search(p, cells) for p, cells in enumerate(self.cells)]
-        while self._refine(terms):
-            pass  # what was best may be found to be chance, and others be of interest
         return opened, self.found
 
-    def _refine(self, terms: Terms) -> bool:
+    def _some_at_once(self) -> Iterator[range]:
+        """The open nodes, so many at once as may have cells in memory."""
+        room = max(BINS + 1, MOST_CELLS // len(self.features))
+        cells = np.cumsum(np.minimum(self.answers.rows(self.sums), BINS + 1)).tolist()
+        first = before = 0
+        for node, upto in enumerate(cells):
+            if upto - before > room:
+                yield range(first, node)
+                first, before = node, cells[node - 1]
+        yield range(first, len(cells))
+
+    def _winners(self, nodes: range) -> list[Cells]:
+        """Of each feature the cells of those nodes that it splits best."""
+        assert self.terms is not None
+        some = nodes if len(nodes) < len(self.sums) else None
+        tallies = self.work.counts(range(len(self.features)), some)
+        sums = np.add.reduceat(tallies[0].sums, tallies[0].parts().starts)
+        self.sums[nodes.start : nodes.stop] = sums
+        cells = list(map(Cells.of, tallies, self.work.sizes))
+        found = [self._search(p, each) for p, each in enumerate(cells)]
+        while self._refine(cells, found):
+            pass  # what was best may be found to be chance, and others be of interest
+        best, _ = choose(found, self.terms.opened, self.limits)
+        winners = []
+        for position, (each, its) in enumerate(zip(cells, found, strict=True)):
+            won = best == position
+            if self.features[position].kind is Kind.CATEGORICAL:
+                winners.append(each.some(won[each.node]))
+            else:
+                winners.append(each.halves(np.flatnonzero(won), its.position[won]))
+        return winners
+
+    def _refine(self, cells: list[Cells], found: list[Found]) -> bool:
         """Open the cells that may hold a better cut; False if there are none."""
+        assert self.terms is not None
         is_better = False
-        tie, unit = terms.opened.tie, terms.opened.unit
+        tie, unit = self.terms.opened.tie, self.terms.opened.unit
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
             wanted = np.ldexp(self.limits.min_gain, -unit)
         binned = [p for p in range(len(self.features)) if self.work.is_binned(p)]
         # One by one, a cut that is found for a feature spares cells of the next.
         at_once = binned if self.work.store.phrases.stacked else []
         for some in [at_once] if at_once else [[position] for position in binned]:
-            best = np.max([found.gain for found in self.found], axis=0)
+            best = np.max([each.gain for each in found], axis=0)
             least = np.maximum(best, wanted) - tie
-            known = {position: self.cells[position] for position in some}
-            for position, cells in refine(self.work, known, terms, least).items():
-                self.cells[position] = cells
-                self.found[position] = self._search(position, cells)
+            known = {position: cells[position] for position in some}
+            for position, opened in refine(self.work, known, self.terms, least).items():
+                cells[position] = opened
+                found[position] = self._search(position, opened)
                 is_better = True
         return is_better
 

@@ -20,10 +20,18 @@ from treecompile.read import Table, read_table
 from treecompile.semantics import is_fractional
 from treecompile.stores.base import Store
 
+DIVIDES = (
+    "--prune reduced-error: a tree that divides missing values is pruned by rows in"
+    " memory: give them in a file that is not Parquet, or leave --predict-missing out"
+)
+
 
 class Validation(Protocol):
-    def check(self, target: str, labels: Sequence[Label]) -> None:
-        """Refuse rows without the answers, before a tree is grown for them."""
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        """Refuse what cannot be pruned or measured, before a tree is grown for it.
+
+        `divides` says that a tree is to be pruned that divides missing values.
+        """
 
     def losses(self, program: Program) -> list[float]:
         """What each node of a tree, as a leaf, gets wrong on the rows."""
@@ -40,7 +48,9 @@ class InTable:
     relation: str  # what stands behind FROM
     source: str  # as messages call it
 
-    def check(self, target: str, labels: Sequence[Label]) -> None:
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        if divides:
+            raise OptionError(DIVIDES)
         with _named():
             y = ColumnReader(self.store, self.relation, ()).answer(target, labels)
             known = f"y >= 0 AND y < {len(labels)}" if labels else "y IS NOT NULL"
@@ -55,11 +65,7 @@ class InTable:
         tree = program.body
         assert isinstance(tree, Tree)
         if is_fractional(tree):
-            raise OptionError(
-                "--prune reduced-error: a tree that divides missing values is pruned"
-                " in memory: give rows to prune by in a file, or leave"
-                " --predict-missing out"
-            )
+            raise OptionError(DIVIDES)
         with _named():
             read = reading(self.store, self.relation, program)
             return counted_losses(tree, Counter(self.store, read, tree).by_leaf())
@@ -76,7 +82,7 @@ class InMemory:
 
     table: Table
 
-    def check(self, target: str, labels: Sequence[Label]) -> None:
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
         with _named():
             self.table.column(target)
 

@@ -170,9 +170,11 @@ class WorkTable:
 
     # ------------------------------------------------------------ asking it
 
-    def counts(self, positions: Sequence[int]) -> list[Tally]:
-        """The values or bins of features at all open nodes."""
-        return counting.counts(self, positions)
+    def counts(
+        self, positions: Sequence[int], nodes: range | None = None
+    ) -> list[Tally]:
+        """The values or bins of features at all open nodes, or at some of them."""
+        return counting.counts(self, positions, nodes)
 
     def finer(self, ranges: Mapping[int, Ranges]) -> dict[int, Tally]:
         """The rows in some ranges of features with many numbers, in small cells."""

@@ -7,7 +7,7 @@ row of weight 2 is two rows to the last bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, fsum, log10
 
 import numpy as np
@@ -34,16 +34,22 @@ class Units:
     @classmethod
     def of(cls, weights: Array) -> Units:
         """The units of positive weights."""
-        total = fsum(weights)
-        whole: Floats = np.rint(weights)
-        if total < 2.0 ** BITS and (whole == weights).all():
-            return cls(whole, 0, None)
+        is_whole = bool((np.rint(weights) == weights).all())
+        units = cls.of_total(fsum(weights), len(weights), is_whole=is_whole)
+        parts = np.rint(np.ldexp(weights, -units.exponent))
+        return replace(units, of_rows=np.maximum(parts, 1.0))
+
+    @classmethod
+    def of_total(cls, total: float, rows: int, *, is_whole: bool) -> Units:
+        """The units of positive weights of which the sum is known, without the rows."""
+        none = np.zeros(0)
+        if total < 2.0**BITS and is_whole:
+            return cls(none, 0, None)
         _, exponent = np.frexp(total)
         exponent = int(exponent) - BITS + 1
-        units = np.maximum(np.rint(np.ldexp(weights, -exponent)), 1.0)
-        digits = DIGITS - ceil(log10(len(weights)) / 2)
+        digits = DIGITS - ceil(log10(rows) / 2)
         decimals = digits - 1 - floor(log10(total))
-        return cls(units, exponent, decimals if decimals < MOST_DECIMALS else None)
+        return cls(none, exponent, decimals if decimals < MOST_DECIMALS else None)
 
     def real(self, sums: Array) -> Floats:
         """Sums of units as sums of weights, without the digits that rounding left."""

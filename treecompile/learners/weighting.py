@@ -14,7 +14,7 @@ import numpy as np
 from treecompile.data import Dataset
 from treecompile.errors import OptionError
 from treecompile.ir import Label, ValueType
-from treecompile.learners.stretches import Floats
+from treecompile.learners.stretches import Array, Floats
 from treecompile.raw import PARSE
 
 BALANCED = "balanced"
@@ -65,28 +65,47 @@ class Weighting:
         """The dataset with rows that weigh as much as they count."""
         if not self:
             return data
-        size = len(data.labels)
         own = np.ones(len(data.y)) if data.weights is None else data.weights
+        counts = np.bincount(data.y, minlength=len(data.labels))
+        factors = self.factors(data, counts, self._sums(data, own), fsum(own))
+        return replace(data, weights=own * factors[data.y])
+
+    def _sums(self, data: Dataset, own: Floats) -> Floats:
+        """The weights of each label, if they matter; no order of the rows does."""
+        if not self.prior:
+            return np.zeros(len(data.labels))
+        places = range(len(data.labels))
+        return np.array([fsum(own[data.y == place]) for place in places])
+
+    def factors(
+        self, data: Dataset, counts: Array, sums: Floats, total: float
+    ) -> Floats:
+        """How much more the rows of each label count, from how many there are.
+
+        `sums` are their weights, `total` that of all rows.
+        """
+        size = len(data.labels)
         factors = np.ones(size)
         if self.is_balanced:
-            counts = np.bincount(data.y, minlength=size)
-            factors = len(data.y) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+            kinds = np.count_nonzero(counts)
+            factors = counts.sum() / (kinds * np.maximum(counts, 1))
         elif self.prior:
             # As they were among all rows of the label, whatever part of it is here.
-            counts = np.bincount(data.y, own, minlength=size)
-            factors = own.sum() / np.where(counts > 0, counts, 1.0)
+            factors = total / np.where(sums > 0, sums, 1.0)
             factors *= _array(_by_label(self.prior, data, "--prior"), size)
-        else:
+        elif self.class_weight:
             given = _by_label(self.class_weight, data, "--class-weight")
             factors *= _array(given, size)
-        return replace(data, weights=own * factors[data.y])
+        return factors
 
 
 def odd_scale(data: Dataset) -> list[str]:
     """A note where weights are hardly numbers of cases, which a test takes them for."""
-    if data.weights is None:
-        return []
-    mean = float(data.weights.mean())
+    return [] if data.weights is None else odd_mean(float(data.weights.mean()))
+
+
+def odd_mean(mean: float) -> list[str]:
+    """The same from the mean of the weights."""
     if 1 / ODD_MEAN <= mean <= ODD_MEAN:
         return []
     return [

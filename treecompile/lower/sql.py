@@ -151,11 +151,15 @@ def steps_of(
 
 
 def check_values(body: Body, dialect: Dialect) -> None:
-    """What the database would take for something else cannot be compared there."""
+    """What a database lacks, or would take for something else, cannot be compared."""
+    required = [body.features[position] for position in required_features(body)]
+    for feature in required:
+        check_type(feature.type, f"the column {feature.name!r}", dialect)
+    check_type(answer_type(body, "label"), "the prediction", dialect)
     if dialect.values.empty_text:
         return
     told = "give it a text of its own in the data"
-    for feature in (body.features[position] for position in required_features(body)):
+    for feature in required:
         if "" in feature.categories:
             raise TargetError(
                 f"{dialect.name} takes the category '' of {feature.name!r} for NULL:"
@@ -163,6 +167,15 @@ def check_values(body: Body, dialect: Dialect) -> None:
             )
     if "" in body.labels:
         raise TargetError(f"{dialect.name} takes the label '' for NULL: {told}")
+
+
+def check_type(value_type: ValueType, what: str, dialect: Dialect) -> None:
+    """A dialect says by an empty text that it has no such type."""
+    if not dialect.types.of(value_type):
+        raise TargetError(
+            f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
+            " from data in which it is a number or a text"
+        )
 
 
 def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
@@ -263,6 +276,12 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     assert isinstance(value, str)
     if "\0" in value and not dialect.values.nul:
         raise TargetError(f"{dialect.name} has no NUL character in a text: {value!r}")
+    longest = dialect.values.longest_text
+    if 0 < longest < (size := len(value.encode(errors="replace"))):
+        raise TargetError(
+            f"{dialect.name} has texts of {longest:,} bytes at most, and"
+            f" {value[:20]!r}... has {size:,}: shorten it in the data"
+        )
     return STRINGS[dialect.literals.string](value)
 
 

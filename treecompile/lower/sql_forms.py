@@ -117,9 +117,13 @@ def _parameters(
 
 
 def _type(value_type: ValueType, dialect: Dialect) -> str:
-    if value_type is ValueType.STR and dialect.functions.text:
-        return dialect.functions.text
-    return dialect.types.of(value_type)
+    functions = dialect.functions
+    special = {
+        ValueType.STR: functions.text,
+        ValueType.INT: functions.integer,
+        ValueType.BOOL: functions.boolean,
+    }
+    return special.get(value_type) or dialect.types.of(value_type)
 
 
 # ---------------------------------------------------------------- statements
@@ -169,10 +173,14 @@ def _function(
             f"a name or a value holds {functions.barred!r}, which ends a function of"
             f" {dialect.name}: use --as expression or view"
         )
+    answer = answer_type(body, options.output)
+    given = _type(answer, dialect)
+    is_text = answer is ValueType.STR
     text = functions.create.format(
         name=Quoting(dialect).path("--name", options.name or "predict"),
         parameters=parameters,
-        type=_type(answer_type(body, options.output), dialect),
+        type=given,
+        variable=(is_text and functions.text_variable) or given,
         expression=expression,
     )
     return text.split("\n")

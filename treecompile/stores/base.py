@@ -77,6 +77,7 @@ class Phrases:
     names_values: bool = True  # whether (VALUES ...) AS a(b, c) is understood
     join: str = "JOIN"  # of many rows with few
     round: str = "round({})"  # to a whole number; of two as near, either
+    round_even: str = "round({})"  # ... the even one
     updates: bool = True  # whether a temporary table can be changed ...
     replaces: bool = False  # ... but is quicker made anew: updates leave dead rows
     once: str = "WITH {name} AS ({query})"  # a query that is worked out once

@@ -16,6 +16,7 @@ from treecompile.stores.base import Phrases, Store, StoredColumn
 from treecompile.targets import Dialect, read_dialect
 
 PHRASES = Phrases(
+    round_even="round_even({}, 0)",
     byte="UTINYINT",
     checksum="CAST(sum(hash({}) % 4294967296) AS VARCHAR)",
     sample="SELECT {columns} FROM {relation} USING SAMPLE reservoir({rows} ROWS)",

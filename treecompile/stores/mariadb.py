@@ -56,7 +56,10 @@ class MariaDB(DbApi):
         super().__init__(connection, pymysql.Error)
         self.dialect = read_dialect("mariadb")
         codes = vars(pymysql.constants.FIELD_TYPE)
-        self.names = {code: name for name, code in codes.items() if name.isupper()}
+        self.names: dict[int, str] = {}
+        for name, code in codes.items():
+            if name.isupper():
+                self.names.setdefault(code, name)  # CHAR is another name for TINY
 
     def make(self, name: str, query: str) -> None:
         try:

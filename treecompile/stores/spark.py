@@ -25,6 +25,7 @@ SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"
 # On one machine a task for each core does: the answers are small.
 LOCAL = {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 HERE = "local[*]"  # the master, if neither the address nor a session names one
 CANCELLED = 5.0  # seconds that a job has to end when it is cancelled
@@ -53,6 +54,7 @@ class Spark:
         list="array({})",
         item="get({list}, {place} - 1)",  # NULL where there is none
         round="rint({})",
+        round_even="rint({})",
         updates=False,
         stacked=stacked,
         checksum="CAST(sum(CAST(xxhash64({}) AS DECIMAL(38, 0))) AS STRING)",
@@ -79,9 +81,12 @@ class Spark:
             except BaseException as error:
                 failed.append(error)
 
-        thread = InheritableThread(run, session=self.session)
-        thread.daemon = True
-        thread.start()
+        try:
+            thread = InheritableThread(run, session=self.session)
+            thread.daemon = True
+            thread.start()
+        except AssertionError:  # there is no context any more
+            raise EngineError("Spark: the session has ended") from None
         try:
             thread.join()
         except KeyboardInterrupt:
@@ -235,7 +240,27 @@ def borrow_spark(session: Any) -> Iterator[Store]:
     log = PySparkLogger.getLogger("SQLQueryContextLogger")
     was, log.disabled = log.disabled, True
     try:
-        yield store
+        with no_logs():
+            yield store
     finally:
         log.disabled = was
         store.close()
+
+
+@contextmanager
+def no_logs() -> Iterator[None]:
+    """Errors are ours to tell: PySpark would log each with its stack, too."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before 4.0
+        yield
+        return
+    loggers = [PySparkLogger.getLogger(name) for name in LOGGERS]
+    were = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, were, strict=True):
+            logger.disabled = was

@@ -1,0 +1,96 @@
+"""Functions for databases that cannot be had here, as far as sqlglot reads them.
+
+Five are read whole. Of the others sqlglot reads no statement, or not what is in it, so
+that the expression within is read by itself.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from tests.engines.test_parsed import (
+    PARSED,
+    answers,
+    columns,
+    parse,
+    read_texts,
+    subnormal,
+    texts,
+    thresholds,
+)
+from tests.random_models import SEVERAL, random_program
+from tests.samples import every_type
+from treecompile.compiler import emit
+from treecompile.ir import Program, Tree
+from treecompile.lower import EmitOptions
+from treecompile.semantics import required_features
+from treecompile.targets import read_dialect
+from treecompile.verify.runs import can_hold
+
+WHOLE = ("bigquery", "databricks", "mysql", "trino", "tsql")
+WITHIN = ("oracle", "redshift", "snowflake")
+
+
+def function(program: Program, name: str) -> str:
+    others = columns(program, read_dialect(name))
+    options = EmitOptions(dialect=name, form="function", name="s.f", columns=others)
+    return emit(program, "sql", options).text
+
+
+def within(text: str) -> str:
+    """The expression of a function: to the first END that is not indented."""
+    found = text[text.index("CASE\n") :]
+    return found[: found.index("\nEND") + len("\nEND")]
+
+
+def random_programs(name: str) -> list[Program]:
+    found = []
+    for seed in range(40):
+        program = random_program(Random(seed), SEVERAL, divides=False)
+        body = program.body
+        known = [c for feature in body.features for c in feature.categories]
+        held = can_hold(read_dialect(name), (*known, *body.labels))
+        if name == "tsql":
+            held &= not any(map(subnormal, (*thresholds(body), *answers(body))))
+        if held and isinstance(body, Tree) and len(body.nodes) > 1:
+            found.append(program)
+    return found
+
+
+def test_every_dialect_that_is_not_run_is_read() -> None:
+    assert sorted(WHOLE + WITHIN) == PARSED
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_functions_are_read_whole(name: str) -> None:
+    for program in (every_type(), *random_programs(name)[:10]):
+        (tree,) = sqlglot.parse(function(program, name), dialect=name)
+        assert isinstance(tree, exp.Create)
+        assert tree.kind == "FUNCTION"
+        assert isinstance(tree.this, exp.UserDefinedFunction)
+        assert tree.this.this.name == "f"
+        assert len(tree.this.expressions) == len(required_features(program.body))
+        assert set(texts(program.body, read_dialect(name))) <= read_texts(tree)
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_what_is_in_functions_is_read(name: str) -> None:
+    for program in (every_type(), *random_programs(name)[:10]):
+        tree = parse(within(function(program, name)), name)
+        assert isinstance(tree, exp.Select)
+        (answer,) = tree.expressions
+        assert isinstance(answer, exp.Case)
+        assert set(texts(program.body, read_dialect(name))) <= read_texts(tree)
+
+
+def test_oracle_has_no_lengths_in_the_types_of_parameters() -> None:
+    first = function(every_type(), "oracle").splitlines()[1]
+    assert first.startswith('CREATE FUNCTION "s"."f"("number" IN BINARY_DOUBLE, ')
+    assert first.endswith(
+        '"text" IN VARCHAR2, "code" IN NUMBER, "flag" IN NUMBER, "grade" IN VARCHAR2)'
+        " RETURN VARCHAR2 DETERMINISTIC IS"
+    )
