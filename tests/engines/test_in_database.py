@@ -353,7 +353,7 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"algorithm": "c45", "max_leaves": 3}, "--max-leaves is for --algorithm cart"),
     ({}, {"algorithm": "c45", "costs": (("x", 1.0),)}, "there is no column 'x'"),
     ({}, {"algorithm": "c5"}, "--algorithm 'c5': there are"),
-    ({"weights": "single"}, {"algorithm": "c45"}, "--weights needs the rows"),
+    ({"weights": "single"}, {"algorithm": "c45"}, "use --algorithm cart in a da"),
     ({}, {"algorithm": "c45", "balanced": True}, "--class-weight needs the rows"),
     ({}, {"one_hot_all": True}, "--one-hot-all needs the rows"),
     ({}, {"algorithm": "cart", "subset": True}, "--subset needs the rows"),

@@ -172,7 +172,7 @@ def test_so_it_is_in_spark(tmp_path: Path) -> None:
     except ImportError as error:
         unavailable("spark", error)
     DATABASES["spark"]()  # starts it as the other tests do
-    frame = random_frame(np.random.default_rng(3), 300)[["normal", "text", "y"]]
+    frame = random_frame(np.random.default_rng(3), 300)[["normal", "y"]]
     frame.to_parquet(tmp_path / "one.parquet")
     options = LearnOptions("c45", max_depth=2)
     table = f'parquet."{tmp_path}/one.parquet"'

@@ -6,19 +6,13 @@ comes back from a query is what a column in memory would have counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from treecompile.errors import DataError
-from treecompile.in_database.c45_bins import (
-    Binned,
-    blocks_of,
-    find_cuts_in,
-    neighbours_of,
-)
-from treecompile.in_database.c45_contest import Known, needed
+from treecompile.in_database.c45_judge import Counted, Judge
 from treecompile.in_database.c45_state import CaseState
 from treecompile.in_database.c45_table import GONE, CaseTable, Move, Part, at_rest
 from treecompile.in_database.cells import Cells, Tally
@@ -26,23 +20,13 @@ from treecompile.in_database.levels import CHANGED
 from treecompile.ir import Kind
 from treecompile.learners.c45 import C45Options
 from treecompile.learners.c45_choice import Choice
-from treecompile.learners.c45_columns import offer_of_values
-from treecompile.learners.c45_cuts import Judged, Runs, best_cuts
-from treecompile.learners.c45_draft import Groups, SplitTests
-from treecompile.learners.c45_group import group_values
+from treecompile.learners.c45_cuts import Judged
+from treecompile.learners.c45_draft import SplitTests
 from treecompile.learners.c45_grow import Kept, Parted
 from treecompile.learners.c45_level import Terms
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.limits import Limits
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """The values or bins of a feature at the open nodes."""
-
-    known: Cells
-    missing: Array  # of each node: the weight of each class, in units
 
 
 class CaseSource:
@@ -56,7 +40,8 @@ class CaseSource:
         options: C45Options,
     ) -> None:
         self.work, self.answers = work, work.weights
-        self.choice, self.limits, self.options = choice, limits, options
+        self.limits, self.options = limits, options
+        self.judging = Judge(work, choice, limits, options)
         self.features = work.schema.features
         self.rows_by_weight = 1.0
         # Of the newest nodes that have cases, then of the open ones.
@@ -122,93 +107,14 @@ class CaseSource:
         self.counted = list(map(self._counted, tallies, self.work.sizes))
         if not self.root:
             self.root = [each.known for each in self.counted]
-        judged = [
-            self._judge(position, terms, usable[:, position])
-            for position in range(len(self.features))
-        ]
-        self._judge_bins(terms, judged)
+        judged, self.counted = self.judging.judge(self.counted, terms, usable)
         return judged
-
-    def _judge_bins(self, terms: Terms, judged: list[Judged]) -> None:
-        """Find out about features with many numbers what may make a difference.
-
-        Where it makes none, they are said to gain the least that they may.
-        """
-        binned = {
-            position: Binned(self.work, position, self.counted[position].known, terms)
-            for position in range(len(judged))
-            if self.work.is_binned(position)
-        }
-        for position, each in binned.items():
-            judged[position] = each.judged
-        while True:
-            find, count = self._needed(judged, binned)
-            if not (find | count).any():
-                break
-            find_cuts_in(binned, find)
-            for position, each in binned.items():
-                some = count[:, position] & each.has_cut & ~each.is_exact
-                if some.any():
-                    each.count(some)
-        for position, each in binned.items():
-            missing = self.counted[position].missing
-            self.counted[position] = Counted(each.cells, missing)
-
-    def _needed(
-        self, judged: list[Judged], binned: Mapping[int, Binned]
-    ) -> tuple[Mask, Mask]:
-        low, splits = (
-            np.stack([getattr(each, name) for each in judged], axis=1)
-            for name in ("gains", "splits")
-        )
-        high, has_cut = low.copy(), np.full(low.shape, True)
-        is_exact = has_cut.copy()
-        for position, each in binned.items():
-            high[:, position] = each.high
-            has_cut[:, position] = each.has_cut
-            is_exact[:, position] = each.is_exact
-        if self.limits.chi2 is not None:  # one after the other may be chosen
-            every = ~is_exact & (high > -np.inf)
-            return every & ~has_cut, every
-        return needed(self.choice, Known(low, high, splits, has_cut, is_exact))
 
     def _counted(self, tally: Tally, size: int) -> Counted:
         missing = np.zeros(self.weights.shape, np.int64)
         lost = np.flatnonzero(tally.code == size)
         missing[tally.node[lost]] = tally.sums[lost]
         return Counted(Cells.of(tally, size), missing)
-
-    def _judge(self, position: int, terms: Terms, usable: Mask) -> Judged:
-        counted, feature = self.counted[position], self.features[position]
-        cells = counted.known
-        if feature.kind is Kind.CATEGORICAL:
-            if self.options.is_grouping and len(feature.categories) > 2:
-                return self._judge_groups(counted, terms, len(feature.categories))
-            return _judge_values(cells.some(usable[cells.node]), terms)
-        if self.work.is_binned(position) or not len(cells.node):
-            return Judged.nothing(len(terms.totals))
-        values = self.work.numbers(position)[cells.code]
-        exact = replace(cells, low=values, high=values)
-        runs = Runs.of_blocks(blocks_of(exact))
-        return best_cuts(terms, runs, neighbours_of(exact))
-
-    def _judge_groups(self, counted: Counted, terms: Terms, size: int) -> Judged:
-        groups: dict[int, Groups] = {}
-        judged = replace(Judged.nothing(len(terms.totals)), groups=groups)
-        unit, cells = terms.scale.unit, counted.known
-        for node in range(len(terms.totals)):
-            mine = cells.of_node(node)
-            table = np.zeros((size, terms.classes))
-            table[cells.code[mine]] = cells.sums[mine] * unit
-            found = group_values(
-                table,
-                counted.missing[node] * unit,
-                terms.min_leaf,
-                is_ratio=self.options.is_ratio,
-            )
-            judged.gains[node], judged.splits[node] = found.gain, found.split
-            groups[node] = found.groups
-        return judged
 
     # ------------------------------------------------------------ dividing
 
@@ -340,15 +246,3 @@ class Division:
     shares: Floats  # of each branch: the part of a case without a branch
     branches: Positions  # which of all have cases
     above: Positions  # of each branch: the split
-
-
-def _judge_values(cells: Cells, terms: Terms) -> Judged:
-    """What a feature with a branch for each category offers."""
-    judged = Judged.nothing(len(terms.totals))
-    if len(cells.node):
-        parts = cells.parts()
-        nodes = cells.node[parts.starts]
-        table = cells.sums * terms.scale.unit
-        offered = offer_of_values(terms, parts, nodes, table)
-        judged.gains[nodes], judged.splits[nodes] = offered
-    return judged

@@ -6,12 +6,13 @@ from dataclasses import fields
 
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
-from treecompile.learners import C45, REDUCED_ERROR, offer_of
+from treecompile.learners import C45, CART, REDUCED_ERROR, offer_of
 from treecompile.learners.choose_alpha import RULES
 from treecompile.training import LearnOptions, as_option, weighting_of
 
 INSTEAD = "learn from a file, or a part of the table in one"
 OF_C45 = ("missing", "predict_missing", "subset", "costs")
+OF_CART = f"use --algorithm {CART} in a database"
 WEIGHTS = ("class_weight", "balanced", "prior")
 # Options that need the rows: none of them may differ from its default.
 BARRED = ("one_hot", "one_hot_all", "validation_fraction")
@@ -26,9 +27,10 @@ def check_here(algorithm: str, columns: DataOptions, options: LearnOptions) -> N
     for name in (*BARRED, *own):
         given = getattr(options, name)
         if given != defaults[name] and (name, given) != ("missing", "majority"):
-            _refuse(SPELT.get(name, as_option(name)))
+            option = SPELT.get(name, as_option(name))
+            _refuse(option, *([OF_CART] if name in WEIGHTS else []))
     if columns.weights and algorithm == C45:
-        _refuse("--weights")
+        _refuse("--weights", OF_CART)
     if options.alpha in RULES:
         _refuse(f"--alpha {options.alpha}")
 
@@ -44,7 +46,5 @@ def check_weights(
         _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
 
 
-def _refuse(option: str) -> None:
-    raise OptionError(
-        f"{option} needs the rows in memory: leave it out in a database, or {INSTEAD}"
-    )
+def _refuse(option: str, instead: str = "leave it out in a database") -> None:
+    raise OptionError(f"{option} needs the rows in memory: {instead}, or {INSTEAD}")
