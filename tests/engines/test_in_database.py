@@ -25,6 +25,7 @@ from treecompile.data import DataOptions, make_dataset
 from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
 from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine
+from treecompile.in_database.levels import Listener
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.schema import read_schema
 from treecompile.learners.criteria import MEASURES
@@ -216,11 +217,37 @@ class Watched:
         self.dialect, self.phrases = store.dialect, store.phrases
         self.columns, self.make = store.columns, store.make
         self.update, self.save = store.update, store.save
+        self.discard = store.discard
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
         self.longest = max(self.longest, *map(len, found))
         return found
+
+
+def test_moving_rows_is_said_in_few_words(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    rng = np.random.default_rng(8)
+    names = [f"column{i}" for i in range(12)]
+    frame = pd.DataFrame({name: rng.choice(list("abcdefgh"), 2000) for name in names})
+    frame["y"] = rng.choice(["yes", "no"], 2000)
+    frame.to_parquet(tmp_path / "noise.parquet")
+    lengths: list[int] = []
+    nodes: list[int] = []
+    options = LearnOptions("cart", max_depth=9)
+    with open_files(str(tmp_path)) as there:
+        watched = Watched(there.store)
+
+        def update(statement: str) -> None:
+            lengths.append(len(statement))
+            there.store.update(statement)
+
+        watched.update = update
+        listener = Listener(lambda level: nodes.append(level.nodes))
+        in_database.learn(watched, there.relation, COLUMNS, options, listener=listener)
+    # Each node needs its ways out, not those by all other features.
+    assert max(nodes) > 50
+    assert max(lengths) < 80 * max(nodes)
 
 
 def test_the_rows_stay_where_they_are(

@@ -32,10 +32,17 @@ class Spelling:
 
     def item(self, values: Iterable[str], place: str) -> str:
         """The value at a place, counted from 1, of values that stand in the query."""
+        texts = list(values)
         if not self.phrases.list:
-            return _by_comparing(list(values), place)
-        listed = self.phrases.list.format(", ".join(values))
+            return self._item_without_lists(texts, place)
+        listed = self.phrases.list.format(", ".join(texts))
         return self.phrases.item.format(list=listed, place=place)
+
+    def _item_without_lists(self, texts: Sequence[str], place: str) -> str:
+        is_whole = all(text.lstrip("-").isdigit() for text in texts)
+        if is_whole and self.phrases.whole:
+            return self.phrases.whole.format(list=", ".join(texts), place=place)
+        return _by_comparing(texts, place)
 
     def table(
         self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]

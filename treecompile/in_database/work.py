@@ -228,34 +228,33 @@ class WorkTable:
         )
 
     def _destination(self, routes: Sequence[Route]) -> str:
-        """The node to which a row goes."""
-        of_node = self.spelling.of_node
+        """The node to which a row goes.
+
+        One list has the ways out of all nodes, by code or in the order below, above,
+        missing; others say for each node which feature decides, at which cut, and where
+        its ways out begin.
+        """
+        ways: list[int] = []
+        starts = []
+        for route in routes:
+            starts.append(str(len(ways) + 1))
+            ways += route.by_code or (route.below, route.above, route.missing)
+        of_node, double = self.spelling.of_node, self.spelling.double
+        cut = of_node(double(route.cut) for route in routes)
         arms = []
         for position in sorted({route.feature for route in routes} - {-1}):
-            mine = [route if route.feature == position else NOTHING for route in routes]
-            code = f"c{position}"
+            way = f"CAST(c{position} AS INTEGER)"
             if self.is_binned(position):
-                cut = of_node(self.spelling.double(route.cut) for route in mine)
-                to = (
-                    f"CASE WHEN {code} = {self.sizes[position]}"
-                    f" THEN {of_node(str(route.missing) for route in mine)}"
-                    f" WHEN x{position} <= {cut}"
-                    f" THEN {of_node(str(route.below) for route in mine)}"
-                    f" ELSE {of_node(str(route.above) for route in mine)} END"
+                way = (
+                    f"CASE WHEN c{position} = {self.sizes[position]} THEN 2"
+                    f" WHEN x{position} <= {cut} THEN 0 ELSE 1 END"
                 )
-            else:
-                width = self.sizes[position] + 1
-                nothing = (CLOSED,) * width
-                children = (str(c) for route in mine for c in route.by_code or nothing)
-                place = f"CAST(node AS INTEGER) * {width} + {code} + 1"
-                to = self.spelling.item(children, place)
-            arms.append(f"WHEN {position} THEN {to}")
+            arms.append(f"WHEN {position} THEN {way}")
+        if not arms:
+            return str(CLOSED)
         feature = of_node(str(route.feature) for route in routes)
-        return (
-            f"CASE {feature} {' '.join(arms)} ELSE {CLOSED} END"
-            if arms
-            else str(CLOSED)
-        )
-
-
-NOTHING = Route(0, -1)
+        way = f"CASE {feature} {' '.join(arms)} ELSE 0 END"
+        # Counted from 1: minus signs take databases long to read.
+        children = (str(way - CLOSED) for way in ways)
+        place = f"{of_node(starts)} + {way}"
+        return f"{self.spelling.item(children, place)} + {CLOSED}"

@@ -74,6 +74,7 @@ class Phrases:
     within: str = "least({most}, greatest({least}, floor({value})))"
     list: str = "[{}]"  # of values; "" where there are none ...
     item: str = "({list})[{place}]"  # ... from 1 on
+    whole: str = ""  # the same of whole numbers, where there are no other lists
     names_values: bool = True  # whether (VALUES ...) AS a(b, c) is understood
     join: str = "JOIN"  # of many rows with few
     round: str = "round({})"  # to a whole number; of two as near, either

@@ -32,6 +32,7 @@ class SQLite(DbApi):
         # Without a fraction is rounded down, where nothing is negative.
         within="CAST(min({most}, max({least}, {value})) AS INTEGER)",
         list="",
+        whole="json_extract('[{list}]', '$[' || ({place} - 1) || ']')",
         names_values=False,
         join="CROSS JOIN",  # keeps the many rows outside, the few in an index
         checksum="sum(treecompile_digest({}))",
