@@ -27,9 +27,11 @@ from tests.oracles.c45_reference import PRINTED, read_problem
 from treecompile import training
 from treecompile.data import DataOptions
 from treecompile.in_database import refine
+from treecompile.in_database.learn import learn
 from treecompile.ir import ClassCounts, Leaf, Program, Split, Tree
 from treecompile.model_file import dumps
 from treecompile.model_file import loads as parse
+from treecompile.stores.duckdb import DuckDB
 from treecompile.training import LearnOptions
 
 CLOSE = 1e-12  # a weight may differ by so much of itself, a gain by so many bits
@@ -164,6 +166,28 @@ def test_every_level_can_be_the_last_of_a_run(
         assert found == whole  # sums of weights are the same in any order
         assert said[0].startswith(f"going on with level 5, from {state}; remove")
     same(parse(whole), training.learn(frame, COLUMNS, options).program)
+
+
+def test_tables_that_pruning_makes_go_with_what_they_are_for() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    made: list[str] = []
+
+    class Counting(DuckDB):
+        def make(self, name: str, query: str) -> None:
+            super().make(name, query)
+            made.append(name)
+            most.append(len(self.made))
+
+    most: list[int] = []
+    frame = random_frame(np.random.default_rng(5), 2000)
+    with duckdb.connect() as connection:
+        connection.register("rows", frame)
+        store = Counting(connection, duckdb.Error)
+        options = LearnOptions("c45")
+        there = learn(store, "rows", COLUMNS, options).program
+        assert store.made == {"treecompile_rows"}
+    assert len(made) > 2 * max(most)  # many are made, few are there at once
+    same(there, training.learn(frame, COLUMNS, options).program)
 
 
 def test_so_it_is_in_spark(tmp_path: Path) -> None:

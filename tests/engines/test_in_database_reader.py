@@ -40,6 +40,9 @@ class Reader:
     def make(self, name: str, query: str) -> None:
         raise AssertionError(query)
 
+    def discard(self, name: str) -> None:
+        raise AssertionError(name)
+
     def save(self, name: str, query: str) -> None:
         raise AssertionError(name)
 

@@ -43,7 +43,7 @@ class Stopping:
     def __init__(self, store: Store, at: int) -> None:
         self.store, self.at, self.asked = store, at, 0
         self.dialect, self.phrases = store.dialect, store.phrases
-        self.columns = store.columns
+        self.columns, self.discard = store.columns, store.discard
 
     def _count(self) -> None:
         self.asked += 1

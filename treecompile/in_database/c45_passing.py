@@ -2,15 +2,20 @@
 
 Where the cases of the grown tree are is known from growth, with all counts. If other
 tests are tried on them, as where a branch is raised, a query says where they go. Such
-queries build on each other and keep nothing in the database.
+queries build on each other; where there may be temporary tables, each is worked out
+once, and its rows are there as long as somebody holds them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
+from weakref import finalize
 
 import numpy as np
 
+from treecompile.errors import EngineError
 from treecompile.in_database.c45_answers import BORN, WEIGHT
 from treecompile.in_database.c45_source import CaseSource
 from treecompile.in_database.c45_table import MISSING
@@ -18,8 +23,23 @@ from treecompile.learners.c45_draft import Draft, SplitTests
 from treecompile.learners.c45_passing import Leaves, fall_by_levels
 from treecompile.learners.c45_sample import shares_of
 from treecompile.learners.stretches import Array, Floats, Positions
+from treecompile.stores.base import Store
 
 NONE = np.zeros(0, np.intp)
+NAME = "treecompile_passed"  # and a number
+
+
+class Kept:
+    """A temporary table that is removed when nobody holds it any more."""
+
+    def __init__(self, store: Store, name: str, query: str) -> None:
+        store.make(name, query)
+        finalize(self, _discard, store, name)
+
+
+def _discard(store: Store, name: str) -> None:
+    with suppress(EngineError):  # it goes with the connection, too
+        store.discard(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +50,7 @@ class Cases:
     nodes: Positions  # numbers in the grown tree; with a query, what `m` is there
     query: str = ""  # for their rows
     size: int = 0  # `m` is below
+    table: Kept | None = None  # from which the query reads
 
     def some(self, chosen: Positions) -> Cases:
         return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
@@ -53,6 +74,7 @@ class CasePassing:
         self.tests = draft.tests.some(np.arange(len(draft.label)))
         self.first, self.child = draft.first.copy(), draft.child
         self.has_missing = any(each.missing for each in self.work.schema.summaries)
+        self.numbers = count()
 
     def everything(self) -> Cases:
         return Cases(self.counts_[:1], np.zeros(1, np.intp))
@@ -193,6 +215,7 @@ class CasePassing:
             f"SELECT m, {self.work.branch(every, 'm')} AS place, {columns}"
             f" FROM ({cases.query}) AS w"
         )
+        placed, kept = self._kept(placed)
         nodes, size = len(cases.nodes), int(tests.size.sum())
         starts = np.cumsum(tests.size) - tests.size
         table, lost = self._counted(placed, cases, starts, size)
@@ -205,8 +228,14 @@ class CasePassing:
         weights = (table + lost[above] * shares[:, None]) * self.answers.unit
         query = self._sent(placed, cases.nodes, starts, above, branches, shares)
         here = np.arange(len(branches))
-        sent = Cases(weights[branches], here, query, len(here))
+        sent = Cases(weights[branches], here, query, len(here), kept)
         return Passed(sent, branches, known)
+
+    def _kept(self, query: str) -> tuple[str, Kept | None]:
+        if self.work.is_inline:
+            return query, None
+        name = f"{NAME}{next(self.numbers)}"
+        return f"SELECT * FROM {name}", Kept(self.work.store, name, query)
 
     def _counted(
         self, placed: str, cases: Cases, starts: Positions, size: int

@@ -47,6 +47,32 @@ class Move:
     depth: int  # of the new nodes
 
 
+class ByCode:
+    """The tests of nodes whose features have codes."""
+
+    def __init__(self, table: CaseTable, tests: SplitTests) -> None:
+        self.last = np.zeros(len(tests.feature), np.intp)  # code that is not above
+        self.start = np.zeros(len(tests.feature), np.intp)  # of the places by group
+        self.places: list[int] = []
+        self.grouped: set[int] = set()  # features
+        for node, groups in sorted(tests.groups.items()):
+            feature = int(tests.feature[node])
+            lookup = np.full(table.sizes[feature], MISSING)
+            for place, group in enumerate(groups):
+                lookup[list(group)] = place
+            self.start[node] = len(self.places)
+            self.places += lookup.tolist()
+            self.grouped.add(feature)
+        for feature in np.unique(tests.feature[tests.feature >= 0]).tolist():
+            kind = table.schema.features[feature].kind
+            if kind is not Kind.CATEGORICAL and not table.is_binned(feature):
+                mine = tests.feature == feature
+                found = np.searchsorted(
+                    table.numbers(feature), tests.cut[mine], side="right"
+                )
+                self.last[mine] = found - 1
+
+
 class CaseTable(WorkTable):
     def __init__(
         self,
@@ -77,49 +103,31 @@ class CaseTable(WorkTable):
 
         `tests` are those of all nodes, the number of a node being its place.
         """
-        of_node, arms = self.spelling.of_node, []
+        of_node, by_code = self.spelling.of_node, ByCode(self, tests)
+        cuts = np.where(np.isfinite(tests.cut), tests.cut, 0.0)
+        cut = of_node(map(self.spelling.double, cuts.tolist()), node)
+        last = of_node(map(str, by_code.last.tolist()), node)
+        start = of_node(map(str, by_code.start.tolist()), node)
+        arms = []
         for feature in np.unique(tests.feature[tests.feature >= 0]).tolist():
-            mine = tests.feature == feature
-            code, size = f"c{feature}", self.sizes[feature]
-            known = self._known_place(tests, feature, mine, node)
+            code = f"CAST(c{feature} AS INTEGER)"
             if self.is_binned(feature):
-                cuts = map(
-                    self.spelling.double, np.where(mine, tests.cut, 0.0).tolist()
-                )
-                known = f"CASE WHEN x{feature} <= {of_node(cuts, node)} THEN 0 ELSE 1"
-                known += " END"
+                known = f"CASE WHEN x{feature} <= {cut} THEN 0 ELSE 1 END"
+            elif self.schema.features[feature].kind is not Kind.CATEGORICAL:
+                known = f"CASE WHEN {code} <= {last} THEN 0 ELSE 1 END"
+            elif feature in by_code.grouped:
+                places = map(str, by_code.places)
+                known = self.spelling.item(places, f"{start} + {code} + 1")
+            else:
+                known = code
             arms.append(
-                f"WHEN {feature} THEN CASE WHEN {code} = {size} THEN {MISSING}"
-                f" ELSE {known} END"
+                f"WHEN {feature} THEN CASE WHEN c{feature} = {self.sizes[feature]}"
+                f" THEN {MISSING} ELSE {known} END"
             )
         if not arms:
             return str(MISSING)
         features = of_node(map(str, tests.feature.tolist()), node)
         return f"CASE {features} {' '.join(arms)} ELSE {MISSING} END"
-
-    def _known_place(
-        self, tests: SplitTests, feature: int, mine: Array, node: str
-    ) -> str:
-        """The branch of a row by its code."""
-        code, size = f"CAST(c{feature} AS INTEGER)", self.sizes[feature]
-        if self.schema.features[feature].kind is not Kind.CATEGORICAL:
-            values = self.numbers(feature)
-            last = np.searchsorted(values, tests.cut, side="right") - 1
-            lasts = map(str, np.where(mine, last, 0).tolist())
-            bound = self.spelling.of_node(lasts, node)
-            return f"CASE WHEN {code} <= {bound} THEN 0 ELSE 1 END"
-        grouped = [n for n in np.flatnonzero(mine).tolist() if n in tests.groups]
-        if not grouped:
-            return code
-        places, start = [], np.zeros(len(mine), np.intp)
-        for rank, each in enumerate(grouped):
-            lookup = np.full(size, MISSING)
-            for place, group in enumerate(tests.groups[each]):
-                lookup[list(group)] = place
-            places += lookup.tolist()
-            start[each] = rank * size
-        first = self.spelling.of_node(map(str, start.tolist()), node)
-        return self.spelling.item(map(str, places), f"{first} + {code} + 1")
 
     def numbers(self, feature: int) -> Floats:
         """The numbers that the codes of a feature stand for, if they are in order."""

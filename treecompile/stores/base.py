@@ -109,6 +109,9 @@ class Store(Protocol):
         it is missing.
         """
 
+    def discard(self, name: str) -> None:
+        """Remove a temporary table that `make` has made."""
+
     def update(self, statement: str) -> None:
         """Change a temporary table, where `phrases.updates` says so."""
 

@@ -38,6 +38,9 @@ class DbApi:
         self.ask(self.drop.format(name=name))
         self.ask(self.create.format(name=name, query=query))
 
+    def discard(self, name: str) -> None:
+        self.ask(self.drop.format(name=name))
+
     def update(self, statement: str) -> None:
         self.ask(statement)
 

@@ -46,6 +46,10 @@ class DuckDB:
         self._ask(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {query}")
         self.made.add(name)
 
+    def discard(self, name: str) -> None:
+        self._ask(f"DROP TABLE temp.{name}")
+        self.made.remove(name)
+
     def update(self, statement: str) -> None:
         self._ask(statement)
 

@@ -67,6 +67,9 @@ class PostgreSQL:
         self._ask(f"DROP TABLE IF EXISTS pg_temp.{name}")
         self._ask(f"ALTER TABLE pg_temp.{name}_made RENAME TO {name}")
 
+    def discard(self, name: str) -> None:
+        self._ask(f"DROP TABLE pg_temp.{name}")
+
     def update(self, statement: str) -> None:
         self._ask(statement)
 

@@ -123,6 +123,10 @@ class Spark:
             _release(former)
         self.made[name] = frame
 
+    def discard(self, name: str) -> None:
+        self.session.catalog.dropTempView(name)
+        _release(self.made.pop(name))
+
     def _check_free(self, name: str) -> None:
         """A view that the user has made would be replaced."""
         try:
