@@ -14,7 +14,7 @@ from math import inf, isfinite, nextafter
 
 from treecompile.ir import Kind, Program, ValueType
 from treecompile.literals import DOUBLES, python_literal
-from treecompile.lower.sql import literal
+from treecompile.lower.sql_conditions import literal
 from treecompile.semantics import conditions, required_features
 from treecompile.targets import Dialect
 

@@ -25,7 +25,7 @@ from treecompile.ir import (
     ValueType,
 )
 from treecompile.lower import EmitOptions
-from treecompile.lower.sql import Conditions
+from treecompile.lower.sql_conditions import Conditions
 from treecompile.semantics import negate
 from treecompile.targets import dialect_names, read_dialect, templates_folder
 

@@ -21,7 +21,7 @@ from treecompile.learners.limits import TIE
 from treecompile.learners.responses import Labels, Opened, Response
 from treecompile.learners.stretches import Array, Floats, Mask, Positions
 from treecompile.learners.units import Units
-from treecompile.lower.sql import literal
+from treecompile.lower.sql_conditions import literal
 from treecompile.stores.base import Store
 
 # What stands behind FROM for the rows of the newest nodes, by their numbers.

@@ -32,7 +32,8 @@ from treecompile.ir import (
 )
 from treecompile.literals import DOUBLES
 from treecompile.lower import EmitOptions
-from treecompile.lower.sql import Conditions, check_values, expressions
+from treecompile.lower.sql import check_values, expressions
+from treecompile.lower.sql_conditions import Conditions
 from treecompile.quality import Evaluation, summed_up
 from treecompile.semantics import is_fractional
 from treecompile.stores.base import Store

@@ -16,7 +16,8 @@ from treecompile.ir import Leaf, Node, Tree
 from treecompile.learners.drafts import Drafts, finish
 from treecompile.learners.responses import Response
 from treecompile.learners.stretches import Positions
-from treecompile.lower.sql import Conditions, case_lines
+from treecompile.lower.sql import case_lines
+from treecompile.lower.sql_conditions import Conditions
 from treecompile.retree import decision_steps
 from treecompile.targets import Dialect
 

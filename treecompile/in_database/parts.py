@@ -20,7 +20,7 @@ from treecompile.errors import DataError
 from treecompile.in_database.reading import Reading
 from treecompile.ir import Condition, Feature, Kind, Op, RuleSet
 from treecompile.literals import DOUBLES
-from treecompile.lower.sql import Conditions
+from treecompile.lower.sql_conditions import Conditions
 from treecompile.membership import truth_table
 from treecompile.semantics import conditions, is_missing, required_features, threshold
 from treecompile.stores.base import Store

@@ -15,7 +15,7 @@ import pandas as pd
 from treecompile.data import SHOWN
 from treecompile.errors import DataError
 from treecompile.ir import Body, Feature, Label, Program, ValueType
-from treecompile.lower.sql import compared, literal
+from treecompile.lower.sql_conditions import compared, literal
 from treecompile.lower.sql_names import Quoting
 from treecompile.read import Table
 from treecompile.semantics import required_features

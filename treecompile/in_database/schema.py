@@ -30,7 +30,7 @@ from treecompile.data import (
 )
 from treecompile.errors import DataError
 from treecompile.ir import ColumnSummary, Feature, Kind, Label, ValueType
-from treecompile.lower.sql import literal
+from treecompile.lower.sql_conditions import literal
 from treecompile.lower.sql_names import Quoting
 from treecompile.raw import DATE_ADVICE, Raw
 from treecompile.read import Table

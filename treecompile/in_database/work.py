@@ -20,7 +20,7 @@ from treecompile.in_database.cells import Ranges, Tally
 from treecompile.in_database.schema import Schema
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Kind
-from treecompile.lower.sql import literal
+from treecompile.lower.sql_conditions import literal
 from treecompile.stores.base import NoTemporaryTableError, Store
 
 NAME = "treecompile_rows"
