@@ -198,7 +198,7 @@ how_options = apply(  # all about learning but the target
         type=click.Choice(["branch", "fractional"]),
         default="branch",
         show_default=True,
-        help="The same in prediction; only branch compiles into code.",
+        help="The same in prediction, by the model and all artefacts.",
     ),
     click.option(
         "--subset", is_flag=True, help="c45: branches for groups of categories."
