@@ -39,7 +39,7 @@ import time
 from treecompile.data import DataOptions
 from treecompile.in_database.learn import learn
 from treecompile.in_database.places import open_files
-from treecompile.training import LearnOptions
+from treecompile.learn_options import (LearnOptions)
 start = time.perf_counter()
 with open_files(folder, "800MB") as there:
     options = LearnOptions(algorithm, max_depth=depth)
@@ -58,7 +58,7 @@ from tests.engines.databases import postgres_url
 from treecompile.data import DataOptions
 from treecompile.in_database.learn import learn
 from treecompile.in_database.places import open_table
-from treecompile.training import LearnOptions
+from treecompile.learn_options import (LearnOptions)
 table = pq.read_table(folder)
 fields = [("fields", ">i2")]
 for name in table.column_names:
@@ -89,7 +89,7 @@ import time
 from treecompile.data import DataOptions
 from treecompile.in_database.learn import learn
 from treecompile.in_database.places import open_table
-from treecompile.training import LearnOptions
+from treecompile.learn_options import (LearnOptions)
 with open_table("spark:", f'parquet."{folder}"') as there:
     there.store.arrays(f"SELECT count(*) FROM {there.relation}")
     start = time.perf_counter()

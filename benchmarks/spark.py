@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from treecompile.data import DataOptions
 from treecompile.in_database.learn import learn
 from treecompile.in_database.places import open_table
+from treecompile.learn_options import LearnOptions
 from treecompile.stores.spark import Spark
-from treecompile.training import LearnOptions
 
 SIZES = (10_000, 100_000, 1_000_000)
 FEATURES, LABELS, DEPTH = 10, 2, 6

@@ -18,20 +18,13 @@ from treecompile.batch import answers
 from treecompile.data import DataOptions, Dataset, make_dataset, take
 from treecompile.folds import fold_of
 from treecompile.ir import ClassQuality, Label, Leaf, Quality, Tree
+from treecompile.learn_options import LearnOptions, check_options, check_weighting
 from treecompile.learners import default_algorithm
 from treecompile.learners.costs import check_costs
 from treecompile.learners.limits import Progress
 from treecompile.quality import accuracy, measure
 from treecompile.read import read_table
-from treecompile.training import (
-    LearnOptions,
-    ToPruneBy,
-    check_options,
-    check_weighting,
-    grow_tree,
-    split_off,
-    weighed,
-)
+from treecompile.training import ToPruneBy, grow_tree, split_off, weighed
 
 if TYPE_CHECKING:
     import pandas as pd

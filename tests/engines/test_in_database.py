@@ -28,12 +28,12 @@ from treecompile.in_database import refine
 from treecompile.in_database.levels import Listener
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.schema import read_schema
+from treecompile.learn_options import LearnOptions
 from treecompile.learners.criteria import MEASURES
 from treecompile.model_file import dumps
 from treecompile.read import read_table
 from treecompile.stores import open_store
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions
 
 COLUMNS = DataOptions(target="y")
 

@@ -23,8 +23,8 @@ from treecompile.in_database import counting, refine, source
 from treecompile.in_database import learn as in_database
 from treecompile.in_database.cells import Cells
 from treecompile.in_database.places import open_table
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps, loads
-from treecompile.training import LearnOptions
 
 ROWS = 3000
 FEW, MORE, AT_ONCE, FINER = 40, 150, 3, 8

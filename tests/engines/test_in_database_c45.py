@@ -29,10 +29,10 @@ from treecompile.data import DataOptions
 from treecompile.in_database import refine
 from treecompile.in_database.learn import learn
 from treecompile.ir import ClassCounts, Leaf, Program, Split, Tree
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
 from treecompile.model_file import loads as parse
 from treecompile.stores.duckdb import DuckDB
-from treecompile.training import LearnOptions
 
 CLOSE = 1e-12  # a weight may differ by so much of itself, a gain by so many bits
 

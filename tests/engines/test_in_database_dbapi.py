@@ -36,11 +36,11 @@ from treecompile.in_database.schema import read_schema
 from treecompile.in_database.score import score
 from treecompile.in_database.spelling import Spelling
 from treecompile.ir import Tree
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
 from treecompile.read import read_table
 from treecompile.stores import open_store
 from treecompile.stores.base import NoTemporaryTableError
-from treecompile.training import LearnOptions
 from treecompile.verify.drivers.mariadb import arguments
 
 STORES = ("sqlite", "mariadb")

@@ -32,9 +32,9 @@ from treecompile.in_database import refine
 from treecompile.in_database.places import open_files, open_table
 from treecompile.in_database.validation import InMemory
 from treecompile.ir import Moments, Program, Split, Tree, ValueQuality
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps, loads
 from treecompile.read import read_table
-from treecompile.training import LearnOptions
 
 COLUMNS = DataOptions(target="y", task="regress")
 TOLERANCE = 1e-12  # of figures; of means, relative to the mean or the deviation

@@ -46,11 +46,11 @@ from treecompile.ir import (
     ValueQuality,
     ValueType,
 )
+from treecompile.learn_options import LearnOptions
 from treecompile.learners.held_out import node_losses
 from treecompile.model_file import dumps
 from treecompile.quality import read_cases
 from treecompile.read import read_table
-from treecompile.training import LearnOptions
 
 COLUMNS = DataOptions(target="y")
 

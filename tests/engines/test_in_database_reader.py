@@ -25,9 +25,9 @@ from treecompile.in_database import learn as in_database
 from treecompile.in_database import refine, work
 from treecompile.in_database.levels import NO_TABLE, Listener
 from treecompile.in_database.places import open_table
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions
 
 
 class Reader:

@@ -28,9 +28,9 @@ from treecompile.in_database.levels import Level, Listener
 from treecompile.in_database.places import open_table
 from treecompile.in_database.state import dumps as state_text
 from treecompile.in_database.state import loads as read_state
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions
 
 
 class StoppedError(Exception):

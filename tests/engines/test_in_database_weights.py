@@ -22,8 +22,8 @@ from treecompile import training
 from treecompile.data import DataOptions
 from treecompile.errors import TreecompileError
 from treecompile.in_database import refine
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
-from treecompile.training import LearnOptions
 
 WEIGHTED = DataOptions("y", weights="w")
 WEIGHTS = {

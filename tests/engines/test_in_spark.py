@@ -27,9 +27,9 @@ from treecompile.data import DataOptions
 from treecompile.errors import EngineError
 from treecompile.in_database import refine
 from treecompile.ir import Tree
+from treecompile.learn_options import LearnOptions
 from treecompile.model_file import dumps
 from treecompile.stores.spark import Spark
-from treecompile.training import LearnOptions
 
 JIT = 8000  # bytes of a method that Java compiles to machine code
 

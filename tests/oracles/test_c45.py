@@ -18,7 +18,8 @@ from tests.oracles.c45_reference import (
 from treecompile.api import Model
 from treecompile.data import DataOptions
 from treecompile.ir import Leaf, Tree
-from treecompile.training import LearnOptions, learn
+from treecompile.learn_options import LearnOptions
+from treecompile.training import learn
 from treecompile.verify.engines import Database, run_python, run_sql
 
 pytestmark = pytest.mark.skipif(

@@ -14,10 +14,11 @@ from tests.oracles.c45_reference import CF, PRINTED, Problem, read_problem
 from treecompile.api import Model
 from treecompile.data import DataOptions
 from treecompile.ir import ClassCounts, Condition, Feature, Op, Rule, RuleSet
+from treecompile.learn_options import LearnOptions
 from treecompile.learners.c45_errors import added_errors
 from treecompile.rule_statistics import figures
 from treecompile.semantics import members
-from treecompile.training import LearnOptions, learn
+from treecompile.training import learn
 from treecompile.words import number
 
 pytestmark = pytest.mark.skipif(

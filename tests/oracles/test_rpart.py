@@ -19,8 +19,9 @@ from tests.oracles.rpart_data import cars, kyphosis
 from tests.samples import ROOT
 from treecompile.data import DataOptions
 from treecompile.ir import ClassCounts, Leaf, Moments, Op, Split, Tree
+from treecompile.learn_options import LearnOptions
 from treecompile.learners.prune import weakest_links
-from treecompile.training import LearnOptions, learn
+from treecompile.training import learn
 
 PRINTED = ROOT.parent / "shared" / "oracles" / "rpart" / "rpart.txt"
 

@@ -31,6 +31,7 @@ from treecompile.ir import (
     Tree,
     Value,
 )
+from treecompile.learn_options import LearnOptions
 from treecompile.learners import cart
 from treecompile.learners.choose_alpha import ONE_SE, choose_alpha
 from treecompile.learners.limits import Limits
@@ -43,7 +44,7 @@ from treecompile.learners.prune import (
 )
 from treecompile.read import read_table
 from treecompile.semantics import answer, holds, is_unknown, predict
-from treecompile.training import LearnOptions, learn
+from treecompile.training import learn
 
 
 def sample(seed: int, task: str, rows: int = 60) -> pd.DataFrame:

@@ -24,8 +24,8 @@ from treecompile.in_database.validation import (
     in_the_same,
     validation_of,
 )
+from treecompile.learn_options import LearnOptions
 from treecompile.read import read_table
-from treecompile.training import LearnOptions
 
 if TYPE_CHECKING:
     import pandas as pd

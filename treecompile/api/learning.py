@@ -13,7 +13,7 @@ from treecompile.cross_validation import CrossValidation
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
 from treecompile.ir import Label
-from treecompile.training import LearnOptions
+from treecompile.learn_options import LearnOptions
 
 
 def learn(

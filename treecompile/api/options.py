@@ -9,8 +9,8 @@ from typing import Any
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
 from treecompile.ir import Label
+from treecompile.learn_options import LearnOptions
 from treecompile.learners.weighting import BALANCED
-from treecompile.training import LearnOptions
 
 FORMS = ("one_hot", "class_weight", "prior")
 

@@ -11,7 +11,7 @@ from treecompile.errors import OptionError
 
 if TYPE_CHECKING:
     from treecompile.data import DataOptions
-    from treecompile.training import LearnOptions
+    from treecompile.learn_options import LearnOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -312,9 +312,9 @@ def _alpha(text: str | None) -> float | str | None:
 def read_options(options: dict[str, Any]) -> tuple[DataOptions, LearnOptions]:
     """Sort the options of the command line into what they are about."""
     from treecompile.data import DataOptions
+    from treecompile.learn_options import LearnOptions
     from treecompile.learners.costs import read_costs
     from treecompile.learners.weighting import BALANCED
-    from treecompile.training import LearnOptions
 
     costs = options.pop("costs")
     options["costs"] = read_costs(costs) if costs else ()

@@ -19,6 +19,12 @@ from treecompile.in_database.schema import Schema
 from treecompile.in_database.weights import RowWeights, WeightedLabels, weigh
 from treecompile.in_database.work import WorkTable
 from treecompile.ir import Program, Tree
+from treecompile.learn_options import (
+    LearnOptions,
+    c45_options_of,
+    limits_of,
+    weighting_of,
+)
 from treecompile.learners import C45, ID3, offer_of
 from treecompile.learners.criteria import MEASURES
 from treecompile.learners.drafts import finish
@@ -26,7 +32,6 @@ from treecompile.learners.id3 import unordered
 from treecompile.learners.limits import Progress
 from treecompile.learners.weighting import odd_mean
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions, c45_options_of, limits_of, weighting_of
 
 
 @dataclass(frozen=True, slots=True)

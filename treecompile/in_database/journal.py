@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeVar
 from treecompile import __version__
 from treecompile.data import DataOptions
 from treecompile.in_database.schema import AT_ONCE, Schema
+from treecompile.learn_options import LearnOptions, as_option
 from treecompile.render import write_text
 from treecompile.stores.base import Store
-from treecompile.training import LearnOptions, as_option
 
 FORMAT = 1
 SPELT = {"na_values": "--na-value", "balanced": "--class-weight"}

@@ -18,6 +18,14 @@ from treecompile.in_database.refusals import check_here, check_weights
 from treecompile.in_database.schema import Schema, read_schema
 from treecompile.in_database.validation import Validation, with_validation
 from treecompile.ir import MissingPolicy, Program, Training, Tree
+from treecompile.learn_options import (
+    LearnOptions,
+    alpha_of,
+    check_offer,
+    check_options,
+    check_weighting,
+    given_options,
+)
 from treecompile.learners import (
     COST_COMPLEXITY,
     REDUCED_ERROR,
@@ -28,15 +36,7 @@ from treecompile.learners.costs import check_costs
 from treecompile.learners.limits import Progress
 from treecompile.learners.prune import cost_complexity, least_loss
 from treecompile.stores.base import Store
-from treecompile.training import (
-    OPTIMISTIC,
-    LearnOptions,
-    alpha_of,
-    check_offer,
-    check_options,
-    check_weighting,
-    given_options,
-)
+from treecompile.training import OPTIMISTIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 from treecompile.data import DataOptions
 from treecompile.errors import OptionError
+from treecompile.learn_options import LearnOptions, as_option, weighting_of
 from treecompile.learners import C45, CART, REDUCED_ERROR, offer_of
 from treecompile.learners.choose_alpha import RULES
-from treecompile.training import LearnOptions, as_option, weighting_of
 
 INSTEAD = "learn from a file, or a part of the table in one"
 OF_C45 = ("missing", "predict_missing", "subset", "costs")
