@@ -12,6 +12,7 @@ from math import inf, nextafter
 from lark import Token
 
 from treecompile.ir import Category, Condition, Feature, Kind, Op, ValueType
+from treecompile.rule_language.printer import word
 from treecompile.rule_language.syntax import Comparison, Membership, Presence, Test, at
 from treecompile.rule_language.values import name, number, typed, unknown
 from treecompile.semantics import NEGATED, in_order, is_missing, negate, rank
@@ -94,7 +95,7 @@ class Reader:
         feature = self.features[where]
         found = typed(token, PYTHON_TYPES[feature.type])
         if found not in self.categories[where]:
-            shown = feature.name
+            shown = word(feature.name)  # as the rules write it: a name may be blanks
             raise unknown(token, f"{shown} has no category", feature.categories)
         return found  # type: ignore[return-value]
 
