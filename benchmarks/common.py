@@ -1,4 +1,4 @@
-"""What the benchmarks share: models, edge rows, timing, tables, plain nesting."""
+"""Shared by the benchmarks: timing, tables, models, edge rows, code as by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from treecompile.ir import Condition, Leaf, Tree
+from treecompile.model.ir import Condition, Leaf, Tree
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +26,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    seconds: float  # the best round
-    ratio: float  # to the first contestant: the median over the rounds
+    seconds: float  # of the best round
+    ratio: float  # to the first contestant, the median over all rounds
 
 
 def race(
     contestants: dict[str, Callable[[], object]], rounds: int
 ) -> dict[str, Timing]:
-    """Run all in turn, again and again, so that noise meets them alike."""
+    """Run all in turn, round after round, so that noise affects them equally."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds):
         names = list(contestants)
@@ -56,7 +56,7 @@ def race(
 def print_table(
     title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> None:
-    """A Markdown table."""
+    """Print a Markdown table."""
     print(f"\n### {title}\n")
     print(f"| {' | '.join(heads)} |")
     print(f"|{'---|' * len(heads)}")
@@ -91,7 +91,7 @@ def numbers(rows: int, features: int = 10, seed: int = 0) -> Floats:
 
 
 def numeric_tree(depth: int, leaves: int | None = None) -> DecisionTreeClassifier:
-    """A tree of ten numeric features, a little noisy, so that it is not small."""
+    """A tree of ten numeric features; noise in the labels makes it large."""
     known = numbers(20_000)
     signal = (
         np.sin(known[:, 0] * 2) + known[:, 1] * known[:, 2] + known[:, 3:].sum(1) / 3
@@ -104,7 +104,7 @@ def numeric_tree(depth: int, leaves: int | None = None) -> DecisionTreeClassifie
 
 
 def large_tree(leaves: int) -> DecisionTreeClassifier:
-    """A tree of about so many leaves, learned from noise by random splits."""
+    """A tree with about this many leaves, learned from noise with random splits."""
     known = numbers(leaves * 5 // 2)
     target = np.random.default_rng(1).integers(0, 2, len(known))
     tree = DecisionTreeClassifier(
@@ -116,8 +116,9 @@ def large_tree(leaves: int) -> DecisionTreeClassifier:
 def edge_rows(tree: DecisionTreeClassifier, known: Floats) -> tuple[Floats, Floats]:
     """Rows at the edges of the splits, and rows with missing values.
 
-    Each split tests a row that reaches it: with the value at its threshold, one double
-    beside it, and around the midpoints between 32-bit floats, where scikit-learn turns.
+    For each split, take a row that reaches it and set its value to the threshold, to
+    the doubles next to it, and to values around the midpoints between 32-bit floats,
+    where scikit-learn changes its answer.
     """
     inner = tree.tree_
     paths = tree.decision_path(known).tocsc()
@@ -141,7 +142,7 @@ def edge_rows(tree: DecisionTreeClassifier, known: Floats) -> tuple[Floats, Floa
 
 
 def orders(rows: int, seed: int = 0) -> pd.DataFrame:
-    """Numbers and categories, some values missing, to learn `ok` from."""
+    """Numbers and categories with some values missing; the target is `ok`."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -167,13 +168,13 @@ def orders(rows: int, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-# ---------------------------------------------------------------- plain nesting
+# ---------------------------------------------------------------- code as by hand
 
 Test = Callable[[Condition], str]
 
 
 def nested_python(tree: Tree, test: Test, position: int = 0, depth: int = 1) -> str:
-    """Nested if and else, as a person writes a tree down."""
+    """Nested if and else, as a person would write the tree."""
     node, margin = tree.nodes[position], "    " * depth
     if isinstance(node, Leaf):
         return f"{margin}return {node.value!r}\n"
@@ -187,7 +188,7 @@ def nested_python(tree: Tree, test: Test, position: int = 0, depth: int = 1) -> 
 
 
 def nested_case(tree: Tree, test: Test, position: int = 0) -> str:
-    """Nested CASE WHEN ... ELSE ... END, as a person writes a tree down."""
+    """Nested CASE WHEN ... ELSE ... END, as a person would write the tree."""
     node = tree.nodes[position]
     if isinstance(node, Leaf):
         assert isinstance(node.value, int)
@@ -201,7 +202,7 @@ def nested_case(tree: Tree, test: Test, position: int = 0) -> str:
 
 
 def load_module(text: str) -> dict[str, Any]:
-    """The names of a generated module."""
+    """Run a generated module and return its names."""
     names: dict[str, Any] = {"__name__": "generated"}
     exec(compile(text, "generated.py", "exec"), names)
     return names

@@ -1,7 +1,8 @@
-"""The databases of the SQL benchmark, each with the table of rows in it.
+"""The databases of the SQL benchmark.
 
-Each runs on one thread. PostgreSQL is started by pgserver, MariaDB from its installed
-programs, unless TREECOMPILE_POSTGRES_URL or TREECOMPILE_MARIADB_URL names a server.
+Each runs on one thread. PostgreSQL is started by pgserver and MariaDB from its
+installed programs, unless TREECOMPILE_POSTGRES_URL or TREECOMPILE_MARIADB_URL names a
+server.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import numpy as np
 import pandas as pd
 from peers import TABLE
 
-from treecompile.targets import Dialect, read_dialect
-from treecompile.verify.drivers import DRIVERS
+from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.engines import addresses
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -32,9 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 @dataclass(frozen=True, slots=True)
 class Engine:
     name: str
-    load: Callable[[pd.DataFrame], None]  # into TABLE, in place of what is there
+    load: Callable[[pd.DataFrame], None]  # into TABLE, which is replaced
     fetch: Callable[[str], list[Any]]
-    rows: int = 1_000_000  # at most, where loading or running takes long
+    rows: int = 1_000_000  # at most; fewer where loading or running is slow
 
     @property
     def dialect(self) -> Dialect:
@@ -52,14 +53,14 @@ def types(frame: pd.DataFrame, dialect: Dialect) -> Iterator[str]:
 
 
 def columns(frame: pd.DataFrame, dialect: Dialect) -> str:
-    """What stands in the parentheses of CREATE TABLE."""
+    """The columns of CREATE TABLE, as written in its parentheses."""
     quote = dialect.names.quote
     pairs = zip(frame, types(frame, dialect), strict=True)
     return ", ".join(f"{quote}{name}{quote} {kind}" for name, kind in pairs)
 
 
 def records(frame: pd.DataFrame, nan: object) -> Iterable[tuple[Any, ...]]:
-    """The rows; a missing number is NaN or None by turns, where both can be stored."""
+    """The rows; missing numbers alternate between NaN and None if `nan` is given."""
     found = []
     for name in frame:
         values = frame[name].astype(object)
@@ -131,30 +132,30 @@ def postgres() -> Engine:
     return Engine("postgres", load, lambda query: connection.execute(query).fetchall())
 
 
-def by_driver(
+def sandboxed(
     name: str, url: str = "", rows: int = 1_000_000, first: str = ""
 ) -> Engine:
-    """A database as `verify` reaches it, for as long as the benchmark runs."""
-    driver, dialect = DRIVERS[name], read_dialect(name)
+    """A database that `verify` connects to, kept open until the benchmark ends."""
+    dialect = read_dialect(name)
     stack = ExitStack()
-    connection = stack.enter_context(driver.connect(url))
+    connection = stack.enter_context(addresses.ENGINES[name].sandbox(url))
     atexit.register(stack.close)
     if first:
         connection.execute(first)
 
     def load(frame: pd.DataFrame) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        connection.execute(driver.create.format(TABLE, columns(frame, dialect)))
+        connection.execute(connection.create.format(TABLE, columns(frame, dialect)))
         held = list(records(frame, np.nan))
-        driver.insert(connection, TABLE, list(types(frame, dialect)), held)
+        connection.insert(TABLE, list(types(frame, dialect)), held)
 
     return Engine(name, load, lambda query: connection.execute(query).fetchall(), rows)
 
 
 def mariadb() -> Engine:
-    from tests.engines.databases import mariadb_url
+    from tests.support.databases import mariadb_url
 
-    return by_driver("mariadb", mariadb_url(), rows=200_000)
+    return sandboxed("mariadb", mariadb_url(), rows=200_000)
 
 
 ENGINES: dict[str, Callable[[], Engine]] = {
@@ -162,7 +163,7 @@ ENGINES: dict[str, Callable[[], Engine]] = {
     "sqlite": sqlite,
     "postgres": postgres,
     "mariadb": mariadb,
-    "clickhouse": lambda: by_driver("clickhouse", first="SET max_threads = 1"),
-    "datafusion": lambda: by_driver("datafusion"),
-    "spark": lambda: by_driver("spark", rows=200_000),
+    "clickhouse": lambda: sandboxed("clickhouse", first="SET max_threads = 1"),
+    "datafusion": lambda: sandboxed("datafusion"),
+    "spark": lambda: sandboxed("spark", rows=200_000),
 }

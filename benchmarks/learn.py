@@ -1,10 +1,10 @@
-"""How fast CART and C4.5 learn, against their peers on the same arrays in one run.
+"""How fast CART and C4.5 learn, compared with their peers on the same arrays.
 
     python benchmarks/learn.py [--quick] [--repeats N]
 
-Prints Markdown. Contestants take turns and the least time of each counts, so that other
-work on the machine hurts all alike; trust the ratios, not the seconds. Peak memory is
-measured in a process of its own.
+Prints Markdown. Contestants take turns, and the best time of each counts, so that other
+work on the machine affects all equally: trust the ratios, not the seconds. Peak memory
+is measured in a separate process.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ import numpy as np
 from learn_peers import PEERS, Problem, versions
 
 import treecompile
-from treecompile.data import Dataset
-from treecompile.ir import Feature, Kind, Tree, ValueType
-from treecompile.learners import c45, cart
-from treecompile.learners.c45 import C45Options
-from treecompile.learners.limits import Limits
+from treecompile.learning import cart
+from treecompile.learning.c45 import learner as c45
+from treecompile.learning.c45.learner import C45Options
+from treecompile.learning.limits import GrowthLimits
+from treecompile.model.ir import Feature, Kind, Tree, ValueType
+from treecompile.tables.dataset import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ("no", "yes")
@@ -38,16 +39,16 @@ CART, C45, GROWN = "CART", "C4.5", "C4.5, not pruned"
 
 
 def numbers(rows: int, columns: int) -> tuple[Any, Any]:
-    """Normal columns, of which four tell something, and the signal with noise."""
+    """Normal columns, of which four matter, and a noisy numeric target."""
     random = np.random.default_rng(rows + columns)
-    # scikit-learn compares single floats: both learn from the same numbers.
+    # scikit-learn works on 32-bit floats: round, so that all see the same numbers.
     x = random.normal(size=(rows, columns)).astype(np.float32).astype(np.float64)
     signal = x[:, 0] + np.sin(3 * x[:, 1]) + x[:, 2] * x[:, 3]
     return x, signal + random.normal(scale=0.5, size=rows)
 
 
 def categories(rows: int) -> tuple[Any, Any, Any]:
-    """Twelve columns of 2 to 20 categories, four of numbers, and a label."""
+    """Twelve columns of 2 to 20 categories, four numeric ones, and the labels."""
     random = np.random.default_rng(rows)
     sizes = [2, 3, 4, 5, 6, 8, 8, 10, 12, 15, 20, 20]
     codes = np.column_stack([random.integers(0, size, rows) for size in sizes])
@@ -71,17 +72,17 @@ def dataset(codes: Any, x: Any, y: Any, labels: tuple[str, ...]) -> Dataset:
 
 def ours(data: Dataset, algorithm: str, depth: int | None) -> Tree:
     if algorithm == CART:
-        return cart.learn(data, Limits(max_depth=depth), _silent)
-    limits = Limits(max_depth=depth, min_leaf=2)
+        return cart.learn(data, GrowthLimits(max_depth=depth), _silent)
+    limits = GrowthLimits(max_depth=depth, min_leaf=2)
     return c45.learn(data, limits, _silent, C45Options(is_pruning=algorithm == C45))
 
 
 def _silent(rows: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def race(repeats: int, *contestants: Callable[[], Any]) -> list[tuple[float, Any]]:
-    """The least time of each, taking turns, and what it made."""
+    """The best time of each contestant, taking turns, and its result."""
     best: list[tuple[float, Any]] = [(float("inf"), None)] * len(contestants)
     for _ in range(repeats):
         for place, contestant in enumerate(contestants):
@@ -122,27 +123,27 @@ def against_peers(quick: bool, repeats: int) -> None:
 
 
 def compare(name: str, algorithm: str, problem: Problem, repeats: int) -> None:
-    """A line: our time, and the time of each peer with how often ours goes into it."""
+    """Print a line: our time, and each peer's time with its ratio to ours."""
     labels = LABELS if problem.is_labels else ()
     data = dataset(problem.codes, problem.x, problem.y, labels)
     runs = [peer(problem) for peer in PEERS.values()]
-    there = [run for run in runs if run is not None]
+    available = [run for run in runs if run is not None]
     mine, *others = race(
         repeats,
         lambda: len(ours(data, algorithm, problem.depth).nodes),
-        *there,
+        *available,
     )
-    found = dict(zip(there, others, strict=True))
+    found = dict(zip(available, others, strict=True))
     cells, nodes = [], [f"{mine[1]:,}"]
     for run in runs:
         if run is None:
             cells.append("-")
             continue
         spent, made = found[run]
-        cells.append(f"{spent:.2f} s, {spent / mine[0]:.1f}x")
+        cells.append(f"{spent:.3f} s, {spent / mine[0]:.1f}x")
         nodes.append(f"{made:,}")
     print(
-        f"| {name} | {algorithm} | {problem.depth or 'full'} | {mine[0]:.2f} s "
+        f"| {name} | {algorithm} | {problem.depth or 'full'} | {mine[0]:.3f} s "
         f"| {' | '.join(cells)} | {' / '.join(nodes)} |",
         flush=True,
     )
@@ -179,7 +180,7 @@ def time_of(rows: int, columns: int, algorithm: str) -> float:
 
 
 def peak(rows: int, algorithm: str) -> float:
-    """Peak memory with the data in it, less an idle process, in sizes of the data."""
+    """Peak memory minus that of an idle process, in multiples of the data's size."""
     command = [sys.executable, __file__, "--memory", str(rows), algorithm]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return float(text)
@@ -188,11 +189,11 @@ def peak(rows: int, algorithm: str) -> float:
 def measure_memory(rows: int, algorithm: str) -> None:
     x, signal = numbers(1_000, 10)
     small = dataset(NONE, x, (signal > 0).astype(np.int32), LABELS)
-    ours(small, algorithm, 8)  # loads all code
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak
+    ours(small, algorithm, 8)  # load all code
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # reset the peak
     idle = highest()
     random = np.random.default_rng(0)
-    columns = [random.normal(size=rows) for _ in range(10)]  # once, nothing else
+    columns = [random.normal(size=rows) for _ in range(10)]  # the only copy
     y = (columns[0] + columns[1] * columns[2] > 0).astype(np.int32)
     features = tuple(Feature(f"x{j}", Kind.NUMERIC, ValueType.FLOAT) for j in range(10))
     ours(Dataset("y", features, tuple(columns), LABELS, y, (), ""), algorithm, 8)
@@ -200,29 +201,29 @@ def measure_memory(rows: int, algorithm: str) -> None:
 
 
 def highest() -> int:
-    """The most bytes that were resident; getrusage would count the parent's too."""
+    """The peak of resident bytes; getrusage would include the parent's."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 
 
 def command_line() -> None:
-    """The 14 rows of the tennis example, from start to model file."""
+    """Time the tennis example, 14 rows, from the command to the model file."""
     table = ROOT / "examples" / "tennis" / "tennis.csv"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "treecompile", "learn", str(table)]
         command += ["--target", "play", "-q", "-o", str(Path(folder) / "model.json")]
         ((spent, _),) = race(5, lambda: subprocess.run(command, check=True, cwd=ROOT))
-    print(f"\n14 rows from the command line, Python's start included: {spent:.2f} s")
+    print(f"\n14 rows from the command line, including Python's start: {spent:.3f} s")
 
 
 def chain() -> None:
-    """Alternating labels: the best cut takes one case off an end, level after level."""
+    """Time a chain: with alternating labels, each split takes one case off an end."""
     x = np.arange(4_000.0)[:, None]
     data = dataset(NONE, x, np.arange(4_000) % 2, LABELS)
     ((spent, tree),) = race(1, lambda: ours(data, CART, 2_000))
     nodes = f"{len(tree.nodes):,} nodes"
-    print(f"\nA chain of 2,000 levels, 4,000 rows: {spent:.2f} s, {nodes}")
+    print(f"\nA chain of 2,000 levels, 4,000 rows: {spent:.3f} s, {nodes}")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""The peers that learn.py races with: scikit-learn, YDF and LightGBM with one tree.
+"""The peers of learn.py: scikit-learn, YDF, and LightGBM with one tree.
 
-YDF and LightGBM are left out where they are not installed.
+YDF and LightGBM are left out if they are not installed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to learn, in the forms that the peers take."""
+    """One learning problem, in the forms that the peers take."""
 
-    codes: Any  # of categories, a column each
+    codes: Any  # categories, one column per feature
     x: Any  # numbers
     y: Any
     is_labels: bool
     depth: int | None
-    is_c45: bool = False  # entropy, and two cases in each leaf
+    is_c45: bool = False  # entropy, and at least two cases in each leaf
 
 
-# What is to be timed gives the number of nodes of its tree.
+# Learns a tree and returns its number of nodes.
 Run = Callable[[], int]
 
 
@@ -50,7 +50,7 @@ def sklearn_run(problem: Problem) -> Run:
 
 
 def ydf_run(problem: Problem) -> Run | None:
-    """CART as YDF has it, from its own form of the data, which is made before."""
+    """YDF's CART; converting the data to its format is not timed."""
     if find_spec("ydf") is None:
         return None
     import ydf
@@ -91,9 +91,10 @@ def _semantic(ydf: Any, problem: Problem) -> Any:
 
 
 def lightgbm_run(problem: Problem) -> Run | None:
-    """One tree over 255 bins: not exact.
+    """One tree over 255 bins, so not exact.
 
-    To full depth it takes minutes, since its room grows with the leaves allowed.
+    It is not grown to full depth: its memory grows with the allowed leaves, and that
+    takes minutes.
     """
     if find_spec("lightgbm") is None or problem.codes.size or problem.depth is None:
         return None
@@ -126,7 +127,7 @@ PEERS: dict[str, Callable[[Problem], Run | None]] = {
 
 
 def versions() -> str:
-    """What is there, as one line."""
+    """The installed versions, on one line."""
     known = []
     for package in ("scikit-learn", "ydf", "lightgbm", "numpy"):
         try:

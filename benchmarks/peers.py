@@ -1,10 +1,10 @@
-"""Other generators, each run in an interpreter of its own, where it may be installed.
+"""Other code generators, each run in its own process.
 
     python peers.py TOOL TARGET TIMES < estimator.pickle
 
-prints as JSON what TOOL makes of the scikit-learn tree, in how many seconds, and the
-peak of the memory. ORBITAL_PYTHON names the interpreter that has orbital, M2CGEN_PYTHON
-and SKOMPILER_PYTHON likewise; without them it is this one.
+prints JSON: the text that TOOL generates for the scikit-learn tree, the seconds it
+takes, and the peak memory. ORBITAL_PYTHON names an interpreter that has orbital, and
+likewise M2CGEN_PYTHON and SKOMPILER_PYTHON; the default is this interpreter.
 """
 
 from __future__ import annotations
@@ -85,18 +85,18 @@ TOOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a tool made, or why it made nothing."""
+    """What a tool generated, or why it failed."""
 
     text: str = ""
     seconds: float = 0.0
-    megabytes: float = 0.0  # that the peak lies above where it began
+    megabytes: float = 0.0  # peak memory above the start
     problem: str = ""
 
 
 def make(
     tool: str, target: str, estimator: Any, times: int = 1, limit: int = 60
 ) -> Made:
-    """The tool's text for the tree; the best time of so many, within the limit."""
+    """Generate `times` times within the limit; the best time counts."""
     python = os.environ.get(f"{tool.upper()}_PYTHON", sys.executable)
     try:
         done = subprocess.run(
@@ -108,13 +108,13 @@ def make(
     except subprocess.TimeoutExpired:
         return Made(problem=f"not done after {limit} s")
     if done.returncode:
-        last = done.stderr.decode().strip().splitlines() or ["ended without a word"]
+        last = done.stderr.decode().strip().splitlines() or ["failed without a message"]
         return Made(problem=last[-1][:80])
     return Made(**json.loads(done.stdout))
 
 
 def peak_memory() -> float:
-    """Of this process, in megabytes; 0 where the system does not say."""
+    """The peak of this process in megabytes; 0 if the system does not report it."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:

@@ -2,7 +2,7 @@
 
     python benchmarks/predict.py [--quick] [--rows N]
 
-Every figure is a ratio to something that ran in turn with it, in this one run.
+Contestants run in turn, so ratios hold on a busy machine as well.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import treecompile
-from treecompile.ir import Condition, Kind, Op, Tree
-from treecompile.membership import membership
-from treecompile.semantics import required_features
+from treecompile.model.ir import Condition, Kind, Op, Tree
+from treecompile.model.semantics import membership, required_features
 
 TENNIS = Path(__file__).parents[1] / "examples" / "tennis" / "tennis.csv"
 
-# The conversions that a person would write, for values that are not plain already.
+# The conversions a person would write for values of other types.
 HELPERS = """
 def number(name, value):
     if value is None:
@@ -60,9 +59,9 @@ def text(name, value):
 # ---------------------------------------------------------------- hand-written
 
 
-def hand_written(tree: Tree, lawful: bool) -> str:
-    """The tree as nested ifs; with the checks that the law demands, or bare."""
-    if not lawful:
+def hand_written(tree: Tree, checked: bool) -> str:
+    """The tree as nested ifs, with the checks of docs/guarantee.md or without."""
+    if not checked:
         tests = nested_python(tree, lambda test: python_test(tree, test, "row[{!r}]"))
         return f"def predict(row):\n{tests}"
     lines = []
@@ -82,7 +81,7 @@ def hand_written(tree: Tree, lawful: bool) -> str:
 
 
 def python_test(tree: Tree, test: Condition, read: str = "") -> str:
-    """A condition; with a template to read the value, as if none were missing."""
+    """A condition; with a template `read` for the value, missing values are ignored."""
     feature = tree.features[test.feature]
     value = read.format(feature.name) if read else f"v{test.feature}"
     if feature.kind is Kind.NUMERIC:
@@ -102,7 +101,7 @@ Predict = Callable[[Any], Any]
 
 
 def wrong(predict: Predict, rows: Sequence[Any], expected: Sequence[Any]) -> str:
-    """How many rows are answered wrongly, or not at all."""
+    """Count the rows that are answered wrongly or not at all."""
     count = 0
     for row, answer in zip(rows, expected, strict=True):
         try:
@@ -127,13 +126,13 @@ def one_row(
     rounds: int,
     estimator: DecisionTreeClassifier | None = None,
 ) -> None:
-    """One row at a time, all contestants; the first sample is the one to time."""
+    """Time all contestants row by row on the sample `rows`; check them on all."""
     body = model.program.body
     assert isinstance(body, Tree)
     contestants: dict[str, Predict] = {
         "generated": load_module(model.emit("python"))["predict"],
-        "hand-written, lawful": load_module(hand_written(body, True))["predict"],
-        "hand-written, bare": load_module(hand_written(body, False))["predict"],
+        "hand-written, checked": load_module(hand_written(body, True))["predict"],
+        "hand-written, unchecked": load_module(hand_written(body, False))["predict"],
     }
     if estimator is not None:
         made = make("m2cgen", "python", estimator)
@@ -191,7 +190,7 @@ def one_row(
 
 
 def as_dicts(rows: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows as an application has them: missing values are None."""
+    """Rows as an application would have them: missing values are None."""
     return [
         {n: None if v != v else v for n, v in zip(names, row, strict=True)}
         for row in rows.tolist()

@@ -1,10 +1,10 @@
-"""How fast pruned, overlapping rules run: one after the other, and as one decision.
+"""How fast pruned, overlapping rules run: one after the other, or as one decision.
 
     python benchmarks/retree.py [--quick] [--rows N] [--engine NAME ...]
 
-The rules are those of a tree, each pruned condition by condition on other rows and
-sorted by its accuracy there. Beside them runs a tree with as many leaves as there are
-rules. All answers are checked against the semantics before anything is timed.
+The rules come from a tree. Each is pruned condition by condition on other rows and
+sorted by its accuracy there. They are compared with a tree that has as many leaves as
+there are rules. All answers are checked against the semantics before anything is timed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from peers import TABLE
 from sql import ENGINES
 
 import treecompile
-from treecompile import retree
-from treecompile.batch import Columns, holds
-from treecompile.data import encode_features
-from treecompile.ir import Condition, Program, Rule, RuleSet
-from treecompile.read import read_table
+from treecompile.emit import retree
+from treecompile.model.batch import Columns, holds
+from treecompile.model.ir import Condition, Program, Rule, RuleSet
+from treecompile.tables.dataset import encode_features
+from treecompile.tables.read import read_table
 
 Rows = NDArray[np.bool_]
 ENGINE_NAMES = ("python", *ENGINES)
@@ -33,7 +33,7 @@ USUAL = ("python", "duckdb", "sqlite", "postgres")
 
 
 def customers(rows: int, seed: int) -> pd.DataFrame:
-    """Six numbers and a category; the answer is theirs, but for every tenth row."""
+    """Six numbers and a category, which decide the answer except in every tenth row."""
     dice = np.random.default_rng(seed)
     table = pd.DataFrame({f"x{i}": dice.random(rows).round(3) for i in range(6)})
     table["region"] = dice.choice(["north", "south", "east", "west"], rows)
@@ -45,7 +45,7 @@ def customers(rows: int, seed: int) -> pd.DataFrame:
 
 
 def pruned(program: Program, validation: pd.DataFrame) -> Program:
-    """The rules without the conditions that do not make them better, best first."""
+    """Drop conditions that do not improve their rule; sort the rules, best first."""
     rules = program.body
     assert isinstance(rules, RuleSet)
     columns = encode_features(program, read_table(validation))
@@ -83,7 +83,7 @@ def accuracy(
 
 
 def one_after_the_other(emit: Callable[[], str]) -> str:
-    """What is emitted where no list is nested."""
+    """Emit rules without nesting them."""
     nest = retree.nest
     retree.nest = lambda rules: None  # type: ignore[assignment,misc]
     try:

@@ -1,13 +1,13 @@
-"""How long post-pruning takes: rules x rows, against the same done mask by mask.
+"""How long post-pruning takes, compared with plain code.
 
     python benchmarks/rules.py            # 5,000 rules, 100,000 rows
     python benchmarks/rules.py --quick
 
-A tree is grown until it fits noisy labels, and its rules are pruned against as many new
-rows, and as c4.5rules does by those it was grown from. The plain way, which tries every
-condition of a rule with a mask over all rows, is run on some of the rules for a ratio;
-it finds the same conditions. Seconds of the processor are printed beside those of the
-clock, since on a busy machine the latter say little.
+A tree is grown until it fits noisy labels. Its rules are pruned on as many new rows,
+and as c4.5rules does, by the rows it was grown from. The plain code tries every
+condition of a rule with a mask over all rows. It runs on some of the rules, to print a
+ratio, and must keep the same conditions. Processor time is printed beside wall time,
+which says little on a busy machine.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treecompile
-from treecompile.batch import answers, holds
-from treecompile.cases import Cases
-from treecompile.data import Dataset
-from treecompile.extract import extract
-from treecompile.ir import Feature, Kind, Rule, RuleSet, ValueType
-from treecompile.learners import offer_of
-from treecompile.learners.c45 import C45Options
-from treecompile.learners.limits import Limits
-from treecompile.postprune.c45rules import c45rules
-from treecompile.postprune.drop import Dropping
-from treecompile.postprune.validation import choose, prune_on_validation
+from treecompile.learning import cart
+from treecompile.learning.limits import GrowthLimits
+from treecompile.measure.cases import Cases
+from treecompile.model.batch import answers, holds
+from treecompile.model.ir import Feature, Kind, Rule, RuleSet, ValueType
+from treecompile.rules.extract import extract
+from treecompile.rules.postprune.c45rules import c45rules
+from treecompile.rules.postprune.drop import Dropping
+from treecompile.rules.postprune.validation import choose_removal, prune_on_validation
+from treecompile.tables.dataset import Dataset
 
 NUMBERS, CATEGORIES = 10, 4
 LABELS = ("no", "yes")
@@ -54,8 +53,8 @@ def dataset(rows: int, seed: int) -> Dataset:
 
 
 def grown(data: Dataset, leaves: int) -> RuleSet:
-    limits = Limits(max_leaves=leaves)
-    tree = offer_of("cart").learn(data, limits, lambda done: None, "", C45Options())
+    limits = GrowthLimits(max_leaves=leaves)
+    tree = cart.learn(data, limits, lambda done: None, "")
     return extract(tree)
 
 
@@ -66,7 +65,7 @@ def timed(work: Callable[[], RuleSet]) -> tuple[RuleSet, float, float]:
 
 
 def plain(rule: Rule, rules: RuleSet, cases: Cases) -> tuple[int, ...]:
-    """The conditions that stay, found with a mask for every attempt."""
+    """The conditions that remain, found with a new mask for every attempt."""
     masks: list[NDArray[np.bool_]] = []
     for condition in rule.conditions:
         column = cases.columns[condition.feature]
@@ -96,7 +95,7 @@ def plain(rule: Rule, rules: RuleSet, cases: Cases) -> tuple[int, ...]:
 
 
 def compare(rules: RuleSet, cases: Cases, sample: int) -> float:
-    """How many times as long the plain way takes; both must find the same."""
+    """How many times as long the plain code takes; both must agree."""
     step = max(1, len(rules.rules) // sample)
     chosen = rules.rules[::step][:sample]
     dropping = Dropping(rules, cases)
@@ -105,7 +104,7 @@ def compare(rules: RuleSet, cases: Cases, sample: int) -> float:
         start = process_time()
         expected = plain(rule, rules, cases)
         middle = process_time()
-        found = dropping.drop(rule, choose).kept
+        found = dropping.drop(rule, choose_removal).kept
         slow, fast = slow + middle - start, fast + process_time() - middle
         assert found == expected
     return slow / fast
@@ -126,7 +125,7 @@ def main() -> None:
     rules = grown(train, count)
     tests = sum(len(rule.conditions) for rule in rules.rules) / len(rules.rules)
     print(f"\n{len(rules.rules):,} rules of {tests:.1f} conditions, {rows:,} rows\n")
-    print("| pruned by | clock | processor | rules | conditions | right on new rows |")
+    print("| pruned by | time | processor | rules | conditions | right on new rows |")
     print("|---|---|---|---|---|---|")
 
     def line(name: str, made: RuleSet, clock: str, spent: str) -> None:
@@ -136,7 +135,7 @@ def main() -> None:
         shown = f"{len(made.rules):,} | {mean:.1f} | {100 * right:.1f} %"
         print(f"| {name} | {clock} | {spent} | {shown} |")
 
-    line("nothing", rules, "", "")
+    line("none", rules, "", "")
     held_out, own = Cases(valid.columns, valid.y), Cases(train.columns, train.y)
     ways: dict[str, Callable[[], RuleSet]] = {
         "validation rows": lambda: prune_on_validation(rules, held_out),
@@ -146,7 +145,7 @@ def main() -> None:
         made, clock, spent = timed(work)
         line(name, made, f"{clock:.1f} s", f"{spent:.1f} s")
     ratio = compare(rules, held_out, 10 if options.quick else 40)
-    print(f"\nThe plain way takes {ratio:.1f} times as long to drop conditions.")
+    print(f"\nTo drop conditions, the plain code takes {ratio:.1f} times as long.")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Learning in DuckDB, over Parquet files, beside scikit-learn's fit on the same rows.
+"""Learning in DuckDB from Parquet files, compared with scikit-learn's fit.
 
-    python benchmarks/scale.py [ROWS ...]
+    python benchmarks/scale.py [--quick] [ROWS ...]
 
-Ten numeric features, two labels, depth 8. Each measurement is a process of its own, so
-that its peak of memory is its own. The time of scikit-learn is that of `fit`, ours
-has the reading of the files in it. Up to a million rows these are shown beside: the
-same without a temporary table, the node of each row worked out by CASE in each query;
-C4.5; and PostgreSQL and Spark on this machine, without the loading of the one and the
-start of the other.
+Ten numeric features, two labels, depth 8. Each measurement runs in its own process, so
+that peak memory is its own. Our time includes reading the files; that of scikit-learn
+is only `fit`. Up to a million rows, four more are shown: CART without a temporary table
+(each query computes the node of each row by CASE), C4.5, and CART in PostgreSQL and
+Spark on this machine, without loading the one and starting the other.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -19,9 +19,11 @@ import tempfile
 from pathlib import Path
 
 SIZES = (100_000, 1_000_000, 10_000_000)
+QUICK = (20_000,)
+HEAD = ["rows", "DuckDB", "peak", "nodes", "scikit-learn", "peak", "nodes", "faster"]
 DEPTH = 8
-PART = 1_000_000  # rows of a file
-MOST_OTHERWISE = 1_000_000  # rows for all but CART in DuckDB
+PART = 1_000_000  # rows per file
+MOST_ROWS = 1_000_000  # for all but CART in DuckDB
 
 MAKE = """
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -34,18 +36,18 @@ for start in range(0, rows, part):
     pq.write_table(pa.table(x), f"{folder}/{start:09}.parquet")
 print("{}")
 """
-OURS = """
+LEARN = """
 import time
-from treecompile.data import DataOptions
-from treecompile.in_database.learn import learn
-from treecompile.in_database.places import open_files
-from treecompile.learn_options import (LearnOptions)
+from treecompile.tables.options import DataOptions
+from treecompile.database.learn import learn
+from treecompile.database.locations import open_files
+from treecompile.learning.options import LearnOptions
 start = time.perf_counter()
-with open_files(folder, "800MB") as there:
+with open_files(folder, "800MB") as opened:
     options = LearnOptions(algorithm, max_depth=depth)
     tree = learn(
-        there.store,
-        there.relation,
+        opened.store,
+        opened.relation,
         DataOptions("y"),
         options,
         temporary_tables=is_table,
@@ -54,11 +56,11 @@ with open_files(folder, "800MB") as there:
 POSTGRES = """
 import time
 import numpy as np, psycopg, pyarrow.parquet as pq
-from tests.engines.databases import postgres_url
-from treecompile.data import DataOptions
-from treecompile.in_database.learn import learn
-from treecompile.in_database.places import open_table
-from treecompile.learn_options import (LearnOptions)
+from tests.support.databases import postgres_url
+from treecompile.tables.options import DataOptions
+from treecompile.database.learn import learn
+from treecompile.database.locations import open_table
+from treecompile.learning.options import LearnOptions
 table = pq.read_table(folder)
 fields = [("fields", ">i2")]
 for name in table.column_names:
@@ -80,23 +82,23 @@ with psycopg.connect(postgres_url(), autocommit=True) as connection:
     connection.execute("ANALYZE rows")
 del rows
 start = time.perf_counter()
-with open_table(postgres_url(), "rows") as there:
+with open_table(postgres_url(), "rows") as opened:
     options = LearnOptions("cart", max_depth=depth)
-    tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
+    tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
 SPARK = """
 import time
-from treecompile.data import DataOptions
-from treecompile.in_database.learn import learn
-from treecompile.in_database.places import open_table
-from treecompile.learn_options import (LearnOptions)
-with open_table("spark:", f'parquet."{folder}"') as there:
-    there.store.arrays(f"SELECT count(*) FROM {there.relation}")
+from treecompile.tables.options import DataOptions
+from treecompile.database.learn import learn
+from treecompile.database.locations import open_table
+from treecompile.learning.options import LearnOptions
+with open_table("spark:", f'parquet."{folder}"') as opened:
+    opened.store.arrays(f"SELECT count(*) FROM {opened.relation}")
     start = time.perf_counter()
     options = LearnOptions("cart", max_depth=depth)
-    tree = learn(there.store, there.relation, DataOptions("y"), options).program.body
+    tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
-THEIRS = """
+FIT = """
 import time
 import numpy as np, pyarrow.parquet as pq
 from sklearn.tree import DecisionTreeClassifier
@@ -109,7 +111,7 @@ del table
 start = time.perf_counter()
 nodes = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(x, y).tree_
 """
-TOLD = """
+RESULT = """
 import json, resource
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 print(json.dumps({"seconds": seconds, "peak": peak, "nodes": nodes}))
@@ -117,16 +119,16 @@ print(json.dumps({"seconds": seconds, "peak": peak, "nodes": nodes}))
 
 
 CART = {"algorithm": "cart", "is_table": True}
-OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {
-    "no table": (OURS, {**CART, "is_table": False}),
-    "C4.5": (OURS, {**CART, "algorithm": "c45"}),
+VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
+    "no table": (LEARN, {**CART, "is_table": False}),
+    "C4.5": (LEARN, {**CART, "algorithm": "c45"}),
     "PostgreSQL": (POSTGRES, {}),
     "Spark": (SPARK, {}),
 }
 
 
 def run(script: str, **given: object) -> dict[str, float]:
-    """What a process of its own prints."""
+    """Run a script in its own process; it prints its results as JSON."""
     lines = "".join(f"{name} = {value!r}\n" for name, value in given.items())
     done = subprocess.run(
         [sys.executable, "-c", lines + script],
@@ -139,38 +141,39 @@ def run(script: str, **given: object) -> dict[str, float]:
 
 
 def main() -> None:
-    sizes = [int(float(text)) for text in sys.argv[1:]] or SIZES
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="20,000 rows only")
+    parser.add_argument("rows", nargs="*", type=float, help="by default up to 10**7")
+    options = parser.parse_args()
+    sizes = [int(rows) for rows in options.rows] or (QUICK if options.quick else SIZES)
     learned = "seconds, nodes = time.perf_counter() - start, len(tree.nodes)\n"
     fitted = "seconds, nodes = time.perf_counter() - start, nodes.node_count\n"
-    head = ("rows", "DuckDB", "peak", "nodes", "sklearn", "peak", "nodes", "faster")
-    shape = "{:>12}" + "{:>9}" * 7 + "{:>12}" * len(OTHERWISE)
-    print(shape.format(*head, *OTHERWISE))
+    head = [*HEAD, *VARIANTS]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for rows in sizes:
         with tempfile.TemporaryDirectory(prefix="treecompile-scale-") as folder:
             run(MAKE, rows=rows, part=PART, folder=folder)
             assert list(Path(folder).iterdir())
-            here = run(OURS + learned + TOLD, folder=folder, depth=DEPTH, **CART)
-            there = run(THEIRS + fitted + TOLD, folder=folder, depth=DEPTH)
-            print(
-                f"{rows:>12,}"
-                f"{here['seconds']:>7.1f} s{here['peak']:>6.2f} GB{here['nodes']:>9.0f}"
-                f"{there['seconds']:>7.1f} s{there['peak']:>6.2f} GB"
-                f"{there['nodes']:>9.0f}{there['seconds'] / here['seconds']:>8.1f}x",
-                end="",
-                flush=True,
-            )
-            for script, given in OTHERWISE.values() if rows <= MOST_OTHERWISE else ():
-                text = script + learned + TOLD
+            ours = run(LEARN + learned + RESULT, folder=folder, depth=DEPTH, **CART)
+            theirs = run(FIT + fitted + RESULT, folder=folder, depth=DEPTH)
+            cells = [f"{rows:,}", *shown(ours), *shown(theirs)]
+            cells.append(f"{theirs['seconds'] / ours['seconds']:.1f}x")
+            for script, given in VARIANTS.values() if rows <= MOST_ROWS else ():
+                text = script + learned + RESULT
                 try:
                     other = run(text, folder=folder, depth=DEPTH, **given)
                 except subprocess.CalledProcessError as error:
-                    why = error.stderr.strip().splitlines()[-1]
-                    print(f"  left out: {why}", end="")
+                    cells.append(f"left out: {error.stderr.strip().splitlines()[-1]}")
                     continue
-                is_other_tree = given.get("algorithm", "cart") != "cart"
-                assert is_other_tree or other["nodes"] == here["nodes"]
-                print(f"{other['seconds']:>10.1f} s", end="", flush=True)
-        print(flush=True)
+                may_differ = given.get("algorithm", "cart") != "cart"
+                assert may_differ or other["nodes"] == ours["nodes"]
+                cells.append(f"{other['seconds']:.2f} s")
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def shown(found: dict[str, float]) -> tuple[str, str, str]:
+    seconds, peak, nodes = found["seconds"], found["peak"], found["nodes"]
+    return f"{seconds:.2f} s", f"{peak:.2f} GB", f"{nodes:.0f}"
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""What learning in Spark costs, measured and as the model of the documents says.
+"""What learning in Spark costs, measured and predicted by the cost model.
 
     python benchmarks/spark.py [ROWS ...]
 
 Ten numeric features, two labels, depth 6, on this machine. Spark itself counts the
-bytes that its stages read and shuffle. The last lines predict a run of a billion rows.
+bytes that its stages read and shuffle. The last lines predict a run over a billion
+rows. The cost model is explained in docs/learning-on-spark.md.
 """
 
 from __future__ import annotations
@@ -22,48 +23,48 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treecompile.data import DataOptions
-from treecompile.in_database.learn import learn
-from treecompile.in_database.places import open_table
-from treecompile.learn_options import LearnOptions
-from treecompile.stores.spark import Spark
+from treecompile.database.learn import learn
+from treecompile.database.locations import open_table
+from treecompile.engines.spark import Spark
+from treecompile.learning.options import LearnOptions
+from treecompile.tables.options import DataOptions
 
 SIZES = (10_000, 100_000, 1_000_000)
 FEATURES, LABELS, DEPTH = 10, 2, 6
-PART = 250_000  # rows of a file
+PART = 250_000  # rows per file
 
-# The model, as docs/learning-on-spark.md explains it. RECORD, LOOKS, the passes over
-# the table and the share that is fetched were fitted to runs of up to 400,000 rows.
+# RECORD, LOOKS, the passes over the table and the share of rows fetched were fitted to
+# runs of up to 400,000 rows.
 BINS = 241
-RECORD = 15  # bytes of a key and its counts in a shuffle, about
-LOOKS = 2.0  # queries at a level that look into bins, about; of a billion rows more
-FETCHED = 300_000  # lines that come of a look, at most
-ASKED_BEFORE = 4  # queries about the table, besides two for each 40 features
+RECORD = 15  # bytes of a key and its counts in a shuffle, roughly
+LOOKS = 2.0  # queries per level that look into bins, roughly; more for a billion rows
+FETCHED = 300_000  # lines that a look returns, at most
+ASKED_BEFORE = 4  # queries on the table, plus two for every 40 features
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     queries: float = 0
-    source: float = 0  # bytes read of the table
-    rows: float = 0  # bytes read of the working table
+    source: float = 0  # bytes read from the table
+    rows: float = 0  # bytes read from the working table
     shuffled: float = 0  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a prediction needs to know."""
+    """The input of a prediction."""
 
     rows: int
     features: int
     labels: int
     depth: int
-    tasks: int  # in which the table is read
-    feature_bytes: float  # of a value in the files
+    tasks: int  # that read the table
+    feature_bytes: float  # per value, in the files
     label_bytes: float
     looks: float = LOOKS
 
     def row_bytes(self) -> int:
-        """A row of the working table: 8 bytes a column, and what Java adds."""
+        """A row of the working table: 8 bytes per column, and Java's overhead."""
         return 8 * (2 + 2 * self.features) + 68
 
     def predicted(self) -> Cost:
@@ -86,7 +87,7 @@ class Run:
 
 
 class Measured(Spark):
-    """Counts the queries, and what Spark says of their stages."""
+    """Counts the queries and adds up Spark's own figures of their stages."""
 
     kinds: Counter[str]
     source = rows = shuffled = 0.0
@@ -125,14 +126,14 @@ class Measured(Spark):
 
 def _kind(query: str) -> str:
     if "treecompile_rows" not in query:
-        return "about the table"
+        return "on the table"
     if " a.low" in query:
         return "refine"
     return "count" if " GROUP BY " in query else "route"
 
 
 def write(folder: Path, rows: int) -> tuple[float, float]:
-    """The table; the bytes that a value of a feature and of the target take."""
+    """Write the table; return the bytes per value of a feature and of the target."""
     rng = np.random.default_rng(rows)
     sizes = np.zeros(2)
     for start in range(0, rows, PART):
@@ -152,11 +153,11 @@ def write(folder: Path, rows: int) -> tuple[float, float]:
 
 @contextmanager
 def measured(table: str) -> Iterator[Measured]:
-    with open_table("spark:", table) as there:
-        assert isinstance(there.store, Spark)
-        store = Measured(there.store.session, there.store.errors)
+    with open_table("spark:", table) as opened:
+        assert isinstance(opened.store, Spark)
+        store = Measured(opened.store.session, *opened.store.errors)
         store.kinds, store.seen = Counter(), set()
-        store._measure("")  # what was there before
+        store._measure("")  # skip earlier stages
         store.kinds, store.source, store.rows, store.shuffled = Counter(), 0, 0, 0
         try:
             yield store
@@ -199,7 +200,7 @@ def main() -> None:
         f"  {cost.queries:.0f} queries, {cost.source / 1e9:,.0f} GB of the table read,"
     )
     print(f"  {large.rows * large.row_bytes() / 1e9:,.0f} GB of memory for its rows,")
-    print(f"  {cost.rows / 1e12:,.1f} TB read there,")
+    print(f"  {cost.rows / 1e12:,.1f} TB read from the working table,")
     print(f"  {cost.shuffled / 1e9:,.0f} GB shuffled")
 
 

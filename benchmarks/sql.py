@@ -1,9 +1,9 @@
-"""How fast generated SQL runs, against SQL written by hand and by other tools.
+"""How fast generated SQL runs, compared with SQL by hand and by other tools.
 
     python benchmarks/sql.py [--quick] [--rows N] [--engine NAME ...]
 
-Each query sums its answers, so that fetching does not count, on one thread. A database
-that loads or runs slowly gets fewer rows.
+Queries run on one thread and sum their answers, so that fetching does not count. A
+database that loads or runs slowly gets fewer rows.
 """
 
 from __future__ import annotations
@@ -30,24 +30,23 @@ from peers import TABLE, make
 from sklearn.tree import DecisionTreeClassifier
 
 import treecompile
-from treecompile.ir import Condition, Kind, Tree, ValueType
-from treecompile.literals import DOUBLES, STRINGS
-from treecompile.lower.sql import Conditions
-from treecompile.lower.sql_names import column_names
-from treecompile.membership import membership
+from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.sql.text import ConditionWriter, column_names
+from treecompile.model.ir import Condition, Kind, Tree, ValueType
+from treecompile.model.semantics import membership
 
 # ---------------------------------------------------------------- hand-written
 
 
-def hand_written(tree: Tree, engine: Engine, lawful: bool) -> str:
-    """Nested CASE with the same conditions as ours, or without a thought of missing
+def hand_written(tree: Tree, engine: Engine, checked: bool) -> str:
+    """Nested CASE with the same conditions as ours; or without checks of missing
     values, types and collations."""
     dialect = engine.dialect
     double = DOUBLES[dialect.literals.double]
     string = STRINGS[dialect.literals.string]
     columns = column_names(tree, dialect, {})
 
-    def bare(when: Condition) -> str:
+    def unchecked(when: Condition) -> str:
         feature = tree.features[when.feature]
         column = columns[when.feature]
         if feature.kind is Kind.NUMERIC:
@@ -57,13 +56,13 @@ def hand_written(tree: Tree, engine: Engine, lawful: bool) -> str:
         values = ", ".join(string(str(value)) for value in chosen)
         return f"{column} {'IN' if inside else 'NOT IN'} ({values})"
 
-    ours = Conditions(dialect, tree, columns, ValueType.INT)
-    return nested_case(tree, ours.text if lawful else bare)
+    ours = ConditionWriter(dialect, tree, columns, ValueType.INT)
+    return nested_case(tree, ours.text if checked else unchecked)
 
 
 # ---------------------------------------------------------------- the race
 
-PEERS = ("duckdb", "sqlite", "postgres")  # what the other tools write SQL for
+PEERS = ("duckdb", "sqlite", "postgres")  # for which the other tools write SQL
 
 
 def over_table(expression: str) -> str:
@@ -73,13 +72,13 @@ def over_table(expression: str) -> str:
 def queries(
     model: treecompile.Model, engine: Engine, estimator: DecisionTreeClassifier | None
 ) -> dict[str, str]:
-    """What each contestant selects as `y`; ours first."""
+    """The query of each contestant, ours first; each selects `y`."""
     body = model.program.body
     assert isinstance(body, Tree)
     found = {
         "generated": over_table(model.emit("sql", dialect=engine.name)),
-        "hand-written, lawful": over_table(hand_written(body, engine, True)),
-        "hand-written, bare": over_table(hand_written(body, engine, False)),
+        "hand-written, checked": over_table(hand_written(body, engine, True)),
+        "hand-written, unchecked": over_table(hand_written(body, engine, False)),
     }
     if estimator is not None and engine.name in PEERS:
         for tool in ("SKompiler", "orbital"):
@@ -103,11 +102,12 @@ def run(
     rounds: int,
     estimator: DecisionTreeClassifier | None = None,
 ) -> None:
-    """Check all contestants on every sample, and time them on the last.
+    """Check all contestants on every sample, and time them on the last one.
 
-    Not every contestant can hand on the number of a row. But all scan one table on one
-    thread, so in one order, which need not be the order of insertion (PostgreSQL fills
-    gaps): the numbers, scanned alike, say which row an answer belongs to.
+    Not every contestant can return a row number. But all scan the same table on one
+    thread, hence in the same order, which need not be the order of insertion
+    (PostgreSQL fills gaps). A scan of the row numbers tells which answer belongs to
+    which row.
     """
     texts = queries(model, engine, estimator)
     counts: dict[str, list[str]] = {name: [] for name in texts}

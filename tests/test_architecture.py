@@ -1,32 +1,28 @@
-"""The straight line: which module may use which, and how little a template may do."""
+"""Which room may import which, and how little a template may do."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 from jinja2 import Environment, nodes
 
+from tests.support.may_skip import may_skip
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "treecompile"
 
-# Imports point upwards only: a module uses those above it.
-ORDER = (
-    *("errors", "collector", "packages", "ir", "values", "semantics", "accepts"),
-    *("membership", "words", "rounding", "importance", "extract", "divide"),
-    *("witness", "regions", "passes", "shape", "literals", "model_file", "read"),
-    *("raw", "data", "folds", "batch", "boxes", "retree", "bits", "cases"),
-    *("rule_statistics", "quality", "learners", "learn_options", "training"),
-    *("postprune", "pruning"),
-    *("cross_validation", "import_sklearn", "glossary", "rule_language", "sources"),
-    *("targets", "languages", "lower", "render", "compiler", "analysis", "verify"),
-    *("show", "draw", "score", "reports", "stores", "in_database", "api", "cli"),
-)
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def module_name(path: Path) -> str:
@@ -41,9 +37,8 @@ ENTRIES = ("", "__main__")  # the package itself, which loads lazily, and its co
 
 def imported(path: Path) -> Iterator[str]:
     """The modules of this package that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: a relative import"
             root, _, inner = (node.module or "").partition(".")
             names = [alias.name for alias in node.names]
             if root != "treecompile":
@@ -57,24 +52,70 @@ def imported(path: Path) -> Iterator[str]:
                     yield inner
 
 
-def top(module: str) -> str:
+def room_of(module: str) -> str:
     return module.split(".")[0]
 
 
-def test_every_module_has_its_place_in_the_order() -> None:
-    assert {top(name) for name in MODULES if name not in ENTRIES} == set(ORDER)
-    assert len(ORDER) == len(set(ORDER))
+def may_import() -> dict[str, set[str]]:
+    """The rooms of the table in CONTRIBUTING.md, and which rooms each may import."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| `(\w+)/` \|[^|]*\| ([^|]*) \|$", text)
+    rooms = [room for room, _ in rows]
+    return {
+        room: (
+            set(rooms)
+            if others == "all"
+            else set(re.findall(r"\w+", others)) - {"nothing"}
+        )
+        for room, others in rows
+    }
+
+
+ROOMS = may_import()
+
+
+def test_every_room_is_in_the_tour() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert set(ROOMS) == folders
+    assert {room_of(name) for name in MODULES if name not in ENTRIES} == folders
+
+
+def listed_modules() -> list[str]:
+    """`rules.postprune.drop` for each module that the tour in CONTRIBUTING.md lists."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found, room, folder = [], "", ""
+    for line in text.partition("## The tour")[2].splitlines():
+        if heading := re.match(r"### `(\w+)/`", line):
+            room, folder = heading[1], ""
+        elif package := re.match(r"- `(\w+)/` - \w", line):
+            folder = f"{package[1]}."
+        elif module := re.match(r"(?P<inner>  )?- `(?P<name>\w+)\.py` - \S", line):
+            folder = folder if module["inner"] else ""
+            found.append(f"{room}.{folder}{module['name']}")
+    return found
+
+
+def test_the_tour_lists_every_module_once() -> None:
+    packages = {module_name(path) for path in PACKAGE.rglob("__init__.py")}
+    modules = set(MODULES) - packages - set(ENTRIES)
+    assert sorted(listed_modules()) == sorted(modules)
+
+
+def test_the_rooms_form_no_cycle() -> None:
+    rooms = {room: others - {"api", "cli"} for room, others in ROOMS.items()}
+    del rooms["api"], rooms["cli"]
+    assert set(TopologicalSorter(rooms).static_order()) == set(rooms)
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name not in ENTRIES])
-def test_imports_point_upwards(module: str) -> None:
-    place = ORDER.index(top(module))
+def test_a_module_imports_only_what_its_room_may(module: str) -> None:
+    room = room_of(module)
     for other in imported(MODULES[module]):
-        if other and top(other) != top(module):
-            assert ORDER.index(top(other)) < place, f"{module} imports {other}"
+        if other and room_of(other) != room:
+            assert room_of(other) in ROOMS[room], f"{module} imports {other}"
 
 
-def test_there_are_no_cycles_within_packages() -> None:
+def test_there_are_no_cycles_between_modules() -> None:
     graph = {
         name: {other for other in imported(path) if other not in ("", name)}
         for name, path in MODULES.items()
@@ -83,28 +124,68 @@ def test_there_are_no_cycles_within_packages() -> None:
     assert set(TopologicalSorter(graph).static_order()) == set(graph)
 
 
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda p: p.parent.name
+)
+def test_every_package_says_what_lives_there(path: Path) -> None:
+    docstring = ast.get_docstring(parsed(path))
+    assert docstring
+    assert len(docstring.split()) >= 8
+
+
+LONGEST = 400  # lines
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_can_be_read_in_one_go(module: str) -> None:
+    text = MODULES[module].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_are_absolute(module: str) -> None:
+    for node in ast.walk(parsed(MODULES[module])):
+        assert not isinstance(node, ast.ImportFrom) or node.level == 0, node.lineno
+
+
+def test_no_name_serves_two_classes() -> None:
+    classes: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, []).append(module)
+    assert {name: found for name, found in classes.items() if len(found) > 1} == {}
+
+
+# What decides, and what makes rules, needs the standard library alone.
+LIGHT_ROOMS = ("model", "regions")
+HEAVY_MODULES = {"model.arrays", "model.batch", "regions.boxes"}  # use numpy
+
+
 def test_the_heart_imports_nothing_heavy() -> None:
-    """What decides and what writes needs the standard library alone."""
-    for name in ORDER[: ORDER.index("read")]:
-        for module, path in MODULES.items():
-            if top(module) != name:
-                continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                names: list[str] = []
-                if isinstance(node, ast.Import):
-                    names = [alias.name for alias in node.names]
-                elif isinstance(node, ast.ImportFrom):
-                    names = [node.module or ""]
-                for other in names:
-                    root = other.split(".")[0]
-                    assert root in sys.stdlib_module_names or root == "treecompile"
+    for module, path in MODULES.items():
+        if room_of(module) not in LIGHT_ROOMS or module in HEAVY_MODULES:
+            continue
+        for node in ast.walk(parsed(path)):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            for other in names:
+                root = other.split(".")[0]
+                assert root in sys.stdlib_module_names or root == "treecompile", module
 
 
 HEAVY = {"pandas", "numpy", "jinja2", "black", "duckdb", "pyarrow", "sklearn"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["learn", "--help"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+DATA = str(ROOT / "examples" / "tennis" / "tennis.csv")
+MODEL = str(ROOT / "examples" / "tennis" / "out" / "model.json")
+
+
+def modules_after(arguments: list[str]) -> set[str]:
+    """The modules that a command has loaded when it ends."""
     script = (
         "import atexit, sys\n"
         "atexit.register(lambda: print('loaded:', *sys.modules))\n"
@@ -114,10 +195,29 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "treecompile" in result.stdout
     loaded = set(result.stdout.rpartition("loaded:")[2].split())
     assert "treecompile.cli" in loaded
-    assert not loaded & HEAVY
+    return loaded
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["learn", "--help"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    assert not modules_after(arguments) & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["show", MODEL], {"numpy", "treecompile.database", "treecompile.verify"}),
+        (["predict", MODEL, DATA], {"treecompile.database", "treecompile.verify"}),
+        (["learn", DATA, "--target", "play", "-o", "-"], {"treecompile.verify"}),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(
+    arguments: list[str], unused: set[str]
+) -> None:
+    loaded = modules_after(arguments)
+    assert not loaded & (unused | {"pandas", "duckdb", "black"})
 
 
 # ---------------------------------------------------------------- templates
@@ -158,3 +258,33 @@ def test_templates_only_loop_and_place(path: Path) -> None:
 
 def test_a_target_is_templates_and_settings() -> None:
     assert {path.suffix for path in TEMPLATES} == {".jinja", ".toml"}
+
+
+# ---------------------------------------------------------------- tests
+
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Dotted names that a file imports, `a.b.c` for `from a.b import c`."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_no_test_imports_another_test(path: Path) -> None:
+    """What several tests use is in tests/support/."""
+    for name in imported_names(path):
+        assert not re.match(r"tests\.(.*\.)?test_", name), f"imports {name}"
+
+
+@pytest.mark.parametrize(("test", "reason"), may_skip())
+def test_what_may_skip_exists_and_has_a_reason(test: str, reason: str) -> None:
+    path, _, function = test.partition("::")
+    tree = parsed(ROOT / path)
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert function in names
+    assert reason

@@ -1,4 +1,4 @@
-"""The documents: they mention all there is, and what they point to is there."""
+"""The documents mention everything that exists, and their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from urllib.parse import unquote
 import click
 import pytest
 
-from tests.samples import ROOT
+from tests.support.option_tables import written
+from tests.support.samples import ROOT
 from treecompile.cli import main
 
 COMMANDS = ROOT / "docs" / "commands.md"
@@ -49,6 +50,11 @@ def test_no_option_is_documented_that_does_not_exist() -> None:
             continue
         for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", line):
             assert option in known, line
+
+
+def test_the_tables_of_options_are_those_declared() -> None:
+    page = COMMANDS.read_text(encoding="utf-8")
+    assert page == written(page), "run python -m tests.support.option_tables"
 
 
 def anchors(page: Path) -> set[str]:

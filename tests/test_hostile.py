@@ -1,4 +1,4 @@
-"""Text from the data that tries to break out: it stays text in every artefact."""
+"""Text from the data that tries to break out stays text in every artefact."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from markdown_it import MarkdownIt
 
 import treecompile
-from tests.random_models import HOSTILE
-from tests.samples import module_of
+from tests.support.random_models import HOSTILE
+from tests.support.samples import module_of
 from treecompile.cli import main
-
-duckdb = pytest.importorskip("duckdb")
 
 COMMON = "common"  # the category of whoever is not the exception
 # Each would leave a file `pwned` behind if anything executed it.

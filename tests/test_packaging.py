@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples import ROOT, TENNIS
+from tests.support.samples import ROOT, TENNIS
 
 SOURCES = ("treecompile", "templates", "pyproject.toml", "README.md", "LICENSE")
 BUILD = """

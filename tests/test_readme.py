@@ -1,4 +1,4 @@
-"""The transcript in the README is what a reader sees who types it."""
+"""The transcript in the README is what a reader sees who types its commands."""
 
 from __future__ import annotations
 

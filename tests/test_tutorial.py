@@ -1,4 +1,4 @@
-"""The tutorial for a target of one's own: its files work, and decide as the model."""
+"""The tutorial about writing a target: its files work and decide as the model does."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from tests.random_models import random_program
-from tests.samples import ROOT, TENNIS
+from tests.support.random_models import random_program
+from tests.support.samples import ROOT, TENNIS
 from treecompile import load
-from treecompile.api import Model
+from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.errors import TargetError
-from treecompile.ir import Value
-from treecompile.semantics import is_fractional, required_features
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Value
+from treecompile.model.semantics import is_fractional, required_features
 
 PAGE = ROOT / "docs" / "your-own-target.md"
 FILE = re.compile(r"^`(c/[^`]+)`:\n\n```\w+\n(.*?)^```", re.M | re.S)
@@ -208,14 +208,14 @@ def test_a_language_of_expressions(folder: Path, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- slips
 
 SLIPS = [
-    ('lowering = "code"', 'lowering = "cod"', "[names] goes with lowering = "),
-    ("suffix", "sufix", "'sufix' is not known: did you mean 'suffix'?"),
-    ("at_most =", "atmost =", "[tests]: 'atmost' is not known: did you mean 'at_most'"),
-    ('{x} <= {value}"', '{y} <= {value}"', "has {y}: there are {name}, {value}, {x}"),
-    ("{tests}) {{", "{tests}) {", "a brace itself is doubled"),
-    ('text = "c"', 'text = "cc"', "text = 'cc': there are sql,"),
+    ('lowering = "code"', 'lowering = "cod"', "[names] needs lowering = "),
+    ("suffix", "sufix", "unknown key 'sufix': did you mean 'suffix'?"),
+    ("at_most =", "atmost =", "[tests]: unknown key 'atmost': did you mean 'at_most'"),
+    ('{x} <= {value}"', '{y} <= {value}"', "has {y}: choose from {name}, {value}, {x}"),
+    ("{tests}) {{", "{tests}) {", "write a brace twice"),
+    ('text = "c"', 'text = "cc"', "text = 'cc': choose from sql,"),
     ("nesting = 100", 'nesting = "x"', "'nesting' is 'x': expected a whole number"),
-    ("[operators]", "[operatos]", "'operatos' is not known: did you mean 'operators'?"),
+    ("[operators]", "[operatos]", "unknown key 'operatos': did you mean 'operators'?"),
 ]
 
 
@@ -234,7 +234,7 @@ def test_a_slip_in_the_target(folder: Path, old: str, new: str, message: str) ->
         ("{{ nothing }}", "model.c.jinja, line 2: 'nothing' is undefined"),
         ("{% for %}", "model.c.jinja, line 2: Expected an expression"),
         ("{{ lines.__class__ }}", "access to attribute '__class__'"),
-        ("{% include '../../x' %}", "there is no template '../../x'"),
+        ("{% include '../../x' %}", "template '../../x' not found"),
         ("{{ 1 / 0 }}", "model.c.jinja, line 2: division by zero"),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     model = Model(random_program(Random(1)))
     with pytest.raises(TargetError, match=r"cannot read .*target.toml: No such file"):
         model.emit(f"{tmp_path}/none")
-    with pytest.raises(TargetError, match="there is no such folder"):
+    with pytest.raises(TargetError, match="no such folder"):
         model.emit("python", templates=tmp_path / "none")
 
 
@@ -264,7 +264,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
     assert model.emit("sql", templates=tmp_path) == model.emit("sql")
     (tmp_path / "python").mkdir()
     (tmp_path / "python" / "module.py.jinja").write_text("1 +\n")
-    with pytest.raises(TargetError, match="python: the template writes no Python"):
+    with pytest.raises(TargetError, match="the template does not produce valid Python"):
         model.emit("python", templates=tmp_path)
 
 

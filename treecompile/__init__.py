@@ -5,26 +5,22 @@
     >>> print(model.emit("sql", dialect="duckdb"))  # doctest: +SKIP
 
 The names below are the whole public interface. They are loaded when first used, so that
-importing the package, and `treecompile --help`, cost nothing.
+importing the package and `treecompile --help` take no time.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treecompile.api import (
-        Model,
-        Table,
-        cross_validate,
-        diff,
-        from_sklearn,
-        learn,
-        load,
-    )
-    from treecompile.errors import (
+    from treecompile.api.building import build
+    from treecompile.api.model import Model
+    from treecompile.api.verbs import cross_validate, diff, from_sklearn, learn, load
+    from treecompile.database.locations import Table
+    from treecompile.model.errors import (
         DataError,
         EngineError,
         ModelFileError,
@@ -43,6 +39,7 @@ __all__ = [
     "TargetError",
     "TreecompileError",
     "__version__",
+    "build",
     "cross_validate",
     "diff",
     "from_sklearn",
@@ -51,12 +48,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from treecompile import api, errors
+HOMES = {
+    "Model": "api.model",
+    "Table": "database.locations",
+    "build": "api.building",
+}
 
-        return getattr(errors if name.endswith("Error") else api, name)
-    raise AttributeError(f"module 'treecompile' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'treecompile' has no attribute {name!r}")
+    home = "model.errors" if name.endswith("Error") else HOMES.get(name, "api.verbs")
+    return getattr(import_module(f"treecompile.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ def run() -> None:
         main(prog_name="treecompile")
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        exec("")  # see `cli.Group`
+        exec("")  # see `cli.CommandGroup`
         sys.exit(130)
 
 

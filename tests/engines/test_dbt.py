@@ -11,12 +11,12 @@ from random import Random
 import duckdb
 from click.testing import CliRunner
 
-from tests.engines.databases import unavailable
-from tests.random_models import random_program
-from treecompile.api import Model
+from tests.support.databases import unavailable
+from tests.support.random_models import random_program
+from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.ir import Program, ValueType
-from treecompile.semantics import is_fractional
+from treecompile.model.ir import Program, ValueType
+from treecompile.model.semantics import is_fractional
 
 PROJECT = """\
 name: shop

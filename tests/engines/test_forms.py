@@ -1,4 +1,4 @@
-"""Selects, views and outputs, and what a database is like behind a run."""
+"""Selects, views and other outputs, and that a run leaves the database unchanged."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from typing import Any
 
 import pytest
 
-from tests.engines.databases import DATABASES, mariadb_url
-from tests.random_models import random_fractional_tree, random_program
-from tests.samples import chain, every_type, stump
-from treecompile.compiler import emit
-from treecompile.errors import EngineError, TargetError
-from treecompile.ir import Condition, Feature, Kind, Op, Program, ValueType
-from treecompile.lower import EmitOptions
-from treecompile.targets import read_dialect
-from treecompile.verify import verify
-from treecompile.verify.drivers import DRIVERS, mariadb
-from treecompile.verify.engines import RefusedError, run_sql
+from tests.support.databases import DATABASES, mariadb_url
+from tests.support.random_models import random_fractional_tree, random_program
+from tests.support.samples import chain, every_type, stump
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.engines import mariadb
+from treecompile.engines.addresses import ENGINES as ALL_ENGINES
+from treecompile.model.errors import EngineError, TargetError
+from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
+from treecompile.verify.execution import RefusedError, run_sql
+from treecompile.verify.verification import verify
 
 
 def random_fractional_program(random: Random) -> Program:
     return Program("y", "none", random_fractional_tree(random))
 
 
-ENGINES = [name for name in DATABASES if name in DRIVERS]
+ENGINES = [name for name in DATABASES if name in ALL_ENGINES]
 
 
 @pytest.mark.parametrize("form", ["select", "view"])
@@ -79,7 +80,7 @@ def test_functions_run_where_there_are_any(engine: str, output: str) -> None:
     program = every_type()
     options = EmitOptions(dialect=engine, form="function", output=output, name="f")
     if not read_dialect(engine).functions.create:
-        with pytest.raises(TargetError, match="has no functions that are written in"):
+        with pytest.raises(TargetError, match="has no functions written in SQL"):
             emit(program, "sql", options)
         return
     text = emit(program, "sql", options).text
@@ -133,7 +134,7 @@ def test_a_schema_that_could_not_be_taken_back_is_not_made(engine: str) -> None:
 @contextmanager
 def server() -> Iterator[Any]:
     DATABASES["mariadb"]()
-    with mariadb.connect(mariadb_url()) as connection:
+    with mariadb.sandbox(mariadb_url()) as connection:
         yield connection
 
 
@@ -195,8 +196,7 @@ def one_test(feature: Feature, chosen: tuple[str, ...]) -> Program:
     ],
 )
 def test_a_url_that_leads_nowhere(url: str, said: str) -> None:
-    pytest.importorskip("pymysql")
-    with pytest.raises(EngineError, match=said) as caught, mariadb.connect(url):
+    with pytest.raises(EngineError, match=said) as caught, mariadb.sandbox(url):
         pass
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -7,21 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.engines.databases import DATABASES, SLOW
-from tests.engines.test_fractional_mutants import GRID, model
-from tests.property.test_fractional import shares
-from tests.unit.test_fractional import program as two_labels
-from tests.unit.test_fractional_artefacts import numbers
-from treecompile.compiler import emit
-from treecompile.errors import TargetError
-from treecompile.ir import Program, Row, Tree
-from treecompile.lower import EmitOptions
-from treecompile.targets import read_dialect
-from treecompile.verify import verify
-from treecompile.verify.drivers import DRIVERS
-from treecompile.verify.engines import run_sql
+from tests.support.databases import DATABASES, SLOW
+from tests.support.fractional import GRID, model, numbers, shares
+from tests.support.fractional import program as two_labels
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.engines.addresses import ENGINES as ALL_ENGINES
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Program, Row, Tree
+from treecompile.verify.execution import run_sql
+from treecompile.verify.verification import verify
 
-ENGINES = [name for name in DATABASES if name in DRIVERS]
+ENGINES = [name for name in DATABASES if name in ALL_ENGINES]
 QUICK = [name for name in ENGINES if name not in SLOW]
 SEVERAL = "label,probability,rule"
 
@@ -117,5 +115,5 @@ def test_another_name_for_the_table_and_for_columns(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_beyond_doubles_is_refused_everywhere(engine: str) -> None:
     options = EmitOptions(dialect=engine)
-    with pytest.raises(TargetError, match="beyond all doubles"):
+    with pytest.raises(TargetError, match="exceed the largest double"):
         emit(numbers(1e308, -1e308), "sql", options)

@@ -1,92 +1,34 @@
-"""Artefacts that divide missing values, broken: `verify` must notice.
+"""`verify` must reject broken artefacts of a tree that divides missing values.
 
-A mutant that it lets through must mean the same: that is judged without it, by running
-the mutant over every combination of values of its columns and comparing with sums
-written out here.
+A mutant that passes must mean the same as the original. That is judged without
+`verify`: the mutant runs over every combination of values, and its answers are
+compared with sums that are written out here.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
+from functools import partial
 from math import inf, nextafter
 from typing import Any
 
 import pytest
 
-from tests.engines.databases import DATABASES
-from tests.engines.test_mutants import Emitted, run_here
-from tests.property.test_fractional import shares
-from tests.samples import module_of
-from tests.unit.test_fractional import counts
-from treecompile.compiler import emit
-from treecompile.ir import (
-    Branch,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Leaf,
-    MissingPolicy,
-    Op,
-    Program,
-    Row,
+from tests.support.databases import DATABASES
+from tests.support.fractional import GRID, model, shares
+from tests.support.kept import many_mutants
+from tests.support.samples import module_of
+from treecompile.emit.compiler import emit
+from treecompile.emit.literals import DOUBLES
+from treecompile.emit.options import EmitOptions
+from treecompile.engines.base import Engine
+from treecompile.model.ir import (
     Split,
     Tree,
-    ValueType,
 )
-from treecompile.literals import DOUBLES
-from treecompile.lower import EmitOptions
-from treecompile.semantics import negate
-from treecompile.verify import runs as verify_runs
-from treecompile.verify import verify
-from treecompile.verify.engines import run_sql
-
-SKY = Feature("sky", Kind.CATEGORICAL, ValueType.STR, ("clear", "grey", "dark"))
-HEAT = Feature("heat", Kind.NUMERIC, ValueType.FLOAT)
-WIND = Feature("wind", Kind.ORDINAL, ValueType.STR, ("low", "mid", "high"))
-
-
-def leaf(*weights: float) -> Leaf:
-    return Leaf("a", ClassCounts(weights), sum(weights))
-
-
-def model() -> Program:
-    """Three splits of three kinds, weights and shares of many digits."""
-    clear = Condition(0, Op.IN, ("clear",), missing=False)
-    dark = Condition(0, Op.IN, ("dark",), missing=False)
-    grey = Condition(0, Op.NOT_IN, ("clear", "dark"), missing=True)
-    warm = Condition(1, Op.GT, 20.5, missing=False)
-    still = Condition(2, Op.LE, "mid", missing=True)
-    nodes = (
-        Split(
-            (Branch(clear, 1, 7.3), Branch(grey, 2, 5.9), Branch(dark, 3, 1.7)),
-            counts(4, 8),
-            0.5,
-        ),
-        Split((Branch(warm, 4, 4.1), Branch(negate(warm), 5, 3.2)), counts(3, 3), 0.1),
-        Split(
-            (Branch(still, 6, 2.6), Branch(negate(still), 7, 3.3)), counts(3, 3), 0.1
-        ),
-        leaf(1.3, 0.4, 0.7),
-        leaf(3.1, 1.7, 0.0),
-        leaf(0.3, 2.2, 0.7),
-        leaf(0.9, 0.8, 0.9),
-        leaf(1.1, 0.1, 2.1),
-    )
-    labels = ("a", "b", "c")
-    body = Tree((SKY, HEAT, WIND), labels, nodes, MissingPolicy.FRACTIONAL)
-    return Program("answer", "by hand", body)
-
-
-GRID: list[Row] = list(
-    itertools.product(
-        ("clear", "grey", "dark", "hail", None),
-        (nextafter(20.5, -inf), 20.5, nextafter(20.5, inf), None),
-        ("low", "mid", "high", "none", None),
-    )
-)
+from treecompile.verify.execution import run_sql
+from treecompile.verify.verification import verify
 
 
 def body() -> Tree:
@@ -100,7 +42,7 @@ def weights() -> list[float]:
     return [branch.weight for split in splits for branch in split.branches]
 
 
-def means_the_same(text: str, kind: str) -> bool:
+def means_the_same(text: str, kind: str, engine: Engine | None) -> bool:
     tree = body()
     expected = [shares(tree, row, 0, float) for row in GRID]
     names = [feature.name for feature in tree.features]
@@ -112,7 +54,8 @@ def means_the_same(text: str, kind: str) -> bool:
             return bool(module.predict_proba(columns).tolist() == expected)
         found = [list(module.predict_proba(row).values()) for row in rows]
         return found == expected
-    answers = run_sql(text, tree.features, GRID, DATABASES[kind]())
+    assert engine
+    answers = run_sql(text, tree.features, GRID, engine)
     return bool(answers == [some[1] for some in expected])
 
 
@@ -202,12 +145,6 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
             yield "code", text.replace(old, new)
 
 
-def in_this_process(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """Start no interpreter for each mutant, and compile the original only once."""
-    monkeypatch.setattr("treecompile.verify.engines.subprocess.run", run_here)
-    monkeypatch.setattr(verify_runs, "emit", lambda *_: Emitted(text))
-
-
 STAGED = ("sqlite", "duckdb", "postgres")
 INLINE = ("mariadb", "clickhouse", "spark", "datafusion")
 LEAST = {"python": 15, **dict.fromkeys(("numpy", *STAGED, *INLINE), 10)}
@@ -226,35 +163,37 @@ QUICK = (
         for kind in LEAST
     ],
 )
-def test_every_mutant_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_mutant_is_caught(kind: str) -> None:
     program, text = model(), artefact(kind)
-    url = DATABASES[kind]().url if kind in DATABASES else ""
-    whole = verify(program, text, url=url)
+    database = DATABASES[kind]() if kind in DATABASES else None
+    check = partial(verify, program, url=database.url if database else "")
+    whole = check(text)
     assert whole.passed
     assert whole.complete
-    assert means_the_same(text, kind)
-    in_this_process(monkeypatch, text)
     caught = 0
     kinds = set()
-    for what, broken in mutants(text, kind):
-        report = verify(program, broken, url=url)
-        if report.passed:
-            assert means_the_same(broken, kind), what
-        else:
-            caught += 1
-            kinds.add(what)
+    with many_mutants(text, database) as kept:
+        assert check(text).passed
+        assert means_the_same(text, kind, kept)
+        for what, broken in mutants(text, kind):
+            if check(broken).passed:
+                assert means_the_same(broken, kind, kept), what
+            else:
+                caught += 1
+                kinds.add(what)
+        assert check(text).passed  # so it was the mutants that failed
     assert caught >= LEAST[kind], caught
     assert "one ulp" in kinds
 
 
-def test_a_sample_catches_a_weight_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_catches_a_weight_that_is_off() -> None:
     """Where not all combinations are tried, rows with several unknown values are."""
     text = artefact("python")
-    in_this_process(monkeypatch, text)
     broken = [b for what, b in mutants(text, "python") if what in ("one ulp", "code")]
     caught = 0
-    for mutant in broken:
-        report = verify(model(), mutant, budget=60)
-        assert not report.complete
-        caught += not report.passed
+    with many_mutants(text, None):
+        for mutant in broken:
+            report = verify(model(), mutant, budget=60)
+            assert not report.complete
+            caught += not report.passed
     assert caught >= len(broken) * 3 // 4

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from tests.engines.databases import DATABASES
-from tests.engines.test_differential import check_python, check_sql, sample
+from tests.support.databases import DATABASES
+from tests.support.differential import check_python, check_sql, sample
 
 TARGET = 10_000_000
 ROWS = 2_000  # for each model, so that starting an engine does not dominate
@@ -28,8 +28,8 @@ def test_ten_million_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
         program, rows, answers = sample(seed + models, ROWS)
         try:
             compared += check_python(program, rows, answers)
-            for engine in DATABASES:
-                compared += check_sql(engine, program, rows, answers)
+            for start in DATABASES.values():
+                compared += check_sql(start(), program, rows, answers)
         except AssertionError as error:
             raise AssertionError(f"model {seed + models}: {error}") from error
         models += 1

@@ -1,7 +1,7 @@
-"""What is fetched of a feature is bounded, whatever the data: no answer is long.
+"""What is fetched of a feature is bounded, whatever the data: no result is long.
 
-The constants are lowered, so that small tables are treated as huge ones are; then the
-same tree must come out of it as in memory.
+The constants are lowered, so that small tables are treated like huge ones. The tree
+must be the one learned in memory.
 """
 
 from __future__ import annotations
@@ -14,17 +14,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.test_in_database import STORES, random_frame, table_of
-from tests.engines.test_in_database_numbers import assert_equal
-from tests.engines.test_in_database_resume import StoppedError, run
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.in_database import counting, refine, source
-from treecompile.in_database import learn as in_database
-from treecompile.in_database.cells import Cells
-from treecompile.in_database.places import open_table
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps, loads
+from tests.support.in_database import (
+    STORES,
+    StoppedError,
+    assert_same_regression,
+    random_frame,
+    run_journalled,
+)
+from tests.support.tables import table_of
+from treecompile.database import learn as in_database
+from treecompile.database.grow import counting, refine, source
+from treecompile.database.grow.bins import BinHistogram
+from treecompile.database.locations import open_table
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.file.read import loads
+from treecompile.model.file.write import dumps
+from treecompile.tables.options import DataOptions
 
 ROWS = 3000
 FEW, MORE, AT_ONCE, FINER = 40, 150, 3, 8
@@ -92,7 +98,7 @@ def assert_bounded(
     for name, value in (
         ("FEW_ROWS", FEW),
         ("FEW_ENOUGH", FEW),
-        ("MOST_CELLS", MORE),
+        ("MOST_BINS", MORE),
         ("AT_ONCE", AT_ONCE),
         ("ROUNDS", 2),
     ):
@@ -109,20 +115,20 @@ def assert_bounded(
     options = LearnOptions("cart", max_depth=2, min_leaf=3)
     asked: list[int] = []
     held: list[int] = []
-    ask, opened = counting._within, Cells.opened
+    ask, opened = counting._within, BinHistogram.opened
 
     def watched(*arguments: Any) -> Any:
         found = ask(*arguments)
         asked.append(sum(len(group) for _, group, _ in found.values()))
         return found
 
-    def counted(self: Cells, *arguments: object) -> Cells:
+    def counted(self: BinHistogram, *arguments: object) -> BinHistogram:
         cells = opened(self, *arguments)  # type: ignore[arg-type]
         held.append(len(cells.node))
         return cells
 
     patch.setattr(counting, "_within", watched)
-    patch.setattr(Cells, "opened", counted)
+    patch.setattr(BinHistogram, "opened", counted)
     with (
         table_of(store, frame, folder) as (url, table),
         open_table(url, table) as there,
@@ -130,7 +136,7 @@ def assert_bounded(
         found = in_database.learn(there.store, there.relation, columns, options)
     here = training.learn(frame, columns, options)
     if kind == "noisy numbers":
-        assert_equal(found.program, here.program)
+        assert_same_regression(found.program, here.program)
     else:
         assert dumps(found.program) == dumps(here.program)
     assert asked
@@ -147,7 +153,7 @@ def test_nodes_are_counted_some_at_once(
 ) -> None:
     """As many as have room; of the others' cells only the two sides are kept."""
     room = 241 + 1
-    monkeypatch.setattr(source, "MOST_CELLS", room * 5)
+    monkeypatch.setattr(source, "MOST_BINS", room * 5)
     rng = np.random.default_rng(8)
     frame = random_frame(rng, 900)[["normal", "few", "text", "flag", "skewed", "y"]]
     if kind == "numbers":
@@ -155,22 +161,22 @@ def test_nodes_are_counted_some_at_once(
     columns = DataOptions("y", task="regress" if kind == "numbers" else "classify")
     options = LearnOptions("cart", min_leaf=2)
     held: list[int] = []
-    joined = Cells.joined
+    joined = BinHistogram.joined
 
-    def watched(parts: Sequence[Cells]) -> Cells:
+    def watched(parts: Sequence[BinHistogram]) -> BinHistogram:
         held.append(len(parts))
         return joined(parts)
 
-    monkeypatch.setattr(Cells, "joined", watched)
+    monkeypatch.setattr(BinHistogram, "joined", watched)
     state = tmp_path / "state"
     here = training.learn(frame, columns, options)
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, options, columns, level=6)
-        found, said, _ = run(where, state, options, columns)
-    assert said[0].startswith("going on with level 6")
+            run_journalled(where, state, options, columns, level=6)
+        found, said, _ = run_journalled(where, state, options, columns)
+    assert said[0].startswith("resuming at level 6")
     assert max(held) > 1
     if kind == "numbers":
-        assert_equal(loads(found), here.program)
+        assert_same_regression(loads(found), here.program)
     else:
         assert found == dumps(here.program)

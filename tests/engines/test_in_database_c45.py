@@ -1,7 +1,7 @@
-"""C4.5 in a database grows and prunes the tree that it grows and prunes in memory.
+"""C4.5 in a database grows and prunes the same tree as in memory.
 
-The structure, tests and thresholds are the same. So are all digits, unless cases are
-divided: then the weights are added up in another order.
+Structure, tests and thresholds are the same. So are all digits of the figures,
+unless cases are divided: then the weights are added in another order.
 """
 
 from __future__ import annotations
@@ -9,60 +9,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import DATABASES, unavailable
-from tests.engines.test_in_database import (
+from tests.support.c45_reference import SETS
+from tests.support.databases import DATABASES, unavailable
+from tests.support.in_database import (
     COLUMNS,
     STORES,
-    learned_there,
+    StoppedError,
+    assert_same_tree,
+    learned_in_database,
     random_frame,
-    table_of,
+    read_only,
+    run_journalled,
 )
-from tests.engines.test_in_database_reader import read_only
-from tests.engines.test_in_database_resume import StoppedError, run
-from tests.oracles.c45_reference import PRINTED, read_problem
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.in_database import refine
-from treecompile.in_database.learn import learn
-from treecompile.ir import ClassCounts, Leaf, Program, Split, Tree
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
-from treecompile.model_file import loads as parse
-from treecompile.stores.duckdb import DuckDB
-
-CLOSE = 1e-12  # a weight may differ by so much of itself, a gain by so many bits
-
-
-def same(there: Program, here: Program) -> None:
-    """All but the last digits of weights and gains."""
-    one, other = there.body, here.body
-    assert isinstance(one, Tree)
-    assert isinstance(other, Tree)
-    assert len(one.nodes) == len(other.nodes)
-    for mine, its in zip(one.nodes, other.nodes, strict=True):
-        assert isinstance(mine.stats, ClassCounts)
-        assert isinstance(its.stats, ClassCounts)
-        weights = [*mine.stats.weights], [*its.stats.weights]
-        if isinstance(mine, Leaf):
-            assert isinstance(its, Leaf)
-            assert mine.value == its.value
-            weights[0].append(mine.weight)
-            weights[1].append(its.weight)
-        else:
-            assert isinstance(its, Split)
-            for branch, its_branch in zip(mine.branches, its.branches, strict=True):
-                assert branch.when == its_branch.when
-                assert branch.then == its_branch.then
-                weights[0].append(branch.weight)
-                weights[1].append(its_branch.weight)
-            assert mine.gain == pytest.approx(its.gain, abs=2 * CLOSE)
-        assert weights[0] == pytest.approx(weights[1], rel=CLOSE)
-    assert there.options == here.options
-    assert there.training == here.training
+from tests.support.reference import read_table
+from tests.support.tables import table_of
+from treecompile.database.grow import refine
+from treecompile.database.learn import learn
+from treecompile.engines.duckdb import DuckDB
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.file.read import loads as parse
+from treecompile.model.file.write import dumps
+from treecompile.tables.options import DataOptions
 
 
 def random_c45(rng: np.random.Generator) -> LearnOptions:
@@ -126,9 +99,9 @@ def compare(
     rng = np.random.default_rng(seed)
     frame, options = random_table(rng, sizes), random_c45(rng)
     with table_of(store, frame, folder) as (url, table):
-        there = learned_there(url, table, ORDINAL, options)
+        there = learned_in_database(url, table, ORDINAL, options)
     here = training.learn(frame, ORDINAL, options)
-    same(there.program, here.program)
+    assert_same_tree(there.program, here.program)
     assert there.notes == here.notes
     if options.missing == "majority" or not frame.isna().any(axis=None):
         assert dumps(there.program) == dumps(here.program)
@@ -143,7 +116,7 @@ def test_who_may_only_read_gets_the_same_tree(
     options = LearnOptions("c45", max_depth=4, prune=prune, subset=True)
     with table_of(store, frame, tmp_path) as (url, table):
         there = read_only(url, table, COLUMNS, options)
-    same(there.program, training.learn(frame, COLUMNS, options).program)
+    assert_same_tree(there.program, training.learn(frame, COLUMNS, options).program)
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -156,20 +129,19 @@ def test_every_level_can_be_the_last_of_a_run(
     options = LearnOptions("c45", max_depth=5, subset=True)
     state = tmp_path / "model.json.state"
     with table_of(store, frame, tmp_path) as where:
-        whole, said, _ = run(where, state, options)
+        whole, said, _ = run_journalled(where, state, options)
         assert said == []
         state.unlink()  # who writes the model removes it
         for level in range(2, 6):
             with pytest.raises(StoppedError):
-                run(where, state, options, level=level)
-        found, said, _ = run(where, state, options)
+                run_journalled(where, state, options, level=level)
+        found, said, _ = run_journalled(where, state, options)
         assert found == whole  # sums of weights are the same in any order
-        assert said[0].startswith(f"going on with level 5, from {state}; remove")
-    same(parse(whole), training.learn(frame, COLUMNS, options).program)
+        assert said[0].startswith(f"resuming at level 5, from {state}; remove")
+    assert_same_tree(parse(whole), training.learn(frame, COLUMNS, options).program)
 
 
 def test_tables_that_pruning_makes_go_with_what_they_are_for() -> None:
-    duckdb = pytest.importorskip("duckdb")
     made: list[str] = []
 
     class Counting(DuckDB):
@@ -187,7 +159,7 @@ def test_tables_that_pruning_makes_go_with_what_they_are_for() -> None:
         there = learn(store, "rows", COLUMNS, options).program
         assert store.made == {"treecompile_rows"}
     assert len(made) > 2 * max(most)  # many are made, few are there at once
-    same(there, training.learn(frame, COLUMNS, options).program)
+    assert_same_tree(there, training.learn(frame, COLUMNS, options).program)
 
 
 def test_so_it_is_in_spark(tmp_path: Path) -> None:
@@ -200,23 +172,20 @@ def test_so_it_is_in_spark(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "one.parquet")
     options = LearnOptions("c45", max_depth=2)
     table = f'parquet."{tmp_path}/one.parquet"'
-    there = learned_there("spark:local[1]", table, COLUMNS, options)
+    there = learned_in_database("spark:local[1]", table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
-    same(there.program, here.program)
+    assert_same_tree(there.program, here.program)
 
 
-@pytest.mark.skipif(not PRINTED.exists(), reason="the sets are not here")
-@pytest.mark.parametrize("name", ["golf", "labor-neg", "vote", "hypo", "monk1"])
-def test_the_sets_of_the_reference_program_are_learned_there(
-    name: str, tmp_path: Path
-) -> None:
-    given = read_problem(name)
+@pytest.mark.parametrize("name", SETS)
+def test_the_sets_of_the_reference_program(name: str, tmp_path: Path) -> None:
+    given = read_table(name)
     columns = DataOptions("class", task="classify", labels=tuple(given.labels))
     frame = given.train.astype(
         {c: object for c in given.train if given.train[c].dtype.kind not in "fi"}
     )
     options = LearnOptions("c45", predict_missing="fractional")
     with table_of("duckdb", frame, tmp_path) as (url, table):
-        there = learned_there(url, table, columns, options)
+        there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
-    same(there.program, here.program)
+    assert_same_tree(there.program, here.program)

@@ -1,90 +1,55 @@
-"""The same trees in the databases whose drivers follow the DB-API: SQLite, MariaDB."""
+"""Learning in the databases whose drivers follow the DB-API: SQLite and MariaDB."""
 
 from __future__ import annotations
 
 import signal
 import sqlite3
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import mariadb_url
-from tests.engines.test_in_database import (
+from tests.support.in_database import (
     COLUMNS,
-    learned_there,
+    StoppedError,
+    assert_same_tree,
+    learned_in_database,
     random_frame,
     random_options,
+    run_journalled,
 )
-from tests.engines.test_in_database_c45 import same
-from tests.engines.test_in_database_resume import StoppedError, run
-from treecompile import training
-from treecompile.api import Model
-from treecompile.data import make_dataset
-from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
-from treecompile.in_database import refine
-from treecompile.in_database.places import open_table
-from treecompile.in_database.schema import read_schema
-from treecompile.in_database.score import score
-from treecompile.in_database.spelling import Spelling
-from treecompile.ir import Tree
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
-from treecompile.read import read_table
-from treecompile.stores import open_store
-from treecompile.stores.base import NoTemporaryTableError
-from treecompile.verify.drivers.mariadb import arguments
+from tests.support.tables import table_of
+from treecompile.api.model import Model
+from treecompile.database.grow import refine
+from treecompile.database.grow.query_writer import QueryWriter
+from treecompile.database.locations import open_table
+from treecompile.database.schema import read_schema
+from treecompile.database.score import score
+from treecompile.engines.addresses import open_store
+from treecompile.engines.base import NoTemporaryTableError
+from treecompile.engines.sqlite import SQLite
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import (
+    DataError,
+    EngineError,
+    OptionError,
+    TreecompileError,
+)
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import Tree
+from treecompile.tables.dataset import make_dataset
+from treecompile.tables.read import read_table
 
 STORES = ("sqlite", "mariadb")
-TYPES = {"f": "DOUBLE", "b": "BOOLEAN", "i": "BIGINT", "u": "BIGINT"}
-
-
-def rows_of(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """As drivers take them: None for what is missing, no numbers of numpy."""
-    columns = [frame[name].astype(object).tolist() for name in frame]
-    known = [[None if pd.isna(each) else each for each in col] for col in columns]
-    return list(zip(*known, strict=True))
-
-
-@contextmanager
-def table_of(
-    store: str, frame: pd.DataFrame, folder: Path
-) -> Iterator[tuple[str, str]]:
-    """The address of a database with the frame in it, and the name of the table."""
-    kinds = [TYPES.get(frame[name].dtype.kind, "LONGTEXT") for name in frame]
-    columns = ", ".join(f"`{n}` {k}" for n, k in zip(frame, kinds, strict=True))
-    if store == "sqlite":
-        path = folder / "data.sqlite"
-        marks = ", ".join("?" * len(kinds))
-        with closing(sqlite3.connect(path)) as file, file:
-            file.execute(f"CREATE TABLE t ({columns})")
-            file.executemany(f"INSERT INTO t VALUES ({marks})", rows_of(frame))
-        yield f"sqlite://{path}", "t"
-        return
-    url = mariadb_url()
-    import pymysql
-
-    name = f"learned_{folder.name}"
-    server = pymysql.connect(**arguments(url), charset="utf8mb4", autocommit=True)
-    with closing(server), server.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
-        try:
-            cursor.execute(f"CREATE TABLE `{name}`.t ({columns})")
-            marks = ", ".join(["%s"] * len(kinds))
-            insert = f"INSERT INTO `{name}`.t VALUES ({marks})"
-            cursor.executemany(insert, rows_of(frame))
-            before, mark, query = url.partition("?")
-            yield f"{before}/{name}{mark}{query}", "t"
-        finally:
-            cursor.execute(f"DROP DATABASE `{name}`")
 
 
 def frame_for(store: str, seed: int, rows: int) -> pd.DataFrame:
@@ -105,7 +70,7 @@ def test_the_model_is_that_of_memory(
     frame = frame_for(store, seed, int(rng.choice([50, 500, 2000])))
     options = random_options(rng)
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, COLUMNS, options)
+        there = learned_in_database(url, table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
     assert dumps(there.program) == dumps(here.program)
     assert there.notes == here.notes
@@ -123,7 +88,7 @@ def test_id3_has_a_branch_for_every_category(store: str, tmp_path: Path) -> None
     columns = replace(COLUMNS, ignore=("few",), ordinal=(("size", ("small", "large")),))
     options = LearnOptions(algorithm="id3", chi2=0.5, max_depth=3)
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, columns, options)
+        there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert dumps(there.program) == dumps(here.program)
 
@@ -134,8 +99,8 @@ def test_c45_divides_its_cases(store: str, missing: str, tmp_path: Path) -> None
     frame = frame_for(store, 3, 300)
     options = LearnOptions("c45", missing=missing, max_depth=4)
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, COLUMNS, options)
-    same(there.program, training.learn(frame, COLUMNS, options).program)
+        there = learned_in_database(url, table, COLUMNS, options)
+    assert_same_tree(there.program, training.learn(frame, COLUMNS, options).program)
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -143,7 +108,7 @@ def test_numbers_are_learned(store: str, tmp_path: Path) -> None:
     frame = frame_for(store, 3, 300).drop(columns="skewed")
     columns, options = replace(COLUMNS, target="single"), LearnOptions(max_depth=3)
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, columns, options).program.body
+        there = learned_in_database(url, table, columns, options).program.body
     here = training.learn(frame, columns, replace(options, algorithm="cart"))
     assert isinstance(there, Tree)
     assert isinstance(here.program.body, Tree)
@@ -201,7 +166,7 @@ def test_what_no_table_has_is_one_line(store: str, tmp_path: Path) -> None:
         table_of(store, frame, tmp_path) as (url, _),
         pytest.raises(EngineError, match="none_such") as caught,
     ):
-        learned_there(url, "none_such", COLUMNS, LearnOptions())
+        learned_in_database(url, "none_such", COLUMNS, LearnOptions())
     assert "\n" not in str(caught.value)
 
 
@@ -213,7 +178,7 @@ def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> 
     with table_of(store, frame, tmp_path) as (url, table):
         with open_store(url, writes=True) as opened:
             opened.update(f"CREATE TABLE treecompile_rows AS SELECT * FROM {table}")
-        there = learned_there(url, "treecompile_rows", COLUMNS, options)
+        there = learned_in_database(url, "treecompile_rows", COLUMNS, options)
         with open_store(url) as opened:
             (left,) = opened.arrays("SELECT count(*) FROM treecompile_rows")
     assert left.tolist() == [300]
@@ -224,8 +189,8 @@ def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> 
 
 
 MIXED = (
-    ("n", "INTEGER", [1, 2, "three"], "holds mixed (integer and text) values: make"),
-    ("b", "BLOB", [b"1", b"2", None], "holds blob values: make numbers"),
+    ("n", "INTEGER", [1, 2, "three"], "holds mixed (integer and text) values: convert"),
+    ("b", "BLOB", [b"1", b"2", None], "holds blob values: convert them"),
     ("d", "DATE", ["2020-01-01", None, None], "holds DATE values: encode"),
 )
 
@@ -239,7 +204,7 @@ def test_sqlite_is_asked_what_its_columns_hold(
         file.execute(f"CREATE TABLE t (`{name}` {kind}, y TEXT)")
         file.executemany("INSERT INTO t VALUES (?, 'a')", [(v,) for v in values])
     with pytest.raises(DataError) as caught:
-        learned_there(f"sqlite://{path}", "t", COLUMNS, LearnOptions())
+        learned_in_database(f"sqlite://{path}", "t", COLUMNS, LearnOptions())
     assert f"column '{name}' {message}" in str(caught.value)
 
 
@@ -266,7 +231,7 @@ def test_a_sqlite_file_is_left_as_it_was_found(tmp_path: Path) -> None:
     frame = frame_for("sqlite", 4, 300)
     with table_of("sqlite", frame, tmp_path) as (url, table):
         before = (tmp_path / "data.sqlite").read_bytes()
-        learned_there(url, table, COLUMNS, LearnOptions(max_depth=2))
+        learned_in_database(url, table, COLUMNS, LearnOptions(max_depth=2))
     assert [path.name for path in tmp_path.iterdir()] == ["data.sqlite"]
     assert (tmp_path / "data.sqlite").read_bytes() == before
 
@@ -276,7 +241,7 @@ def test_a_list_may_be_spelt_by_comparisons(size: int, tmp_path: Path) -> None:
     (tmp_path / "empty.sqlite").touch()
     values = [n * 7 % 11 for n in range(size)]
     with open_store(f"sqlite://{tmp_path}/empty.sqlite") as store:
-        item = Spelling(store).item(map(str, values), "place")
+        item = QueryWriter(store).item(map(str, values), "place")
         places = " UNION ALL VALUES " + ", ".join(f"({n + 2})" for n in range(size - 1))
         rows = f"SELECT 1 AS place{places if size > 1 else ''}"
         (found,) = store.arrays(f"SELECT {item} FROM ({rows}) ORDER BY place")
@@ -296,7 +261,6 @@ def test_a_list_may_be_spelt_by_comparisons(size: int, tmp_path: Path) -> None:
     ],
 )
 def test_an_address_without_a_database_is_one_line(url: str, message: str) -> None:
-    pytest.importorskip("pymysql")
     with pytest.raises(TreecompileError) as caught, open_store(url):
         pass
     assert message in str(caught.value)
@@ -321,8 +285,7 @@ def test_without_the_right_to_temporary_tables_it_goes_on(tmp_path: Path) -> Non
     frame = frame_for("mariadb", 8, 200)
     options = LearnOptions("cart", max_depth=3)
     with table_of("mariadb", frame, tmp_path) as (url, table):
-        user = f"r{tmp_path.name[-20:]}"
-        database = f"learned_{tmp_path.name}"
+        user, database = f"r{uuid4().hex}", urlsplit(url).path.strip("/")
         with open_store(url, writes=True) as opened:
             opened.update(f"CREATE USER `{user}`@localhost")
             opened.update(f"GRANT SELECT ON `{database}`.* TO `{user}`@localhost")
@@ -330,7 +293,7 @@ def test_without_the_right_to_temporary_tables_it_goes_on(tmp_path: Path) -> Non
             reader = url.replace("root@", f"{user}@")
             with open_store(reader) as opened, pytest.raises(NoTemporaryTableError):
                 opened.make("some", "SELECT 1 AS one")
-            there = learned_there(reader, table, COLUMNS, options)
+            there = learned_in_database(reader, table, COLUMNS, options)
         finally:
             with open_store(url, writes=True) as opened:
                 opened.update(f"DROP USER `{user}`@localhost")
@@ -349,28 +312,39 @@ def test_a_run_goes_on_unless_the_rows_have_changed(store: str, tmp_path: Path) 
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, options, level=3)
+            run_journalled(where, state, options, level=3)
         kept = state.read_bytes()
-        found, said, _ = run(where, state, options)
-    assert said[0].startswith("going on with level 3")
+        found, said, _ = run_journalled(where, state, options)
+    assert said[0].startswith("resuming at level 3")
     assert found == dumps(training.learn(frame, COLUMNS, options).program)
     state.write_bytes(kept)
     (tmp_path / "data.sqlite").unlink(missing_ok=True)
     with table_of(store, other, tmp_path) as where:
-        found, said, _ = run(where, state, options)
+        found, said, _ = run_journalled(where, state, options)
     assert "is of other rows" in said[0]
     assert found == dumps(training.learn(other, COLUMNS, options).program)
 
 
 def test_ctrl_c_ends_a_query_of_sqlite(tmp_path: Path) -> None:
-    frame = frame_for("sqlite", 20, 3)
+    """The query calls a function of ours, and the signal comes after that."""
+    in_query = threading.Lock()
+    in_query.acquire()
+
+    def interrupt() -> None:
+        with in_query:
+            signal.raise_signal(signal.SIGINT)
+
     long = (
-        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
-        " WHERE i < 1000000000) SELECT max(i) FROM n"
+        "WITH RECURSIVE n(i) AS (SELECT coalesce(in_query(), 0) UNION ALL"
+        " SELECT i + 1 FROM n WHERE i < 1000000000) SELECT max(i) FROM n"
     )
+    frame = frame_for("sqlite", 20, 3)
     with table_of("sqlite", frame, tmp_path) as (url, _), open_store(url) as store:
-        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-        start = time.monotonic()
+        assert isinstance(store, SQLite)
+        # A builtin method, so that the signal cannot interrupt the function itself.
+        store.connection.create_function("in_query", 0, in_query.release)
+        sender = threading.Thread(target=interrupt)
+        sender.start()
         with pytest.raises(KeyboardInterrupt):
-            store.arrays(long)
-        assert time.monotonic() - start < 20  # of minutes
+            store.arrays(long)  # which takes minutes if nothing ends it
+        sender.join()

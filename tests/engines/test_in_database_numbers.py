@@ -1,7 +1,8 @@
-"""A tree for numbers learned in a database: the tests of memory, and its figures.
+"""A regression tree learned in a database: the splits and figures of memory.
 
-The tolerance is that of docs/learning-in-a-database.md. Targets are of every size, far
-from zero, skewed and tied; the bins are opened step by step, as in `test_in_database`.
+The tolerance is that of docs/learning-in-a-database.md. Targets are of every size,
+far from zero, skewed and tied; bins are refined step by step, as in
+`test_in_database`.
 """
 
 from __future__ import annotations
@@ -15,71 +16,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import unavailable
-from tests.engines.test_in_database import (
+from tests.support.databases import unavailable
+from tests.support.in_database import (
     STORES,
+    StoppedError,
     Watched,
-    learned_there,
+    assert_same_regression,
+    learned_in_database,
     random_frame,
-    table_of,
+    run_journalled,
 )
-from tests.engines.test_in_database_resume import StoppedError, run
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.errors import OptionError
-from treecompile.in_database import learn as in_database
-from treecompile.in_database import refine
-from treecompile.in_database.places import open_files, open_table
-from treecompile.in_database.validation import InMemory
-from treecompile.ir import Moments, Program, Split, Tree, ValueQuality
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps, loads
-from treecompile.read import read_table
+from tests.support.tables import table_of
+from treecompile.database import learn as in_database
+from treecompile.database.grow import refine
+from treecompile.database.locations import open_files, open_table
+from treecompile.database.validation import ValidationInMemory
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import OptionError
+from treecompile.model.file.read import loads
+from treecompile.model.file.write import dumps
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 COLUMNS = DataOptions(target="y", task="regress")
-TOLERANCE = 1e-12  # of figures; of means, relative to the mean or the deviation
-
-
-# A share that is 0 has no digits; what is 0 of the others is 0 in memory, too.
-SPARED = {
-    "mean_absolute_error": 0,
-    "root_mean_squared_error": 0,
-    "r_squared": 1e-12,
-}
-
-
-def assert_equal(there: Program, here: Program) -> None:
-    """The same tree, its figures within the tolerance."""
-    assert isinstance(there.body, Tree)
-    assert isinstance(here.body, Tree)
-    assert there.body.features == here.body.features
-    for one, other in zip(there.body.nodes, here.body.nodes, strict=True):
-        assert type(one) is type(other)
-        if isinstance(one, Split):
-            assert isinstance(other, Split)
-            assert one.branches == other.branches
-            assert one.gain == pytest.approx(other.gain, TOLERANCE, abs=0)
-        assert isinstance(one.stats, Moments)
-        assert isinstance(other.stats, Moments)
-        assert one.stats.weight == other.stats.weight
-        assert one.stats.sse == pytest.approx(other.stats.sse, TOLERANCE, abs=0)
-        size = max(abs(other.stats.mean), other.stats.deviation or 0.0)
-        assert abs(one.stats.mean - other.stats.mean) <= TOLERANCE * size
-    assert there.training is not None
-    assert here.training is not None
-    quality, expected = there.training.quality, here.training.quality
-    assert isinstance(quality, ValueQuality)
-    assert isinstance(expected, ValueQuality)
-    assert quality.rows == expected.rows
-    for name in SPARED:
-        figure, other = getattr(quality, name), getattr(expected, name)
-        if other is None or figure is None:
-            assert figure is other
-        else:
-            assert figure == pytest.approx(other, 1e-9, abs=SPARED[name])
-    for mine, tally in zip(there.training.rules, here.training.rules, strict=True):
-        assert (mine.matched, mine.decided) == (tally.matched, tally.decided)
-        assert mine.errors == pytest.approx(tally.errors, 1e-9, abs=0)
 
 
 TARGETS: dict[str, Callable[[Any], Any]] = {
@@ -134,10 +94,10 @@ def test_the_tree_is_that_of_memory(
     if target in ("tiny", "smallest"):
         options = replace(options, min_gain=0.0, min_sse=None, prune="")
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, columns, options)
+        there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert there.notes == here.notes
-    assert_equal(there.program, here.program)
+    assert_same_regression(there.program, here.program)
     assert len(here.program.body.nodes) > 1  # type: ignore[union-attr]
 
 
@@ -147,7 +107,7 @@ def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
         import pyspark  # noqa: F401
     except ImportError as error:
         unavailable("spark", error)
-    from tests.engines.databases import DATABASES
+    from tests.support.databases import DATABASES
 
     DATABASES["spark"]()  # starts it as the other tests do
     frame = numbers_frame(np.random.default_rng(0), "skewed")[:300]
@@ -155,16 +115,15 @@ def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "one.parquet")
     options = LearnOptions("cart", max_depth=1)
     table = f'parquet."{tmp_path}/one.parquet"'
-    there = learned_there("spark:local[1]", table, COLUMNS, options)
+    there = learned_in_database("spark:local[1]", table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
-    assert_equal(there.program, here.program)
+    assert_same_regression(there.program, here.program)
 
 
 def test_the_rows_stay_and_every_run_gives_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though DuckDB adds up by several threads, in another order each time."""
-    pytest.importorskip("duckdb")
     monkeypatch.setattr(refine, "FEW_ROWS", 1000)
     rng = np.random.default_rng(3)
     rows = 150_000
@@ -180,7 +139,9 @@ def test_the_rows_stay_and_every_run_gives_the_same_bytes(
         assert watched.longest <= 20_000  # the sample from which the bins are made
         texts.add(dumps(found.program))
     assert len(texts) == 1
-    assert_equal(found.program, training.learn(frame, COLUMNS, options).program)
+    assert_same_regression(
+        found.program, training.learn(frame, COLUMNS, options).program
+    )
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -189,20 +150,22 @@ def test_a_run_goes_on_with_and_without_a_table(store: str, tmp_path: Path) -> N
     options = LearnOptions("cart", max_depth=5)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where:
-        whole, _, _ = run(where, state, options, COLUMNS)
+        whole, _, _ = run_journalled(where, state, options, COLUMNS)
         state.unlink()
         for level, has_table in ((2, True), (3, False), (5, True)):
             with pytest.raises(StoppedError):
-                run(
+                run_journalled(
                     *(where, state, options, COLUMNS),
                     level=level,
                     temporary_tables=has_table,
                 )
-        found, said, _ = run(where, state, options, COLUMNS, temporary_tables=False)
-    assert said[0].startswith("going on with level 5")
+        found, said, _ = run_journalled(
+            where, state, options, COLUMNS, temporary_tables=False
+        )
+    assert said[0].startswith("resuming at level 5")
     assert found == whole
     here = training.learn(frame, COLUMNS, options)
-    assert_equal(loads(found), here.program)
+    assert_same_regression(loads(found), here.program)
 
 
 def test_other_rows_prune_and_measure_it(tmp_path: Path) -> None:
@@ -211,19 +174,19 @@ def test_other_rows_prune_and_measure_it(tmp_path: Path) -> None:
     options = LearnOptions("cart", min_leaf=3, prune="reduced-error")
     here = training.learn(grown, COLUMNS, options, other)
     with table_of("duckdb", grown, tmp_path) as where, open_table(*where) as there:
-        validation = InMemory(read_table(other))
+        validation = ValidationInMemory(read_table(other))
         found = in_database.learn(
             *(there.store, there.relation, COLUMNS, options), validation=validation
         )
     assert found.notes == here.notes
-    assert_equal(found.program, here.program)
+    assert_same_regression(found.program, here.program)
 
 
 @pytest.mark.parametrize("value", [3.0, -0.0, 1e-320])
 def test_one_value_is_one_leaf(value: float, tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.arange(300.0), "y": np.full(300, value)})
     with table_of("duckdb", frame, tmp_path) as (url, table):
-        there = learned_there(url, table, COLUMNS, LearnOptions())
+        there = learned_in_database(url, table, COLUMNS, LearnOptions())
     here = training.learn(frame, COLUMNS, LearnOptions())
     assert dumps(there.program) == dumps(here.program)
 
@@ -247,6 +210,6 @@ def test_refusals_are_those_of_memory(
         table_of("duckdb", frame, tmp_path) as (url, table),
         pytest.raises(OptionError) as caught,
     ):
-        learned_there(url, table, COLUMNS, given)
+        learned_in_database(url, table, COLUMNS, given)
     assert str(caught.value) == str(expected.value)
     assert message in str(caught.value)

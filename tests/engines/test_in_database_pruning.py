@@ -1,4 +1,4 @@
-"""Pruning by rows in a database is pruning by the same rows in memory."""
+"""Pruning by rows in a database gives the same as pruning by these rows in memory."""
 
 from __future__ import annotations
 
@@ -12,29 +12,33 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.tables import Typed, as_held, frame_of, table_of
-from tests.engines.test_in_database_quality import (
+from tests.support.measured import (
     NAMES,
     TARGET,
     random_model,
     random_table,
 )
-from tests.random_models import random_tree
-from treecompile import pruning, training
-from treecompile.data import DataOptions
-from treecompile.errors import DataError, OptionError
-from treecompile.extract import extract
-from treecompile.in_database import learn as in_database
-from treecompile.in_database import parts
-from treecompile.in_database.parts import Grouping
-from treecompile.in_database.places import Place, open_table
-from treecompile.in_database.reading import reading
-from treecompile.in_database.rules import (
-    prune_by_training_there,
-    prune_by_validation_there,
+from tests.support.random_models import random_tree
+from tests.support.tables import as_held, frame_of, table_of, typed
+from treecompile.database import learn as in_database
+from treecompile.database import parts
+from treecompile.database.locations import TableLocation, open_table
+from treecompile.database.model_rows import rows_for_model
+from treecompile.database.parts import RowGroups
+from treecompile.database.prune_rules import prune_in_database
+from treecompile.database.validation import (
+    ValidationInDatabase,
+    ValidationInMemory,
+    validation_of,
+    validation_table,
 )
-from treecompile.in_database.validation import InMemory, InTable, validation_of
-from treecompile.ir import (
+from treecompile.learning import training
+from treecompile.learning.held_out import node_losses
+from treecompile.learning.options import LearnOptions
+from treecompile.measure.quality import read_cases
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import (
     ColumnSummary,
     Leaf,
     MissingPolicy,
@@ -44,26 +48,13 @@ from treecompile.ir import (
     Training,
     Tree,
     ValueQuality,
-    ValueType,
 )
-from treecompile.learn_options import LearnOptions
-from treecompile.learners.held_out import node_losses
-from treecompile.model_file import dumps
-from treecompile.quality import read_cases
-from treecompile.read import read_table
+from treecompile.rules import pruning
+from treecompile.rules.extract import extract
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 COLUMNS = DataOptions(target="y")
-
-
-def typed(frame: pd.DataFrame) -> Typed:
-    kinds = {"f": ValueType.FLOAT, "i": ValueType.INT, "b": ValueType.BOOL}
-    return {
-        str(name): (
-            kinds.get(frame[name].dtype.kind, ValueType.STR),
-            [None if pd.isna(value) else value for value in frame[name].tolist()],
-        )
-        for name in frame
-    }
 
 
 def sample(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -81,15 +72,13 @@ def sample(rng: np.random.Generator, rows: int) -> pd.DataFrame:
 @contextmanager
 def both(
     store: str, train: pd.DataFrame, held_out: pd.DataFrame, folder: Path
-) -> Iterator[tuple[Place, InTable]]:
+) -> Iterator[tuple[TableLocation, ValidationInDatabase]]:
     """A table to learn from and one to prune by, in one database."""
     with ExitStack() as stack:
         url, table = stack.enter_context(table_of(store, typed(train), folder, "t"))
         _, other = stack.enter_context(table_of(store, typed(held_out), folder, "v"))
         place = stack.enter_context(open_table(url, table))
-        rows = stack.enter_context(validation_of(place, None, other))
-        assert isinstance(rows, InTable)
-        yield place, rows
+        yield place, validation_table(place, other)
 
 
 @pytest.mark.parametrize("prune", ["reduced-error", ""])
@@ -161,7 +150,7 @@ def test_losses_of_any_tree_are_those_of_memory(seed: int, tmp_path: Path) -> No
         table_of("duckdb", columns, tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = InTable(place.store, place.relation, table).losses(program)
+        found = ValidationInDatabase(place).losses(program)
     cases = read_cases(program, read_table(frame_of(columns)))
     expected = node_losses(body, cases.columns, cases.y, None)
     if body.labels:
@@ -183,7 +172,7 @@ def test_rows_to_prune_by_may_be_in_files_of_any_kind(tmp_path: Path) -> None:
         with (
             table_of("duckdb", typed(train), tmp_path) as (url, table),
             open_table(url, table) as place,
-            validation_of(place, str(folder / file), "") as rows,
+            validation_of(place, str(folder / file)) as rows,
         ):
             found = in_database.learn(
                 place.store, place.relation, COLUMNS, options, validation=rows
@@ -201,7 +190,7 @@ def test_what_is_wrong_with_the_rows_to_prune_by_is_said(tmp_path: Path) -> None
     options = LearnOptions("cart", prune="reduced-error", max_depth=2)
     for change, message in (
         (held_out.drop(columns="y"), "validation: no column 'y': "),
-        (held_out.assign(x="text"), "validation: column 'x' holds .* values, and the"),
+        (held_out.assign(x="text"), "validation: column 'x' holds .* values where the"),
         (
             held_out.assign(y="other"),
             "validation: no row has a known 'y' in v: expected",
@@ -223,7 +212,7 @@ def test_a_tree_that_divides_is_refused_before_it_is_grown(tmp_path: Path) -> No
     train, held_out = sample(rng, 100), sample(rng, 50)
     options = LearnOptions("c45", prune="reduced-error", predict_missing="fractional")
     with both("duckdb", train, held_out, tmp_path) as (place, rows):
-        with pytest.raises(OptionError, match="divides missing values is pruned by"):
+        with pytest.raises(OptionError, match="can be pruned only by rows in memory"):
             in_database.learn(
                 place.store, place.relation, COLUMNS, options, validation=rows
             )
@@ -232,7 +221,7 @@ def test_a_tree_that_divides_is_refused_before_it_is_grown(tmp_path: Path) -> No
             place.relation,
             COLUMNS,
             options,
-            validation=InMemory(read_table(held_out)),
+            validation=ValidationInMemory(read_table(held_out)),
         )
     here = training.learn(train, COLUMNS, options, held_out)
     assert found.program.training is not None
@@ -252,9 +241,9 @@ def test_a_tree_that_divides_is_not_pruned_there(tmp_path: Path) -> None:
     with (
         table_of("duckdb", columns, tmp_path) as (url, table),
         open_table(url, table) as place,
-        pytest.raises(OptionError, match="divides missing values is pruned by rows in"),
+        pytest.raises(OptionError, match="can be pruned only by rows in memory"),
     ):
-        InTable(place.store, place.relation, table).losses(program)
+        ValidationInDatabase(place).losses(program)
 
 
 # ---------------------------------------------------------------- rules
@@ -310,8 +299,8 @@ def test_rules_pruned_by_a_table_are_those_of_memory(
         table_of(store, columns, tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_by_validation_there(program, place)
-    here = pruning.prune(program, frame_of(columns))
+        found = prune_in_database(program, place, pruning.VALIDATION)
+    here = pruning.prune(program, "validation", frame_of(columns))
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
 
@@ -329,8 +318,8 @@ def test_rules_of_a_learned_tree_are_pruned_by_a_table(
         table_of("duckdb", typed(held_out), tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_by_validation_there(learned.program, place)
-    here = pruning.prune(learned.program, held_out)
+        found = prune_in_database(learned.program, place, pruning.VALIDATION)
+    here = pruning.prune(learned.program, "validation", held_out)
     assert_same_rules(found.program, here.program)
     assert found.notes == here.notes
     assert isinstance(found.program.body, RuleSet)
@@ -352,16 +341,16 @@ def test_the_client_gets_groups_and_not_too_many(
         table_of("duckdb", typed(held_out), tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        read = reading(place.store, place.relation, program)
-        cases = Grouping(place.store, read, rules).cases()
+        read = rows_for_model(place.store, place.relation, program)
+        cases = RowGroups(place.store, read, rules).cases()
         assert cases.counts is not None
         assert cases.counts.sum() == held_out["y"].notna().sum()
         assert cases.rows < 100
         monkeypatch.setattr(parts, "MOST", cases.rows)
-        prune_by_validation_there(program, place)
+        prune_in_database(program, place, pruning.VALIDATION)
         monkeypatch.setattr(parts, "MOST", cases.rows - 1)
         with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
-            prune_by_validation_there(program, place)
+            prune_in_database(program, place, pruning.VALIDATION)
 
 
 @pytest.mark.parametrize(
@@ -394,8 +383,8 @@ def test_rules_as_c45rules_makes_them_are_those_of_memory(
         table_of(store, typed(rows), tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_by_training_there(learned.program, place)
-    here = pruning.prune(learned.program, training=rows)
+        found = prune_in_database(learned.program, place, pruning.C45RULES)
+    here = pruning.prune(learned.program, "c45rules", rows)
     assert dumps(found.program) == dumps(here.program)
     assert found.notes == here.notes
 
@@ -412,8 +401,8 @@ def test_any_rules_are_pruned_as_c45rules_does(seed: int, tmp_path: Path) -> Non
         table_of("duckdb", columns, tmp_path) as (url, table),
         open_table(url, table) as place,
     ):
-        found = prune_by_training_there(program, place)
-    here = pruning.prune(program, training=frame_of(columns))
+        found = prune_in_database(program, place, pruning.C45RULES)
+    here = pruning.prune(program, "c45rules", frame_of(columns))
     assert dumps(found.program) == dumps(here.program)
 
 
@@ -430,5 +419,5 @@ def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
             open_table(url, table) as place,
             pytest.raises(DataError, match=message),
         ):
-            prune_by_validation_there(program, place)
+            prune_in_database(program, place, pruning.VALIDATION)
         (tmp_path / "data.db").unlink()

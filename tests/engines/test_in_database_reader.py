@@ -1,63 +1,35 @@
-"""Learning for a user who may only read: without a temporary table, the same tree."""
+"""Learning for a user who may not create a temporary table: the same tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+import psycopg
 import pytest
 
-from tests.engines.databases import postgres_url
-from tests.engines.test_in_database import (
+from tests.support.databases import postgres_url
+from tests.support.in_database import (
     COLUMNS,
     STORES,
     random_frame,
     random_options,
-    table_of,
+    read_only,
 )
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.errors import EngineError
-from treecompile.in_database import learn as in_database
-from treecompile.in_database import refine, work
-from treecompile.in_database.levels import NO_TABLE, Listener
-from treecompile.in_database.places import open_table
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
-from treecompile.stores.base import Store
-
-
-class Reader:
-    """A store that makes nothing."""
-
-    def __init__(self, store: Store) -> None:
-        self.dialect, self.phrases = store.dialect, store.phrases
-        self.columns, self.arrays = store.columns, store.arrays
-
-    def make(self, name: str, query: str) -> None:
-        raise AssertionError(query)
-
-    def discard(self, name: str) -> None:
-        raise AssertionError(name)
-
-    def save(self, name: str, query: str) -> None:
-        raise AssertionError(name)
-
-    def update(self, statement: str) -> None:
-        raise AssertionError(statement)
-
-
-def read_only(
-    url: str, table: str, columns: DataOptions, options: LearnOptions
-) -> in_database.LearnedThere:
-    with open_table(url, table) as there:
-        store = Reader(there.store)
-        return in_database.learn(
-            store, there.relation, columns, options, temporary_tables=False
-        )
+from tests.support.tables import table_of
+from treecompile.database import learn as in_database
+from treecompile.database.grow import refine, work
+from treecompile.database.grow.levels import NO_TABLE, Listener
+from treecompile.database.locations import open_table
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import EngineError
+from treecompile.model.file.write import dumps
+from treecompile.tables.options import DataOptions
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,29 +84,32 @@ def test_a_chain_is_longer_than_a_case_nests(store: str, tmp_path: Path) -> None
 
 @contextmanager
 def role(*settings: str) -> Iterator[str]:
-    """A user of the server who may read all tables, and its name."""
-    psycopg = pytest.importorskip("psycopg")
+    """The name of a user who may read all tables; `settings` may name {user}."""
+    user = f"reader_{uuid4().hex}"
     with psycopg.connect(postgres_url(), autocommit=True) as connection:
         ((database,),) = connection.execute("SELECT current_database()").fetchall()
         for statement in (
-            "CREATE ROLE treecompile_reader LOGIN",
-            "GRANT pg_read_all_data TO treecompile_reader",
-            *(setting.format(database=database) for setting in settings),
+            f"CREATE ROLE {user} LOGIN",
+            f"GRANT pg_read_all_data TO {user}",
+            *(setting.format(database=database, user=user) for setting in settings),
         ):
-            connection.execute(statement)
+            connection.execute(statement.encode())
         try:
-            yield "treecompile_reader"
+            yield user
         finally:
-            connection.execute(f'GRANT TEMPORARY ON DATABASE "{database}" TO PUBLIC')
-            connection.execute("DROP OWNED BY treecompile_reader")
-            connection.execute("DROP ROLE treecompile_reader")
+            for statement in (
+                f'GRANT TEMPORARY ON DATABASE "{database}" TO PUBLIC',
+                f"DROP OWNED BY {user}",
+                f"DROP ROLE {user}",
+            ):
+                connection.execute(statement.encode())
 
 
 @pytest.mark.parametrize(
     "setting",
     [
         'REVOKE TEMPORARY ON DATABASE "{database}" FROM PUBLIC',
-        "ALTER ROLE treecompile_reader SET default_transaction_read_only = on",
+        "ALTER ROLE {user} SET default_transaction_read_only = on",
     ],
 )
 def test_who_may_only_read_is_told_that_it_is_slower(
@@ -160,7 +135,7 @@ def test_who_may_only_read_is_told_that_it_is_slower(
 
 def test_who_may_not_read_the_table_is_told_so(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(8), 50)
-    revoke = "REVOKE pg_read_all_data FROM treecompile_reader"
+    revoke = "REVOKE pg_read_all_data FROM {user}"
     with table_of("postgres", frame, tmp_path) as (url, table), role(revoke) as user:
         address = f"{url}{'&' if '?' in url else '?'}user={user}"
         with (

@@ -1,4 +1,4 @@
-"""A run that was stopped goes on where it was, to the same model file."""
+"""A run that was stopped continues where it was, to the same model file."""
 
 from __future__ import annotations
 
@@ -8,97 +8,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psycopg
 import pytest
 
-from tests.engines.databases import DATABASES, unavailable
-from tests.engines.test_in_database import (
+from tests.support.databases import DATABASES, unavailable
+from tests.support.in_database import (
     COLUMNS,
     STORES,
+    StoppedError,
     random_frame,
-    table_of,
+    run_journalled,
 )
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.errors import DataError, EngineError
-from treecompile.in_database import journal as journals
-from treecompile.in_database import learn as in_database
-from treecompile.in_database import refine
-from treecompile.in_database.journal import Journal
-from treecompile.in_database.levels import Level, Listener
-from treecompile.in_database.places import open_table
-from treecompile.in_database.state import dumps as state_text
-from treecompile.in_database.state import loads as read_state
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
-from treecompile.stores.base import Store
-
-
-class StoppedError(Exception):
-    pass
-
-
-class Stopping:
-    """A store that gives up at a query, and counts them."""
-
-    def __init__(self, store: Store, at: int) -> None:
-        self.store, self.at, self.asked = store, at, 0
-        self.dialect, self.phrases = store.dialect, store.phrases
-        self.columns, self.discard = store.columns, store.discard
-
-    def _count(self) -> None:
-        self.asked += 1
-        if self.asked == self.at:
-            raise StoppedError
-
-    def arrays(self, query: str) -> list[np.ndarray]:
-        self._count()
-        return self.store.arrays(query)
-
-    def make(self, name: str, query: str) -> None:
-        self._count()
-        self.store.make(name, query)
-
-    def update(self, statement: str) -> None:
-        self._count()
-        self.store.update(statement)
-
-    def save(self, name: str, query: str) -> None:
-        self.store.save(name, query)
-
-
-NEVER = -1
-
-
-def run(
-    where: tuple[str, str],
-    state: Path,
-    options: LearnOptions,
-    columns: DataOptions = COLUMNS,
-    *,
-    at: int = NEVER,
-    level: int = NEVER,
-    **further: Any,
-) -> tuple[str, list[str], int]:
-    """The model, what was said, and how many queries it took; stopped where told."""
-    said: list[str] = []
-
-    def reached(found: Level) -> None:
-        if found.number == level:
-            raise StoppedError
-
-    with open_table(*where) as there:
-        store = Stopping(there.store, at)
-        learned = in_database.learn(
-            store,
-            there.relation,
-            columns,
-            options,
-            listener=Listener(reached, said.append),
-            journal=Journal(state),
-            **further,
-        )
-    return dumps(learned.program), said, store.asked
-
+from tests.support.tables import table_of
+from treecompile.database import journal as journals
+from treecompile.database import learn as in_database
+from treecompile.database.grow import refine
+from treecompile.database.grow.levels import LevelProgress, Listener
+from treecompile.database.journal import Journal
+from treecompile.database.journal import dumps as state_text
+from treecompile.database.journal import loads as read_state
+from treecompile.database.locations import open_table
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import DataError, EngineError
+from treecompile.model.file.write import dumps
 
 OPTIONS = (
     LearnOptions("cart", max_depth=6),
@@ -118,16 +51,16 @@ def test_every_level_can_be_the_last_of_a_run(
     here = dumps(training.learn(frame, COLUMNS, options).program)
     state = tmp_path / "model.json.state"
     with table_of(store, frame, tmp_path) as where:
-        whole, said, _ = run(where, state, options)
+        whole, said, _ = run_journalled(where, state, options)
         assert (whole, said) == (here, [])
         state.unlink()  # who writes the model removes it
         level, former = 1, ""
         while True:
             level += 1
             try:
-                found, said, _ = run(where, state, options, level=level)
+                found, said, _ = run_journalled(where, state, options, level=level)
             except StoppedError:
-                former = f"going on with level {level}, from {state}; remove that file"
+                former = f"resuming at level {level}, from {state}; remove that file"
                 continue
             assert found == here
             assert said[0].startswith(former)
@@ -145,13 +78,13 @@ def test_every_query_can_be_the_last_of_a_run(tmp_path: Path) -> None:
     here = dumps(training.learn(frame, COLUMNS, options).program)
     resumed = 0
     with table_of("duckdb", frame, tmp_path) as where:
-        whole, _, queries = run(where, state, options)
+        whole, _, queries = run_journalled(where, state, options)
         assert whole == here
         for at in range(1, queries + 1):
             state.unlink(missing_ok=True)
             with pytest.raises(StoppedError):
-                run(where, state, options, at=at)
-            found, said, _ = run(where, state, options)
+                run_journalled(where, state, options, at=at)
+            found, said, _ = run_journalled(where, state, options)
             assert found == here
             resumed += len(said)
     assert resumed > queries / 3
@@ -164,12 +97,12 @@ def test_without_a_table_it_goes_on_as_well(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, options, level=3, temporary_tables=True)
+            run_journalled(where, state, options, level=3, temporary_tables=True)
         with pytest.raises(StoppedError):
-            run(where, state, options, level=4, temporary_tables=False)
-        found, said, _ = run(where, state, options, temporary_tables=False)
+            run_journalled(where, state, options, level=4, temporary_tables=False)
+        found, said, _ = run_journalled(where, state, options, temporary_tables=False)
     assert found == here
-    assert said[0].startswith("going on with level 4")
+    assert said[0].startswith("resuming at level 4")
 
 
 CHANGES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
@@ -190,9 +123,9 @@ def test_another_run_starts_anew_and_says_why(
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, first, level=3)
-        found, said, _ = run(where, state, other[1], other[0])
-    assert said == [f"{state} {why}: starting anew"]
+            run_journalled(where, state, first, level=3)
+        found, said, _ = run_journalled(where, state, other[1], other[0])
+    assert said == [f"{state} {why}: starting over"]
     assert found == dumps(training.learn(frame, *other).program)
 
 
@@ -222,10 +155,10 @@ def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
     options = LearnOptions("cart", max_depth=4)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where, pytest.raises(StoppedError):
-        run(where, state, options, columns, level=3)
+        run_journalled(where, state, options, columns, level=3)
     kept = state.read_text()
     for how, why in (
-        ("the rows in another order", "going on with level 3"),
+        ("the rows in another order", "resuming at level 3"),
         ("two values exchanged", "is of other rows"),
         ("two weights exchanged", "is of other rows"),
         ("one row less", "is of other rows"),
@@ -234,7 +167,7 @@ def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
         state.write_text(kept)
         (tmp_path / "data.db").unlink(missing_ok=True)
         with table_of(store, other, tmp_path) as where:
-            found, said, _ = run(where, state, options, columns)
+            found, said, _ = run_journalled(where, state, options, columns)
         assert why in said[0]
         assert found == dumps(training.learn(other, columns, options).program)
 
@@ -248,14 +181,14 @@ def test_what_no_digest_sees_is_refused(
     frame = pd.DataFrame({"x": x, "y": (x > 10) ^ (x > 30)})
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
-        run(where, state, LearnOptions("cart"), level=2)
+        run_journalled(where, state, LearnOptions("cart"), level=2)
     (tmp_path / "data.db").unlink()
     frame["x"] = np.where((x > 5) & (x < 15), 20 - x, x)
     with (
         table_of("duckdb", frame, tmp_path) as where,
-        pytest.raises(DataError, match="remove its state file to start anew"),
+        pytest.raises(DataError, match="remove its state file to start over"),
     ):
-        run(where, state, LearnOptions("cart"))
+        run_journalled(where, state, LearnOptions("cart"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "older", "bytes"])
@@ -265,7 +198,7 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, options, level=3)
+            run_journalled(where, state, options, level=3)
         text = state.read_text()
         made = {
             "cut": text[: len(text) // 2],
@@ -276,10 +209,10 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
         }[damage]
         state.write_bytes(made.encode(errors="surrogatepass"))
         assert made != text
-        found, said, _ = run(where, state, options)
+        found, said, _ = run_journalled(where, state, options)
     assert found == dumps(training.learn(frame, COLUMNS, options).program)
     (line,) = said
-    assert line.endswith(": starting anew")
+    assert line.endswith(": starting over")
     assert ("is of treecompile 0.0." in line) == (damage == "older")
 
 
@@ -287,26 +220,26 @@ def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(17), 300)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
-        run(where, state, LearnOptions("cart"), level=4)
+        run_journalled(where, state, LearnOptions("cart"), level=4)
     text = state.read_text().splitlines()[1]
     assert state_text(read_state(text)) == text
     assert len(text) < 40_000
 
 
 def test_a_lost_connection_keeps_what_is_finished(tmp_path: Path) -> None:
-    psycopg = pytest.importorskip("psycopg")
     frame = random_frame(np.random.default_rng(21), 200)[["normal", "few", "y"]]
     options = LearnOptions("cart", max_depth=4)
     journal = Journal(tmp_path / "state")
     with table_of("postgres", frame, tmp_path) as where:
 
-        def lose(level: Level) -> None:
+        def lose(level: LevelProgress) -> None:
             if level.number < 3:
                 return
             with psycopg.connect(where[0], autocommit=True) as other:
                 other.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE pid <> pg_backend_pid() AND query LIKE '%treecompile_rows%'"
+                    " AND datname = current_database()"
                 )
 
         with (
@@ -319,8 +252,8 @@ def test_a_lost_connection_keeps_what_is_finished(tmp_path: Path) -> None:
                 journal=journal,
             )
         assert journal.kept().startswith(f"{journal.path} keeps 2 finished levels")
-        found, said, _ = run(where, journal.path, options)
-    assert said[0].startswith("going on with level 3")
+        found, said, _ = run_journalled(where, journal.path, options)
+    assert said[0].startswith("resuming at level 3")
     assert found == dumps(training.learn(frame, COLUMNS, options).program)
 
 
@@ -337,7 +270,7 @@ def test_spark_goes_on(tmp_path: Path) -> None:
     options = LearnOptions("cart", max_depth=2)
     state = tmp_path / "state"
     with pytest.raises(StoppedError):
-        run(where, state, options, level=2)
-    found, said, _ = run(where, state, options)
-    assert said[0].startswith("going on with level 2")
+        run_journalled(where, state, options, level=2)
+    found, said, _ = run_journalled(where, state, options)
+    assert said[0].startswith("resuming at level 2")
     assert found == dumps(training.learn(frame, COLUMNS, options).program)

@@ -1,4 +1,4 @@
-"""Predictions made in a database, into a new table, are those of the model."""
+"""Predictions that a database writes into a new table are those of the model."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.engines.tables import Typed, as_held, frame_of, table_of
-from tests.engines.test_in_database_quality import (
+from tests.support.measured import (
     MODELS,
     TARGET,
     one_split,
     random_model,
     random_table,
 )
-from treecompile.api import Model
-from treecompile.errors import DataError, EngineError, OptionError, TreecompileError
-from treecompile.in_database.places import Place, open_files, open_table
-from treecompile.in_database.score import score
-from treecompile.ir import Condition, Op, Program, ValueType
-from treecompile.lower.sql_names import Quoting
+from tests.support.tables import Typed, as_held, frame_of, table_of
+from treecompile.api.model import Model
+from treecompile.database.locations import TableLocation, open_files, open_table
+from treecompile.database.score import score
+from treecompile.emit.sql.text import Quoting
+from treecompile.model.errors import (
+    DataError,
+    EngineError,
+    OptionError,
+    TreecompileError,
+)
+from treecompile.model.ir import Condition, Op, Program, ValueType
 
 KEY = "row number"  # to find the rows again, whose order no database keeps
 
@@ -38,7 +43,7 @@ def with_key(columns: Typed) -> Typed:
 @contextmanager
 def writing(
     store: str, columns: Typed, folder: Path
-) -> Iterator[tuple[Place, str, str]]:
+) -> Iterator[tuple[TableLocation, str, str]]:
     """A table to read, the name of one to make, and how queries mention that."""
     with (
         table_of(store, columns, folder) as (url, table),
@@ -55,7 +60,7 @@ def writing(
                 there.store.update(f"DROP TABLE IF EXISTS {mentioned}")
 
 
-def made(there: Place, table: str) -> pd.DataFrame:
+def made(there: TableLocation, table: str) -> pd.DataFrame:
     """What is in a table, the rows in the order of the key."""
     names = [column.name for column in there.store.columns(table)]
     found = dict(zip(names, there.store.arrays(f"SELECT * FROM {table}"), strict=True))
@@ -151,7 +156,6 @@ def test_a_table_of_spark_goes_into_its_catalog(tmp_path: Path) -> None:
 
 
 def test_parquet_files_go_into_one(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     columns = with_key(random_table(Random(5), MODELS["number"], 90))
     frame, program = frame_of(columns), Program(TARGET, "made", MODELS["number"])
     (tmp_path / "in").mkdir()
@@ -179,8 +183,8 @@ def test_parquet_files_go_into_one(tmp_path: Path) -> None:
 
 WRONG: tuple[tuple[dict[str, Any], type[TreecompileError], str], ...] = (
     ({"output": "all"}, OptionError, "--output 'all': expected one of"),
-    ({"output": "label,label"}, OptionError, "each can be there once"),
-    ({"label": "0.5"}, OptionError, "--label goes with --output probability"),
+    ({"output": "label,label"}, OptionError, "each output can be given only once"),
+    ({"label": "0.5"}, OptionError, "--label needs --output probability"),
     ({"output": "probability", "label": "x"}, OptionError, "is not a label"),
     ({"into": 'a"b'}, OptionError, "--into 'a\"b': expected NAME"),
     ({"into": "none.such.made"}, EngineError, "^DuckDB: "),

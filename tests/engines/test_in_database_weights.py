@@ -1,4 +1,4 @@
-"""Rows that count more than others: the same tree in a database as in memory."""
+"""Weighted rows: the same tree in a database as in memory."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.test_in_database import (
+from tests.support.in_database import (
     STORES,
-    learned_there,
+    StoppedError,
+    learned_in_database,
     random_frame,
     random_options,
-    table_of,
+    run_journalled,
 )
-from tests.engines.test_in_database_resume import StoppedError, run
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.errors import TreecompileError
-from treecompile.in_database import refine
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
+from tests.support.tables import table_of
+from treecompile.database.grow import refine
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import TreecompileError
+from treecompile.model.file.write import dumps
+from treecompile.tables.options import DataOptions
 
 WEIGHTED = DataOptions("y", weights="w")
 WEIGHTS = {
@@ -67,7 +68,7 @@ def test_the_model_is_that_of_memory(
     rng = np.random.default_rng(len(kind) * len(which))
     options = replace(random_options(rng), **of_labels(frame, which))
     with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_there(url, table, WEIGHTED, options)
+        there = learned_in_database(url, table, WEIGHTED, options)
     here = training.learn(frame, WEIGHTED, options)
     assert dumps(there.program) == dumps(here.program)
     assert there.notes == here.notes
@@ -79,7 +80,7 @@ def test_labels_alone_can_have_weights(criterion: str, tmp_path: Path) -> None:
     options = LearnOptions("cart", max_depth=4, balanced=True, criterion=criterion)
     columns = DataOptions("y")
     with table_of("duckdb", frame, tmp_path) as (url, table):
-        there = learned_there(url, table, columns, options)
+        there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert dumps(there.program) == dumps(here.program)
 
@@ -88,7 +89,7 @@ def test_id3_takes_weights(tmp_path: Path) -> None:
     frame = weighted_frame(5, 400, "fractions")[["text", "flag", "y", "w"]]
     options = LearnOptions("id3", chi2=0.2)
     with table_of("duckdb", frame, tmp_path) as (url, table):
-        there = learned_there(url, table, WEIGHTED, options)
+        there = learned_in_database(url, table, WEIGHTED, options)
     here = training.learn(frame, WEIGHTED, options)
     assert dumps(there.program) == dumps(here.program)
 
@@ -97,7 +98,7 @@ def test_a_note_where_weights_are_no_cases(tmp_path: Path) -> None:
     frame = weighted_frame(6, 200, "whole").assign(w=1000.0)
     options = LearnOptions("cart", chi2=0.05, max_depth=2)
     with table_of("duckdb", frame, tmp_path) as (url, table):
-        there = learned_there(url, table, WEIGHTED, options)
+        there = learned_in_database(url, table, WEIGHTED, options)
     assert there.notes == training.learn(frame, WEIGHTED, options).notes
     assert "1000 for each row" in there.notes[-1]
 
@@ -108,15 +109,17 @@ def test_a_run_goes_on_with_weights(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
-            run(where, state, options, WEIGHTED, level=3)
-        found, said, _ = run(where, state, options, WEIGHTED, temporary_tables=False)
-    assert said[0].startswith("going on with level 3")
+            run_journalled(where, state, options, WEIGHTED, level=3)
+        found, said, _ = run_journalled(
+            where, state, options, WEIGHTED, temporary_tables=False
+        )
+    assert said[0].startswith("resuming at level 3")
     assert found == dumps(training.learn(frame, WEIGHTED, options).program)
 
 
 REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({"weights": "none"}, {}, "no column 'none'"),
-    ({"weights": "text"}, {}, "the weights 'text' are no numbers"),
+    ({"weights": "text"}, {}, "the weights 'text' are not numbers"),
     ({"weights": "few"}, {}, "the weight 'few' is missing in "),
     ({"weights": "normal0"}, {}, "is 0, negative or not finite in "),
     ({"weights": "w", "target": "normal"}, {}, "--weights, for a target that is a num"),
@@ -137,6 +140,6 @@ def test_refusals_say_what_to_do(
         table_of("duckdb", frame, tmp_path) as (url, table),
         pytest.raises(TreecompileError) as caught,
     ):
-        learned_there(url, table, replace(DataOptions("y"), **columns), given)
+        learned_in_database(url, table, replace(DataOptions("y"), **columns), given)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

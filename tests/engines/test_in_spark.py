@@ -1,7 +1,7 @@
-"""Learning in Spark: the trees of memory, and a session that is left as it was.
+"""Learning in Spark: the trees of memory, and a session that is left unchanged.
 
-Each query takes a tenth of a second and more, so the tables are small and the trees
-low.
+A query takes a tenth of a second or more, so the tables are small and the trees
+shallow.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.engines.databases import DATABASES
-from tests.engines.test_in_database import (
+from tests.support.databases import DATABASES
+from tests.support.in_database import (
     COLUMNS,
-    learned_there,
+    learned_in_database,
     random_frame,
 )
-from treecompile import training
-from treecompile.data import DataOptions
-from treecompile.errors import EngineError
-from treecompile.in_database import refine
-from treecompile.ir import Tree
-from treecompile.learn_options import LearnOptions
-from treecompile.model_file import dumps
-from treecompile.stores.spark import Spark
+from treecompile.database.grow import refine
+from treecompile.engines.spark import Spark
+from treecompile.learning import training
+from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import EngineError
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import Tree
+from treecompile.tables.options import DataOptions
 
 JIT = 8000  # bytes of a method that Java compiles to machine code
 
@@ -56,7 +56,7 @@ def stored(session: Any) -> set[int]:
 
 def learned(frame: pd.DataFrame, folder: Path, *how: Any) -> Any:
     frame.to_parquet(folder / "one.parquet")
-    return learned_there("spark:", f'parquet."{folder}/one.parquet"', *how)
+    return learned_in_database("spark:", f'parquet."{folder}/one.parquet"', *how)
 
 
 OPTIONS = (
@@ -157,6 +157,6 @@ def test_what_there_is_not_is_one_line(
     session: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(EngineError, match="^Spark: .*none_such") as caught:
-        learned_there("spark:", "none_such", COLUMNS, LearnOptions())
+        learned_in_database("spark:", "none_such", COLUMNS, LearnOptions())
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")

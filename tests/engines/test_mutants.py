@@ -1,24 +1,19 @@
-"""Every way to break an artefact, and that `verify` catches it.
+"""`verify` must reject an artefact that is broken in any way.
 
-A mutant that `verify` lets through must mean the same as the model. That is judged here
-without `verify`: by running the mutant over a grid of values of its own (for the model
-that is too large for a grid, over many rows drawn from its cells), with the numbers and
-texts in columns of every type.
+A mutant that passes must mean the same as the model. That is judged without
+`verify`: the mutant runs over a grid of values (over many rows from all cells, if
+the model is too large for a grid), with the numbers and texts in columns of every
+type.
 """
 
 from __future__ import annotations
 
-import io
 import itertools
 import random
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import partial
 from math import ceil, floor, inf, isfinite, nan, nextafter
 from typing import Any
 
@@ -26,12 +21,19 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.engines.databases import DATABASES, SLOW
-from tests.mutants import Mutant, numpy_mutants, python_mutants, sql_mutants
-from tests.samples import CODE, FLAG, GRADE, NUMBER, TENNIS, TEXT, module_of
-from treecompile.compiler import emit
-from treecompile.extract import extract, outcomes
-from treecompile.ir import (
+from tests.support.databases import DATABASES, SLOW
+from tests.support.kept import many_mutants
+from tests.support.mutants import (
+    Mutant,
+    numpy_mutants,
+    python_mutants,
+    sql_mutants,
+)
+from tests.support.samples import CODE, FLAG, GRADE, NUMBER, TENNIS, TEXT, module_of
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.engines.base import Engine
+from treecompile.model.ir import (
     Body,
     Branch,
     ClassCounts,
@@ -52,13 +54,17 @@ from treecompile.ir import (
     Value,
     ValueType,
 )
-from treecompile.lower import EmitOptions
-from treecompile.semantics import conditions, decider, holds, negate, probabilities
-from treecompile.verify import runs as verify_runs
-from treecompile.verify import verify
-from treecompile.verify.drivers import DRIVERS
-from treecompile.verify.engines import RefusedError, run_sql, same
-from treecompile.verify.runs import can_hold
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
+    conditions,
+    decider,
+    holds,
+    negate,
+    probabilities,
+)
+from treecompile.rules.extract import extract
+from treecompile.verify.execution import RefusedError, can_hold, run_sql, same
+from treecompile.verify.verification import verify
 
 # ---------------------------------------------------------------- models
 
@@ -298,8 +304,8 @@ def fitting(
 class Judge:
     """Says whether a mutant means the same as its model, without `verify`."""
 
-    def __init__(self, program: Program, kind: str) -> None:
-        self.program, self.kind = program, kind
+    def __init__(self, program: Program, kind: str, engine: Engine | None) -> None:
+        self.program, self.kind, self.engine = program, kind, engine
         self.decided = outcomes(program.body)
         self.known: dict[str, tuple[list[Row], list[Rule]]] = {}
 
@@ -342,8 +348,8 @@ class Judge:
         return bool(right)
 
     def sql(self, text: str) -> Iterator[bool]:
-        database = DATABASES[self.kind]()
-        dialect = database.dialect
+        assert self.engine
+        dialect = self.engine.dialect
         types = dialect.number_types
         runs = [("", "", ""), *(("", "", loose) for loose in dialect.text_types.loose)]
         for numbers in ("whole", "decimal", "single"):
@@ -355,53 +361,14 @@ class Judge:
             held = [(row, rule) for row, rule in pairs if can_hold(dialect, row)]
             rows, expected = [row for row, _ in held], [rule for _, rule in held]
             features = self.program.body.features
-            found = run_sql(text, features, rows, database, {}, number_type, text_type)
+            found = run_sql(
+                text, features, rows, self.engine, {}, number_type, text_type
+            )
             for rule, answer in zip(expected, found, strict=True):
                 yield same(rule.value, answer)
 
 
 # ---------------------------------------------------------------- running
-
-
-def run_here(
-    command: Sequence[str], *, input: str, **_: Any
-) -> subprocess.CompletedProcess[str]:
-    """Stands in for `subprocess.run`: the runner, in this process."""
-    code, path = command[-2:]
-    out, kept = io.StringIO(), (sys.argv, sys.stdin)
-    sys.argv, sys.stdin = ["-c", path], io.StringIO(input)
-    try:
-        with redirect_stdout(out):
-            exec(code, {"__name__": "runner"})
-    except (Exception, SystemExit) as error:
-        return subprocess.CompletedProcess(command, 1, "", repr(error))
-    finally:
-        sys.argv, sys.stdin = kept
-        sys.modules.pop("artefact", None)
-    return subprocess.CompletedProcess(command, 0, out.getvalue(), "")
-
-
-@cache
-def kept_duckdb() -> Any:
-    import duckdb
-
-    return duckdb.connect(":memory:", config={"threads": 1})
-
-
-@contextmanager
-def duckdb_again(url: str) -> Iterator[Any]:
-    """The same DuckDB for all mutants, empty each time."""
-    connection = kept_duckdb()
-    connection.execute("BEGIN")
-    try:
-        yield connection
-    finally:
-        connection.execute("ROLLBACK")
-
-
-@dataclass
-class Emitted:
-    text: str
 
 
 def artefact(program: Program, kind: str) -> tuple[str, list[Mutant]]:
@@ -465,36 +432,35 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("model", "kind"), [*cases()])
-def test_every_mutant_is_caught(
-    model: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_mutant_is_caught(model: str, kind: str) -> None:
     program = MODELS[model]()
-    url = DATABASES[kind]().url if kind in DATABASES else ""
+    database = DATABASES[kind]() if kind in DATABASES else None
     budget = BUDGETS.get(model, 100_000)
     text, mutants = artefact(program, kind)
-    whole = verify(program, text, url=url, budget=budget)
+    check = partial(
+        verify, program, url=database.url if database else "", budget=budget
+    )
+    whole = check(text)
     assert whole.passed, whole
     assert whole.complete == (model not in BUDGETS)
     assert (whole.entered, whole.told) == (whole.cells, whole.edges) or whole.complete
-    monkeypatch.setattr("treecompile.verify.engines.subprocess.run", run_here)
-    again = replace(DRIVERS["duckdb"], connect=duckdb_again)
-    monkeypatch.setitem(DRIVERS, "duckdb", again)
-    fresh = Emitted(text)  # the original, which `verify` compiles each time
-    monkeypatch.setattr(verify_runs, "emit", lambda *_: fresh)
     if model == "learned" or kind in SLOW:
         mutants = some_of_each(mutants)
-    judge = Judge(program, kind)
     caught, idle = Counter[str](), Counter[str]()
-    for mutant in mutants:
-        if not verify(program, mutant.text, url=url, budget=budget).passed:
-            caught[mutant.what] += 1
-            continue
-        try:
-            is_idle = judge.same_meaning(mutant.text)
-        except (RefusedError, TypeError, KeyError, IndexError):
-            is_idle = False
-        assert is_idle, difference(text, mutant)
-        idle[mutant.what] += 1
+    with many_mutants(text, database) as kept:
+        assert check(text).passed
+        judge = Judge(program, kind, kept)
+        for mutant in mutants:
+            if not check(mutant.text).passed:
+                caught[mutant.what] += 1
+                continue
+            try:
+                is_idle = judge.same_meaning(mutant.text)
+            except (RefusedError, TypeError, KeyError, IndexError):
+                is_idle = False
+            assert is_idle, difference(text, mutant)
+            idle[mutant.what] += 1
+        assert check(text).passed  # so it was the mutants that failed
     least = LEAST[model].get(kind, LEAST_ELSEWHERE[model])
     assert caught.total() >= (LEAST_SLOW if kind in SLOW else least), (caught, idle)
 

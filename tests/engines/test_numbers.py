@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.engines.databases import DATABASES, SLOW
-from tests.random_models import random_double
-from treecompile.compiler import emit
-from treecompile.extract import outcomes
-from treecompile.ir import (
+from tests.support.databases import DATABASES, SLOW
+from tests.support.random_models import random_double
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.model.ir import (
     Branch,
     Condition,
     Feature,
@@ -30,10 +30,9 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.lower import EmitOptions
-from treecompile.semantics import decider, negate
-from treecompile.verify.engines import run_sql
-from treecompile.verify.runs import can_hold
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import decider, negate
+from treecompile.verify.execution import can_hold, run_sql
 
 SPECIAL = (
     *(0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308),

@@ -1,14 +1,12 @@
-"""Dialects of databases that cannot be had here: sqlglot reads them as we mean them.
+"""Dialects of databases that the tests cannot run: sqlglot must read what we mean.
 
-It knows the grammar of each dialect, its quotes and escapes, and nothing of what a
-query means; so what is compared is what it has read: names, texts, numbers, nesting.
+sqlglot knows the grammar of each dialect, its quotes and escapes, but not what a
+query means. So what it has read is compared: names, texts, numbers, nesting.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -16,108 +14,36 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tests.random_models import (
+from tests.support.parsed import (
+    PARSED,
+    SUFFIX,
+    answers,
+    columns,
+    parse,
+    read_texts,
+    subnormal,
+    texts,
+    thresholds,
+)
+from tests.support.random_models import (
     SEVERAL,
     large_tree,
     random_fractional_tree,
     random_program,
 )
-from tests.samples import every_type
-from treecompile.compiler import emit
-from treecompile.errors import TargetError
-from treecompile.ir import Body, Kind, Program, Split, Tree, ValueType
-from treecompile.literals import MIN_NORMAL
-from treecompile.lower import EmitOptions
-from treecompile.lower.sql_names import Quoting
-from treecompile.membership import membership
-from treecompile.semantics import conditions, required_features
-from treecompile.targets import Dialect, dialect_names, read_dialect
-from treecompile.verify.drivers import DRIVERS
-from treecompile.verify.runs import can_hold
+from tests.support.samples import every_type
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Program, Split, Tree
+from treecompile.model.semantics import required_features
+from treecompile.verify.execution import can_hold
 
-TESTED = {"mysql"}  # there is a driver, but no server to be had here
-PARSED = [name for name in dialect_names() if name not in DRIVERS or name in TESTED]
 MODELS = 60
 # sqlglot takes the suffix of Oracle's binary doubles for an alias.
 PLAIN = ("alpha", "beta", "gamma", "delta", "epsilon")
-REFUSED = re.compile("beyond all doubles|smaller than|near to zero|sums here")
-SUFFIX = re.compile(r"(?<=\d)d\b(?=[\s),])")
-
-
-def parse(text: str, dialect: str) -> Any:
-    if dialect == "oracle":
-        text = SUFFIX.sub("", text)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)
-    try:
-        return sqlglot.parse_one(f"SELECT {text}", dialect=dialect)
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-def columns(program: Program, dialect: Dialect) -> dict[str, str]:
-    """Other names where the dialect has not these."""
-    quoting, others = Quoting(dialect), {}
-    for place, feature in enumerate(program.body.features):
-        try:
-            quoting.name(feature.name)
-        except TargetError:
-            others[feature.name] = f"column{place}"
-    return others
-
-
-def texts(body: Body, dialect: Dialect) -> Iterator[str]:
-    """The texts that are compared, and those that are answered."""
-    for test in conditions(body):
-        feature = body.features[test.feature]
-        if feature.kind is not Kind.NUMERIC and feature.type is ValueType.STR:
-            _, chosen, _ = membership(test, feature)
-            yield from (f"{category}{dialect.literals.stop}" for category in chosen)
-    yield from (value for value in answers(body) if isinstance(value, str))
-
-
-def answers(body: Body) -> Iterator[object]:
-    nodes = body.nodes if isinstance(body, Tree) else (*body.rules, body.default)
-    yield from (getattr(node, "value", None) for node in nodes)
-
-
-def thresholds(body: Body) -> Iterator[object]:
-    yield from (test.value for test in conditions(body))
-
-
-def subnormal(value: object) -> bool:
-    """Whether it is a number that SQL Server has not."""
-    return isinstance(value, float) and 0.0 < abs(value) < MIN_NORMAL
-
-
-def read_texts(tree: Any) -> set[str]:
-    """The texts that sqlglot has read, those in several parts put together."""
-    found = set()
-    for node in tree.find_all(exp.Literal, exp.National, exp.Introducer, exp.Paren):
-        if (text := text_of(node)) is not None:
-            found.add(text)
-    return found
-
-
-def text_of(node: Any) -> str | None:
-    match node:
-        case exp.Literal() if node.is_string:
-            return str(node.this)
-        case exp.National():
-            return str(node.this)
-        case exp.Introducer():
-            inner = node.args["expression"]
-            if isinstance(inner, exp.HexString):
-                return bytes.fromhex(inner.this).decode()
-            return text_of(inner)
-        case exp.Chr():
-            return chr(int(node.expressions[0].this))
-        case exp.Paren():
-            return text_of(node.this)
-        case exp.Add() | exp.DPipe():
-            left, right = text_of(node.left), text_of(node.right)
-            return None if left is None or right is None else left + right
-    return None
+REFUSED = re.compile("exceed the largest double|too small|close to zero|needs .* sums")
 
 
 def nesting(tree: Any) -> int:

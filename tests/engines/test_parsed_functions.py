@@ -1,7 +1,7 @@
-"""Functions for databases that cannot be had here, as far as sqlglot reads them.
+"""Functions for databases that the tests cannot run, as far as sqlglot reads them.
 
-Five are read whole. Of the others sqlglot reads no statement, or not what is in it, so
-that the expression within is read by itself.
+It reads five of them completely. Of the others it does not read the statement or its
+body, so the expression inside is read by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tests.engines.test_parsed import (
+from tests.support.parsed import (
     PARSED,
     answers,
     columns,
@@ -22,14 +22,14 @@ from tests.engines.test_parsed import (
     texts,
     thresholds,
 )
-from tests.random_models import SEVERAL, random_program
-from tests.samples import every_type
-from treecompile.compiler import emit
-from treecompile.ir import Program, Tree
-from treecompile.lower import EmitOptions
-from treecompile.semantics import required_features
-from treecompile.targets import read_dialect
-from treecompile.verify.runs import can_hold
+from tests.support.random_models import SEVERAL, random_program
+from tests.support.samples import every_type
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.model.ir import Program, Tree
+from treecompile.model.semantics import required_features
+from treecompile.verify.execution import can_hold
 
 WHOLE = ("bigquery", "databricks", "mysql", "trino", "tsql")
 WITHIN = ("oracle", "redshift", "snowflake")

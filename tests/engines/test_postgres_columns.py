@@ -1,13 +1,14 @@
-"""Columns come from PostgreSQL whole, or row by row, and are the same."""
+"""Columns fetched from PostgreSQL as a whole are those fetched row by row."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.engines.databases import postgres_url
-from treecompile.errors import EngineError
-from treecompile.stores import open_store, postgres
+from tests.support.databases import postgres_url
+from treecompile.engines import base, postgres
+from treecompile.engines.addresses import open_store
+from treecompile.model.errors import EngineError
 
 NUMBERS = """SELECT i AS whole, (i % 7)::smallint AS small, i::bigint * 4294967296,
   CASE WHEN i % 3 = 0 THEN 'Infinity' WHEN i % 3 = 1 THEN i / 7e0 END::float8,
@@ -39,7 +40,7 @@ def test_columns_are_those_of_the_rows(
 
 def test_numbers_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(postgres_url()) as store:
-        monkeypatch.delattr(postgres, "as_array")
+        monkeypatch.delattr(base, "as_array")
         found = store.arrays(NUMBERS)
     assert [column.dtype.kind for column in found] == ["i", "i", "i", "f", "f"]
     assert np.isnan(found[3]).sum() == 67

@@ -1,4 +1,4 @@
-"""Trees as deep and as large as they come, compiled and run."""
+"""Very deep and very large trees, compiled and run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.databases import DATABASES
-from tests.random_models import large_rows, large_tree
-from treecompile import retree
-from treecompile.compiler import emit, flatten
-from treecompile.errors import TargetError
-from treecompile.extract import extract, outcomes
-from treecompile.ir import Program, Tree
-from treecompile.lower import EmitOptions
-from treecompile.model_file import dumps, loads
-from treecompile.semantics import decider
-from treecompile.targets import read_dialect, templates_folder
-from treecompile.verify.engines import run_python, run_sql
+from tests.support.databases import DATABASES
+from tests.support.random_models import large_rows, large_tree
+from treecompile.emit import retree
+from treecompile.emit.compiler import emit, flatten
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.emit.targets import templates_folder
+from treecompile.model.errors import TargetError
+from treecompile.model.file.read import loads
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import Program, Tree
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import decider
+from treecompile.rules.extract import extract
+from treecompile.verify.execution import run_python, run_sql
 
 ROWS = large_rows(300)
 SIZES = [
@@ -101,7 +104,7 @@ def test_what_a_longer_text_needs_is_said() -> None:
     model = program(2_000, False)
     _, warning = emit(model, "sql", EmitOptions(dialect="clickhouse")).warnings
     assert re.match(
-        r"the SQL has 269,\d{3} bytes, and ClickHouse takes 250,000: SET max_query",
+        r"the SQL has 269,\d{3} bytes, but ClickHouse allows 250,000: SET max_query",
         warning,
     )
     assert not emit(
@@ -114,15 +117,15 @@ def test_what_cannot_be_held_is_refused_with_the_limit(
 ) -> None:
     monkeypatch.setattr(retree, "MOST", 10)  # so they are run one after the other
     rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
-    with pytest.raises(TargetError, match="SQLite takes 900"):
+    with pytest.raises(TargetError, match="SQLite allows 900"):
         emit(rules, "sql", EmitOptions(dialect="sqlite"))
 
 
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        ("arms = 20", "a CASE has more WHENs than the 20 that Oracle takes: learn"),
-        ("text = 9000", r"the SQL has \d+,\d{3} bytes, and Oracle takes 9,000: learn"),
+        ("arms = 20", "a CASE has more WHENs than the 20 that Oracle allows: learn"),
+        ("text = 9000", r"the SQL has \d+,\d{3} bytes, but Oracle allows 9,000: learn"),
         ("nesting = 1", None),
     ],
 )

@@ -10,23 +10,25 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.samples import ROOT
+
 # A server that would run for minutes, and the tests that have started it.
 TESTS = """
 import subprocess, sys, time
 from pathlib import Path
-from tests.engines.watchdog import watch
+from tests.support.watchdog import watch
 folder = Path(sys.argv[1])
 server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
-(folder / "pid").write_text(f"{server.pid}\\n")
-watch(folder, "pid")
+(folder / "one").mkdir()
+(folder / "one" / "server.pid").write_text(f"{server.pid}\\n")
+dog = watch(folder)
 print(server.pid, flush=True)
 time.sleep(300)
 """
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and not just waiting to be buried."""
+    """Whether a process runs: it exists, and is no zombie."""
     stat = Path(f"/proc/{pid}/stat")
     try:
         return stat.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -49,7 +51,7 @@ def test_a_server_ends_with_the_tests_that_are_killed(tmp_path: Path) -> None:
         server = int(tests.stdout.readline())
         assert alive(server)
         tests.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while (alive(server) or folder.exists()) and time.monotonic() < end:
         time.sleep(0.05)
     assert not alive(server)

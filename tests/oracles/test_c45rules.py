@@ -1,64 +1,29 @@
-"""c4.5rules against what the reference program printed."""
+"""Rules against what c4.5rules of the reference program, release 8, printed."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.oracles.c45_reference import CF, PRINTED, Problem, read_problem
-from treecompile.api import Model
-from treecompile.data import DataOptions
-from treecompile.ir import ClassCounts, Condition, Feature, Op, Rule, RuleSet
-from treecompile.learn_options import LearnOptions
-from treecompile.learners.c45_errors import added_errors
-from treecompile.rule_statistics import figures
-from treecompile.semantics import members
-from treecompile.training import learn
-from treecompile.words import number
+from tests.support.c45_reference import CF, SETS
+from tests.support.reference import read_table, results
+from treecompile.api.model import Model
+from treecompile.learning.options import LearnOptions
+from treecompile.learning.training import learn
+from treecompile.measure.statistics import added_errors, figures
+from treecompile.model.ir import ClassCounts, Condition, Feature, Op, Rule, RuleSet
+from treecompile.model.semantics import members
+from treecompile.tables.options import DataOptions
 
-pytestmark = pytest.mark.skipif(
-    not PRINTED.exists(), reason="the reference outputs are not here"
-)
-
-SETS = {"golf": 4, "labor-neg": 4, "vote": 7, "hypo": 8, "monk1": 12}
-RULE = re.compile(
-    r"^Rule (\d+):\n((?:    \t.*\n)*)\t->  class (.*)  \[([\d.]+)%\]$", re.MULTILINE
-)
-LINE = re.compile(r"^ +(\d+) +\d+ +[\d.]+% +(\d+) +(\d+) \(.*\)", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Printed:
-    number: str
-    tests: tuple[str, ...]
-    label: str
-    accuracy: str  # per cent, by the pessimistic error
-
-
-def read_printed(name: str) -> tuple[str, list[Printed], str]:
-    """The whole text, the rules as listed, and the default."""
-    text = (PRINTED / f"{name}.rules.txt").read_text("latin-1")
-    listed = [
-        Printed(n, tuple(line.strip() for line in tests.splitlines()), label, share)
-        for n, tests, label, share in RULE.findall(text)
-    ]
-    (default,) = re.findall(r"^Default class: (.*)$", text, re.MULTILINE)
-    return text, listed, default
-
-
-@cache
-def problem(name: str) -> Problem:
-    return read_problem(name)
+COUNTS = {"golf": 4, "labor-neg": 4, "vote": 7, "hypo": 8, "monk1": 12}
 
 
 @cache
 def pruned(name: str) -> Model:
-    given = problem(name)
+    given = read_table(name)
     columns = DataOptions("class", task="classify", labels=tuple(given.labels))
     options = LearnOptions(algorithm="c45", prune="none")
     tree = Model(learn(given.train, columns, options).program)
@@ -70,20 +35,21 @@ def rules_of(model: Model) -> RuleSet:
     return model.program.body
 
 
-def shown(condition: Condition, feature: Feature) -> str:
+def shown(condition: Condition, feature: Feature) -> tuple[str, str, object]:
     if condition.op is Op.IN:
         (value,) = members(condition)
-        return f"{feature.name} = {value}"
+        return feature.name, "in", [value]
     assert isinstance(condition.value, float)
-    return f"{feature.name} {condition.op} {number(condition.value)}"
+    return feature.name, str(condition.op), condition.value
 
 
-def accuracy(rule: Rule, labels: tuple[object, ...]) -> str:
+def accuracy(rule: Rule, labels: tuple[object, ...]) -> float:
+    """Per cent of the cases, by the pessimistic error."""
     assert isinstance(rule.stats, ClassCounts)
     cases = rule.stats.weight
     errors = cases - rule.stats.weights[labels.index(rule.value)]
     added = float(added_errors(np.array(cases), np.array(errors), CF))
-    return f"{100 * (1 - (errors + added) / cases):.1f}"
+    return float(f"{100 * (1 - (errors + added) / cases):.1f}")
 
 
 every_set = pytest.mark.parametrize("name", SETS)
@@ -91,12 +57,19 @@ every_set = pytest.mark.parametrize("name", SETS)
 
 @every_set
 def test_the_rules_are_as_printed(name: str) -> None:
-    text, listed, default = read_printed(name)
-    assert len(listed) == SETS[name]
-    dropped = re.findall(r"^Drop rule (\d+)$", text, re.MULTILINE)
-    expected = [rule for rule in listed if rule.number not in dropped]
+    printed = results("c45_rules")[name]
+    assert len(printed["rules"]) == COUNTS[name]
+    expected = [
+        (
+            sorted((t["attribute"], t["op"], t["value"]) for t in rule["tests"]),
+            rule["class"],
+            rule["accuracy"],
+        )
+        for rule in printed["rules"]
+        if not rule["dropped"]
+    ]
     body = rules_of(pruned(name))
-    assert body.default.value == default
+    assert body.default.value == printed["default"]
     found = [
         (
             sorted(shown(c, body.features[c.feature]) for c in rule.conditions),
@@ -105,35 +78,32 @@ def test_the_rules_are_as_printed(name: str) -> None:
         )
         for rule in body.rules
     ]
-    assert found == [(sorted(r.tests), r.label, r.accuracy) for r in expected]
-    assert [rule.id for rule in body.rules] == [
-        f"R{place}" for place in range(1, len(expected) + 1)
-    ]
+    assert found == expected
+    numbers = range(1, len(expected) + 1)
+    assert [rule.id for rule in body.rules] == [f"R{number}" for number in numbers]
     assert not any(c.missing for rule in body.rules for c in rule.conditions)
 
 
 @every_set
 def test_errors_and_uses_are_as_printed(name: str) -> None:
-    """Per rule as well: how many cases it decides, and how many of these wrongly."""
-    text, _, _ = read_printed(name)
-    errors = [int(n) for n in re.findall(r"^Tested \d+, errors (\d+)", text, re.M)]
-    parts = text.split("Evaluation on ")[1:]
-    model, given = pruned(name), problem(name)
-    frames = [given.train] + ([] if given.test is None else [given.test])
-    assert len(errors) == len(frames) == len(parts)
-    for frame, wrong, part in zip(frames, errors, parts, strict=True):
-        assert int((model.predict(frame) != frame["class"]).sum()) == wrong
+    """In all, and for each rule that decides a case."""
+    printed, given, model = results("c45_rules")[name], read_table(name), pruned(name)
+    parts = [(given.train, printed["training"])]
+    assert (given.test is None) == (printed["test"] is None)
+    if given.test is not None:
+        parts.append((given.test, printed["test"]))
+    for frame, expected in parts:
+        wrong = int((model.predict(frame) != frame["class"]).sum())
+        assert wrong == expected["errors"]
         counted = model.evaluate(frame).tallies[:-1]
         found = [(t.decided, int(t.errors)) for t in counted if t.decided]
-        # Where a rule was dropped, the last table counts.
-        lines = LINE.findall(part.rpartition("Drop rule")[2])
-        assert found == [(int(used), int(bad)) for _, used, bad in lines]
+        assert found == [(rule["used"], rule["wrong"]) for rule in expected["rules"]]
 
 
 def test_golf_is_as_in_the_text_book() -> None:
     body = rules_of(pruned("golf"))
     assert [accuracy(rule, body.labels) for rule in body.rules] == [
-        *("70.7", "63.0", "63.0", "50.0")
+        *(70.7, 63.0, 63.0, 50.0)
     ]
     assert body.default.value == "Play"
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn import datasets, ensemble, linear_model, tree
 
 import treecompile
-from treecompile.errors import DataError
-from treecompile.ir import Split, Tree
-from treecompile.verify.engines import Database, run_python, run_sql
+from treecompile.engines.addresses import ENGINES
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Split, Tree
+from treecompile.verify.execution import run_python, run_sql
 
 Floats = NDArray[np.float64]
 RANDOM = np.random.default_rng(0)
@@ -89,9 +90,7 @@ def test_predictions_are_the_estimators(name: str) -> None:
     assert [answer.label for answer in answers] == expected.tolist()
     for engine in ("sqlite", "duckdb"):
         text = model.emit("sql", dialect=engine)
-        assert (
-            run_sql(text, features, rows, Database.named(engine)) == expected.tolist()
-        )
+        assert run_sql(text, features, rows, ENGINES[engine]) == expected.tolist()
 
 
 @pytest.mark.parametrize("name", ["integers", "missing", "text"])

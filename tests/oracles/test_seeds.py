@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 
 import treecompile
-from treecompile.ir import (
-    Branch,
-    ClassCounts,
-    Condition,
-    Leaf,
-    Op,
-    Split,
-    Tree,
+from treecompile.learning.grow.criteria import (
+    ContingencyTable,
+    entropy,
+    gain,
+    gini,
+    remaining,
 )
-from treecompile.learners.cart import midpoints
-from treecompile.learners.criteria import Table, entropy, gain, gini, remaining
-from treecompile.learners.stretches import Floats, Stretches
+from treecompile.learning.grow.search import midpoints
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Floats
+from treecompile.model.ir import Branch, ClassCounts, Condition, Leaf, Op, Split, Tree
 
 
 def table(text: str) -> pd.DataFrame:
@@ -83,10 +82,10 @@ def counts(*numbers: object) -> Floats:
     return np.array(numbers, dtype=np.float64)
 
 
-def split(*branches: object) -> Table:
+def split(*branches: object) -> ContingencyTable:
     """The class counts of one split."""
     table = np.array(branches, dtype=np.float64)
-    return Table(table, Stretches.of(np.array([len(table)])))
+    return ContingencyTable(table, Segments.of(np.array([len(table)])))
 
 
 def by_label(frame: pd.DataFrame, feature: str, target: str) -> Floats:

@@ -1,32 +1,30 @@
 """CART against scikit-learn on numeric data: the same splits, the same predictions.
 
-Where several splits are equally good scikit-learn picks one at random, so both trees
-are walked side by side and every node is searched again. If the best split there is
-unique by a clear margin, both must have it; if not, both must have one of the best, and
-the walk goes on below as long as the two divide the cases alike.
+Among equally good splits scikit-learn picks one at random. So both trees are walked
+side by side, and all cuts of each node are judged again. If one cut is best by a clear
+margin, both trees must have it. Otherwise both must have one of the best cuts, and the
+walk goes on below as long as the two cuts divide the cases in the same way.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn import datasets
+from sklearn import tree as trees
 
 import treecompile
-from treecompile.ir import Leaf, Split, Tree
-
-datasets = pytest.importorskip("sklearn.datasets")
-trees = pytest.importorskip("sklearn.tree")
+from tests.support.reference import read_table
+from treecompile.model.ir import Leaf, Split, Tree
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 MARGIN = 1e-9  # relative to the impurity of the node
 
 
@@ -245,29 +243,11 @@ def test_iris_cuts_that_rpart_prints() -> None:
     assert cuts == [(2, 2.45), (3, 1.75)]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the UCI data are not there")
-@pytest.mark.parametrize("name", ["housing", "autompg", "cal.housing"])
+@pytest.mark.parametrize("name", ["housing", "autompg", "california-housing"])
 def test_uci_regression(name: str) -> None:
-    x, y = read_arff(SHARED / f"{name}.arff")
-    walk = compare(problem(x, y, is_regression=True, min_leaf=5), 6)
-    assert walk.unique > 30
-
-
-def read_arff(path: Path) -> tuple[Floats, Floats]:
-    """The numbers of complete rows; the last attribute is the target."""
-    numeric: list[bool] = []
-    rows, in_data = [], False
-    for line in path.read_text(encoding="utf-8").splitlines():
-        lowered = line.strip().lower()
-        if not lowered or lowered.startswith("%"):
-            continue
-        if in_data:
-            cells = line.split(",")
-            kept = [cells[i].strip() for i, is_kept in enumerate(numeric) if is_kept]
-            if "?" not in kept:
-                rows.append([float(cell) for cell in kept])
-        elif lowered.startswith("@attribute"):
-            numeric.append(lowered.split()[-1] in ("real", "numeric", "integer"))
-        in_data = in_data or lowered.startswith("@data")
-    table = np.array(rows)
-    return table[:, :-1], table[:, -1]
+    """On the numeric columns of the rows without a missing value."""
+    table = read_table(name)
+    numeric = [column for column, values in table.columns.items() if values is None]
+    numbers = table.train[numeric].dropna().to_numpy()
+    given = problem(numbers[:, :-1], numbers[:, -1], is_regression=True, min_leaf=5)
+    assert compare(given, 6).unique > 30

@@ -1,4 +1,4 @@
-"""What `check` and `diff` find is what trying every row finds, no more and no less."""
+"""`check` and `diff` find exactly what trying every row finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.small_models import (
+from tests.support.small_models import (
     COLOUR,
     FEATURES,
     GRADE,
@@ -21,12 +21,12 @@ from tests.small_models import (
     small_rules,
     small_tree,
 )
-from treecompile.analysis.check import Fault, check
-from treecompile.analysis.common import own_row
-from treecompile.analysis.diff import diff
-from treecompile.extract import rule_ids
-from treecompile.ir import Feature, Kind, Program, Row, RuleSet, Value
-from treecompile.semantics import holds, leaf_position, predict, rule_position
+from treecompile.inspect.check import Fault, check
+from treecompile.inspect.diff import diff
+from treecompile.inspect.pair import own_row
+from treecompile.model.ir import Feature, Kind, Program, Row, RuleSet, Value
+from treecompile.model.paths import rule_ids
+from treecompile.model.semantics import holds, leaf_position, predict, rule_position
 
 SEEDS = st.integers(0, 2**32)
 

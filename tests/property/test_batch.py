@@ -1,4 +1,4 @@
-"""Whole columns at once decide every row as the semantics does row by row."""
+"""Deciding whole columns at once agrees with deciding row by row."""
 
 from __future__ import annotations
 
@@ -9,43 +9,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from tests.random_models import (
+from tests.support.random_models import (
+    encoded,
     random_fractional_tree,
     random_row,
     random_rules,
     random_tree,
 )
-from treecompile.batch import Columns, answers, deciders, distributions, shares
-from treecompile.ir import Body, Kind, Row
-from treecompile.semantics import (
+from treecompile.model.batch import answers, deciders, distributions, shares
+from treecompile.model.ir import Body
+from treecompile.model.semantics import (
     decider,
     distribution,
     predict,
-    required_features,
 )
 
 ROWS = 40
-
-
-def encoded(body: Body, rows: list[Row]) -> Columns:
-    """Doubles or codes, as the columns of data; None where nothing is tested."""
-    required = required_features(body)
-    columns: list[NDArray[Any] | None] = []
-    for position, feature in enumerate(body.features):
-        values = [row[position] for row in rows]
-        if position not in required:
-            columns.append(None)
-        elif feature.kind is Kind.NUMERIC:
-            numbers = [np.nan if v is None else v for v in values]
-            columns.append(np.array(numbers, dtype=np.float64))
-        else:
-            codes = {c: code for code, c in enumerate(feature.categories)}
-            unseen = len(feature.categories)
-            found = [-1 if v is None else codes.get(v, unseen) for v in values]  # type: ignore[arg-type]
-            columns.append(np.array(found, dtype=np.int32))
-    return columns
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,12 +1,12 @@
-"""No cut within a bin gains more than the bound of the bin says."""
+"""No cut within a bin gains more than the bound of the bin."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from treecompile.in_database.bounds import BOUNDS, squares_bound
-from treecompile.learners.stretches import Floats
+from treecompile.database.grow.bounds import BOUNDS, squares_bound
+from treecompile.model.arrays import Floats
 
 
 def gain(name: str, left: Floats, totals: Floats) -> float:

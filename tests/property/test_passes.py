@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, nextafter
+from math import inf
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_row, random_rules, random_tree
-from treecompile.accepts import (
-    conditions_of,
-    contains,
-    overlap,
-    region_of,
-    unite,
-)
-from treecompile.extract import extract
-from treecompile.ir import (
+from tests.support.random_models import random_row, random_rules, random_tree
+from treecompile.model.file.read import loads
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import (
     ClassCounts,
     Condition,
     Feature,
@@ -31,14 +25,14 @@ from treecompile.ir import (
     RuleSet,
     ValueType,
 )
-from treecompile.model_file import dumps, loads
-from treecompile.passes import (
+from treecompile.model.semantics import predict, probabilities, rule_position
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import (
     PRUNED_PASSES,
     RULE_PASSES,
     SIMPLIFYING_PASSES,
     apply_rule_passes,
 )
-from treecompile.semantics import holds, predict, probabilities, rule_position
 
 seeds = st.integers(0, 2**32)
 ALL = tuple(dict.fromkeys((*RULE_PASSES, *SIMPLIFYING_PASSES, *PRUNED_PASSES)))
@@ -178,41 +172,3 @@ def test_merging_loses_and_invents_no_case(seed: int) -> None:
     assert totals(result) == pytest.approx(totals(reachable))
     for rule in result.rules:
         assert sum(probabilities(rule.stats)) == pytest.approx(1)
-
-
-@settings(max_examples=300, deadline=None)
-@given(seeds)
-def test_regions_are_sets_of_values(seed: int) -> None:
-    random = Random(seed)
-    rules = small_rules(random)
-    values = {
-        where: {row[where] for row in SMALL_ROWS}
-        for where in range(len(rules.features))
-    }
-    values[0] |= {nextafter(1.0, inf), nextafter(1.0, -inf)}
-    tests = [c for rule in rules.rules for c in rule.conditions]
-    for one in tests:
-        feature = rules.features[one.feature]
-        space = values[one.feature]
-        other = random.choice([c for c in tests if c.feature == one.feature])
-        first = {v for v in space if holds(one, feature, v)}
-        second = {v for v in space if holds(other, feature, v)}
-        a, b = region_of([one], feature), region_of([other], feature)
-        assert contains(a, b) == (second <= first)
-        assert overlap(a, b) == bool(first & second)
-        assert (a == b) == (first == second)
-        both = conditions_of(region_of([one, other], feature), one.feature, feature)
-        assert (both is None) == (not first & second)
-        if both is not None:
-            found = {v for v in space if all(holds(c, feature, v) for c in both)}
-            assert found == first & second
-        united = unite(a, b)
-        if united is None:
-            assert feature.kind is not Kind.CATEGORICAL
-            continue
-        either = conditions_of(united, one.feature, feature)
-        if either is not None:
-            found = {v for v in space if all(holds(c, feature, v) for c in either)}
-            assert found == first | second
-        else:
-            assert not first | second

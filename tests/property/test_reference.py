@@ -1,4 +1,4 @@
-"""What `verify` takes for the model's word is the model's word."""
+"""What `verify` expects of a model is what the model answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_row, random_rules
-from treecompile.semantics import decider
+from tests.support.random_models import random_row, random_rules
+from treecompile.model.semantics import decider
 from treecompile.verify.reference import RuleFinder
 
 

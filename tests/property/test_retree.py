@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_row, random_rules
-from tests.small_models import every_row, small_rules
-from treecompile import retree
-from treecompile.ir import RuleSet, Split
-from treecompile.retree import Nested, decision_steps, nest
-from treecompile.semantics import (
+from tests.support.random_models import random_row, random_rules
+from tests.support.small_models import every_row, small_rules
+from treecompile.emit import retree
+from treecompile.emit.retree import Nested, decision_steps, nest
+from treecompile.model.ir import RuleSet, Split
+from treecompile.model.semantics import (
     conditions,
     holds,
     is_partition,
     leaf_position,
     rule_position,
 )
-from treecompile.verify.cells import trial
+from treecompile.verify.cells import probe_rows
 
 SEEDS = st.integers(0, 2**32)
 
@@ -55,7 +55,7 @@ def test_hostile_rules_keep_their_rows(seed: int) -> None:
     rules = random_rules(random)
     found = nested(rules)
     rows = [random_row(random, rules) for _ in range(40)]
-    for row in (*rows, *trial(rules, budget=200).rows):
+    for row in (*rows, *probe_rows(rules, budget=200).rows):
         outcome = found.outcomes[leaf_position(found.tree, row)]
         assert outcome == rule_position(rules, row), row
 

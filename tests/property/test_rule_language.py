@@ -9,19 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_body, random_program, random_tree
-from treecompile.compiler import emit
-from treecompile.errors import RulesError
-from treecompile.extract import extract, outcomes
-from treecompile.ir import ClassCounts, Program, Row, Rule
-from treecompile.model_file import dumps
-from treecompile.model_file import loads as load_model
-from treecompile.passes.flatten import flatten
-from treecompile.passes.merge import merge
-from treecompile.rule_language.document import loads
-from treecompile.rule_language.printer import print_rules
-from treecompile.semantics import decider, probabilities
-from treecompile.verify.cells import trial
+from tests.support.random_models import random_body, random_program, random_tree
+from treecompile.emit.compiler import emit
+from treecompile.model.errors import RulesError
+from treecompile.model.file.read import loads as load_model
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import ClassCounts, Program, Row, Rule
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import decider, probabilities
+from treecompile.rules.extract import extract
+from treecompile.rules.language.document import loads
+from treecompile.rules.language.printer import print_rules
+from treecompile.rules.passes.flatten import flatten
+from treecompile.rules.passes.merge import merge
+from treecompile.verify.cells import probe_rows
 
 SEEDS = st.integers(0, 2**32)
 
@@ -34,7 +35,7 @@ def decision(program: Program, rules: dict[int, Rule], row: Row) -> tuple[object
 
 
 def assert_same(first: Program, second: Program) -> None:
-    rows = trial(first.body, budget=400).rows
+    rows = probe_rows(first.body, budget=400).rows
     ours, theirs = outcomes(first.body), outcomes(second.body)
     for row in rows:
         expected = decision(first, ours, row)

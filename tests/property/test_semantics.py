@@ -1,4 +1,4 @@
-"""The one meaning, by property: partitions, negation, merging, trees against rules."""
+"""The semantics, by property: partitions, negation, merging, trees against rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import (
+from tests.support.random_models import (
     random_category,
     random_double,
     random_features,
@@ -20,9 +20,8 @@ from tests.random_models import (
     random_tests,
     random_tree,
 )
-from treecompile.compiler import flatten
-from treecompile.extract import extract, outcomes
-from treecompile.ir import (
+from treecompile.emit.compiler import flatten
+from treecompile.model.ir import (
     Branch,
     Condition,
     Feature,
@@ -33,11 +32,11 @@ from treecompile.ir import (
     Value,
     ValueType,
 )
-from treecompile.semantics import (
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
     conditions,
     decider,
     holds,
-    intersect,
     is_fractional,
     is_partition,
     leaf_position,
@@ -46,6 +45,8 @@ from treecompile.semantics import (
     predict,
     threshold,
 )
+from treecompile.regions.region import intersect
+from treecompile.rules.extract import extract
 
 seeds = st.integers(0, 2**32)
 thorough = settings(max_examples=200, deadline=None)

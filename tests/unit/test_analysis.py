@@ -11,15 +11,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import treecompile
-from tests.random_models import large_tree
-from tests.samples import TENNIS
-from tests.unit.test_retree import above, at_most, random_list, rule_set
-from treecompile.analysis.check import Fault, check
-from treecompile.analysis.diff import diff
+from tests.support.random_models import large_tree
+from tests.support.rule_lists import above, at_most, random_list, rule_set
+from tests.support.samples import TENNIS
 from treecompile.cli import main
-from treecompile.errors import OptionError, TargetError
-from treecompile.extract import extract
-from treecompile.ir import (
+from treecompile.inspect.check import Fault, check
+from treecompile.inspect.diff import diff
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import (
     Body,
     Feature,
     Kind,
@@ -29,8 +29,8 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.model_file import dumps
-from treecompile.passes import apply_rule_passes
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
 
 
 def run(*arguments: str | Path) -> Result:

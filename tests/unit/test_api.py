@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.samples import ROOT, TENNIS, module_of
+from tests.support.samples import ROOT, TENNIS, module_of
 from treecompile import DataError, ModelFileError, OptionError, TargetError
-from treecompile.api import learning
-from treecompile.ir import ClassQuality
+from treecompile.api import verbs
+from treecompile.model.ir import ClassQuality
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def test_errors_are_typed_and_name_the_cause(
 
 def test_the_examples_in_the_docstrings_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for module in (treecompile, learning):
+    for module in (treecompile, verbs):
         result = doctest.testmod(module)
         assert result.attempted > 1
         assert result.failed == 0

@@ -6,14 +6,13 @@ import doctest
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
 import treecompile
-from tests.samples import ROOT
+from tests.support.samples import ROOT
 from treecompile import DataError, EngineError, OptionError, Table
-
-duckdb = pytest.importorskip("duckdb")
 
 
 @pytest.fixture
@@ -124,17 +123,17 @@ def test_what_needs_the_rows_says_so(folder: Path, frame: pd.DataFrame) -> None:
         model.predict(orders)
     with pytest.raises(OptionError, match="cross_validate needs the rows in memory"):
         treecompile.cross_validate(orders, target="y")
-    with pytest.raises(OptionError, match="prune needs the rows in memory"):
+    with pytest.raises(OptionError, match="give one of them"):
         model.prune(orders, training=orders)
     with pytest.raises(OptionError, match="a Table to validate by goes with a Table"):
         learned(frame, validation=orders)
     with pytest.raises(OptionError, match="score is for a Table or many Parquet"):
         model.score(frame, "predicted")
-    with pytest.raises(OptionError, match="a session of Spark, not int"):
+    with pytest.raises(OptionError, match="a Spark session, not as int"):
         model.evaluate(Table(3, "orders"))
     with duckdb.connect() as connection:
         limited = Table(connection, "orders", memory_limit="1GB")
-        with pytest.raises(OptionError, match="memory_limit is for an address"):
+        with pytest.raises(OptionError, match="memory_limit needs an address"):
             model.evaluate(limited)
     with pytest.raises(EngineError, match="no such database file"):
         model.evaluate(Table("duckdb://none.db", "orders"))

@@ -1,19 +1,26 @@
-"""ARFF: declared types, categories and their order, and every error with its line."""
+"""Reading ARFF: declared types, the order of categories, errors with their line."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy.io.arff import loadarff
 
 import treecompile
-from tests.samples import ROOT
-from treecompile.data import DataOptions, Dataset, make_dataset
-from treecompile.errors import DataError
-from treecompile.ir import Kind, ValueType
-from treecompile.read import Table, read_table
-
-SHARED = ROOT.parent / "shared" / "data"
+from tests.support.reference import Table as ReferenceTable
+from tests.support.reference import read_table as reference_table
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Kind, ValueType
+from treecompile.tables.dataset import Dataset, make_dataset
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
 
 HEADER = """% a comment
 @RELATION 'any thing'
@@ -41,7 +48,7 @@ def write(folder: Path, text: str, name: str = "data.arff") -> Path:
     return path
 
 
-def table(folder: Path, text: str) -> Table:
+def table(folder: Path, text: str) -> RawTable:
     return read_table(write(folder, text))
 
 
@@ -228,32 +235,101 @@ def test_every_verb_reads_it(tmp_path: Path) -> None:
     assert model.predict(csv).tolist() == ["y"] * 5 + ["n"] * 5
 
 
-ROWS_OF = {
+# ---------------------------------------------------------------- whole tables
+
+TABLES = {
     "autompg": 398,
-    "breast.cancer": 286,
-    "cal.housing": 20640,
+    "breast-cancer": 286,
+    "california-housing": 2949,
     "car": 1728,
-    "credit.a": 690,
+    "credit-a": 690,
     "housing": 506,
-    "mushroom": 8124,
+    "mushroom": 1016,
 }
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the data sets are not here")
-@pytest.mark.parametrize("name", ROWS_OF)
-def test_real_files(name: str) -> None:
-    found = read_table(SHARED / f"{name}.arff")
-    assert found.rows == ROWS_OF[name]
-    scipy = pytest.importorskip("scipy.io.arff")
-    theirs, meta = scipy.loadarff(SHARED / f"{name}.arff")
+def quoted(text: str) -> str:
+    return f"'{text}'"
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to write an ARFF file."""
+
+    numeric: str
+    declaration: str  # of a name and what follows it
+    categories: str  # around their list
+    separator: str  # between two categories
+    text: Callable[[str], str]
+    number: Callable[[str], str]
+    start: str  # of the rows
+
+
+STYLES = {
+    "plain": Style("real", "@attribute {} {}", "{{{}}}", ",", str, str, "@data\n"),
+    "quoted": Style(
+        "numeric", "@attribute {} {}", "{{ {}}}", ", ", quoted, str, "\n@data\n"
+    ),
+    "wide": Style(
+        "REAL",
+        "@ATTRIBUTE\t{}\t\t{}",
+        "{{{}}}",
+        ", ",
+        str,
+        lambda number: "00" + number if number.isdigit() else number,
+        "% a comment\n\n@DATA\n% another\n\n",
+    ),
+    "digits": Style(
+        "integer",
+        "@Attribute {} {}",
+        "{{{}}}",
+        ",",
+        str,
+        lambda number: f"{float(number):.12f}",
+        "@Data\n",
+    ),
+}
+
+
+def arff_text(table: ReferenceTable, style: Style) -> str:
+    lines = ["@relation 'a table'"]
+    for name, categories in table.columns.items():
+        listed = style.separator.join(map(style.text, categories or ()))
+        kind = style.categories.format(listed) if categories else style.numeric
+        lines.append(style.declaration.format(style.text(name), kind))
+    cells = [written(table.train[n], c, style) for n, c in table.columns.items()]
+    rows = [",".join(row) for row in zip(*cells, strict=True)]
+    return "\n".join(lines) + "\n" + style.start + "\n".join(rows) + "\n"
+
+
+def written(
+    column: pd.Series[Any], categories: list[str] | None, style: Style
+) -> list[str]:
+    write = style.text if categories else lambda value: style.number(f"{value:.12g}")
+    return ["?" if pd.isna(value) else write(value) for value in column]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("name", TABLES)
+def test_whole_tables(name: str, style: str, tmp_path: Path) -> None:
+    """As they were written, and as scipy reads them."""
+    given = reference_table(name)
+    path = write(tmp_path, arff_text(given, STYLES[style]))
+    found = read_table(path)
+    assert found.rows == TABLES[name]
+    assert found.names == tuple(given.columns)
+    theirs, meta = loadarff(path)
     assert found.names == tuple(meta.names())
     for attribute, column, said in zip(
         found.names, found.columns, found.declared, strict=True
     ):
-        if said.categories:
-            expected = [value.decode() for value in theirs[attribute]]
-            assert [v or "?" for v in column.tolist()] == expected
-            assert said.categories == tuple(map(str.strip, meta[attribute][1]))
+        values, original = column.tolist(), given.train[attribute].astype(object)
+        categories = given.columns[attribute]
+        assert said.categories == tuple(categories or ())
+        if categories:
+            assert values == original.where(original.notna(), None).tolist()
+            assert [v or "?" for v in values] == [v.decode() for v in theirs[attribute]]
         else:
-            numbers = [float("nan" if v is None else v) for v in column.tolist()]
+            numbers = [float("nan" if v is None else v) for v in values]
+            assert np.array_equal(numbers, original.astype(float), equal_nan=True)
             assert numbers == pytest.approx(theirs[attribute].tolist(), nan_ok=True)

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import tree as trees
 
 import treecompile
-from treecompile.errors import OptionError
-from treecompile.ir import Split, Tree
-
-trees = pytest.importorskip("sklearn.tree")
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Split, Tree
 
 
 def frame_of(seed: int, is_regression: bool) -> pd.DataFrame:

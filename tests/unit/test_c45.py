@@ -1,4 +1,4 @@
-"""C4.5: the figures of the textbook, and the facts that no printed tree shows."""
+"""C4.5: the figures of the textbook, and facts that no printed tree shows."""
 
 from __future__ import annotations
 
@@ -13,28 +13,34 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.data import DataOptions, Dataset, make_dataset, take
-from treecompile.errors import OptionError
-from treecompile.ir import ClassCounts, Leaf, MissingPolicy, Op, Split, Tree
-from treecompile.learners.c45 import C45Options, draft, learn
-from treecompile.learners.c45_build import build
-from treecompile.learners.c45_choice import Choice, counted_features
-from treecompile.learners.c45_columns import make_column_of
-from treecompile.learners.c45_draft import Draft, SplitTests
-from treecompile.learners.c45_errors import (
+from treecompile.learning.c45.cases import Sample
+from treecompile.learning.c45.columns import make_case_column
+from treecompile.learning.c45.draft import CaseDraft, finish_tree
+from treecompile.learning.c45.group import (
+    ValueGroups,
+    best_pair,
+    group_values,
+    merge_pure,
+)
+from treecompile.learning.c45.growth import FeatureChoice, counted_features
+from treecompile.learning.c45.learner import C45Options, draft, learn
+from treecompile.learning.c45.level import CaseLevel, bits
+from treecompile.learning.c45.prune import last_largest, prune
+from treecompile.learning.costs import Costs
+from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.segments import Segments
+from treecompile.learning.limits import GrowthLimits
+from treecompile.measure.statistics import (
     added_errors,
     best_labels,
     deviate,
     leaf_errors,
 )
-from treecompile.learners.c45_group import Blocks, best_pair, group_values, merge_pure
-from treecompile.learners.c45_level import Level, bits
-from treecompile.learners.c45_prune import last_largest, prune
-from treecompile.learners.c45_sample import Sample
-from treecompile.learners.costs import Costs
-from treecompile.learners.limits import Limits
-from treecompile.learners.stretches import Stretches
-from treecompile.read import read_table
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import ClassCounts, Leaf, MissingPolicy, Op, Split, Tree
+from treecompile.tables.dataset import Dataset, make_dataset, take
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 GOLF: dict[str, list[Any]] = {
     "outlook": ["sunny"] * 5 + ["overcast"] * 4 + ["rain"] * 5,
@@ -52,8 +58,8 @@ def table(columns: Mapping[str, Any], **options: Any) -> Dataset:
     return make_dataset(read_table(frame), DataOptions(frame.columns[-1], **options))
 
 
-def choice_of(features: int) -> Choice:
-    return Choice(np.full(features, True), 0.0, None, True)
+def choice_of(features: int) -> FeatureChoice:
+    return FeatureChoice(np.full(features, True), 0.0, None, True)
 
 
 def judged(data: Dataset) -> list[Any]:
@@ -61,17 +67,21 @@ def judged(data: Dataset) -> list[Any]:
     sample = Sample(data, is_fractional=True)
     cases = sample.everything()
     table = bits(np.arange(len(data.y) + 1.0))
-    level = Level.of(sample, cases, sample.counts(cases), 2.0, table)
+    level = CaseLevel.of(sample, cases, sample.counts(cases), 2.0, table)
     found = []
     for place in range(len(data.features)):
-        column = make_column_of(sample, place, is_grouping=False, is_ratio=True)
-        each = column.judge(level, np.array([0]))
-        found.append((float(each.gains[0]), float(each.splits[0]), float(each.cuts[0])))
+        column = make_case_column(sample, place, is_grouping=False, is_ratio=True)
+        each = column.search(level, np.array([0]))
+        found.append(
+            (float(each.gains[0]), float(each.split_info[0]), float(each.thresholds[0]))
+        )
     return found
 
 
 def tree_of(data: Dataset, options: C45Options = UNPRUNED, **limits: Any) -> Tree:
-    return learn(data, Limits(**{"min_leaf": 2, **limits}), lambda rows: None, options)
+    return learn(
+        data, GrowthLimits(**{"min_leaf": 2, **limits}), lambda rows: None, options
+    )
 
 
 def chosen(tree: Tree) -> list[str]:
@@ -86,7 +96,7 @@ def only_cut(data: Dataset) -> Any:
     return root.branches[0].when.value if isinstance(root, Split) else None
 
 
-def drafted(shape: Any, classes: int = 2) -> Draft:
+def drafted(shape: Any, classes: int = 2) -> CaseDraft:
     """A draft by hand: (feature, cut or groups, branches) is a split, else a leaf."""
     nodes, level = [shape], [shape]
     firsts: dict[int, int] = {}
@@ -100,7 +110,7 @@ def drafted(shape: Any, classes: int = 2) -> Draft:
         start = len(nodes)
         nodes += below
         level = below
-    tests = SplitTests.none(len(nodes))
+    tests = Splits.none(len(nodes))
     for place, each in enumerate(nodes):
         if isinstance(each, tuple):
             feature, by, branches = each
@@ -109,15 +119,16 @@ def drafted(shape: Any, classes: int = 2) -> Draft:
             if isinstance(by, tuple):
                 tests.groups[place] = by
             else:
-                tests.cut[place] = by
+                tests.threshold[place] = by
     count = len(nodes)
-    return Draft(
+    return CaseDraft(
         tests,
         np.zeros((count, classes)),
-        np.array([each if isinstance(each, int) else 0 for each in nodes]),
+        np.zeros(count),
         np.array([firsts.get(place, 0) for place in range(count)]),
         np.arange(1, count),
         np.zeros(count - 1),
+        np.array([each if isinstance(each, int) else 0 for each in nodes]),
         np.zeros(count),
     )
 
@@ -355,14 +366,14 @@ def test_nodes_are_grouped_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table({**columns, "t": target})
     grouping = C45Options(is_grouping=True)
     whole = tree_of(data, grouping)
-    monkeypatch.setattr("treecompile.learners.c45_columns.MOST_CELLS", 1)
+    monkeypatch.setattr("treecompile.learning.c45.columns.MOST_CELLS", 1)
     assert tree_of(data, grouping) == whole
     assert len(whole.nodes) > 5
 
 
 def test_every_row_is_settled_once() -> None:
     settled: list[int] = []
-    learn(table(GOLF), Limits(min_leaf=2), settled.append)
+    learn(table(GOLF), GrowthLimits(min_leaf=2), settled.append)
     assert sum(settled) == 14
 
 
@@ -386,19 +397,23 @@ def test_a_node_keeps_its_class_at_a_tie() -> None:
     draft = drafted(1)
     prune(draft, Sample(data, is_fractional=True), 0.25)
     assert draft.label.tolist() == [1]
-    assert build(draft, data, MissingPolicy.BRANCH).nodes[0].value == "q"  # type: ignore[union-attr]
-    # By shares, the first label comes first.
-    assert build(draft, data, MissingPolicy.FRACTIONAL).nodes[0].value == "p"  # type: ignore[union-attr]
+    for policy, expected in (
+        (MissingPolicy.BRANCH, "q"),
+        (MissingPolicy.FRACTIONAL, "p"),  # by shares, the first label comes first
+    ):
+        leaf = finish_tree(draft, data.features, data.labels, policy).nodes[0]
+        assert isinstance(leaf, Leaf)
+        assert leaf.value == expected
 
 
 def test_the_last_of_the_largest_branches_is_raised() -> None:
     """P3."""
     known = np.array([3.0, 5.0, 5.0, 1.0, 5.0, 3.0])
-    parts = Stretches.of(np.array([4, 2]))
+    parts = Segments.of(np.array([4, 2]))
     assert last_largest(known, parts).tolist() == [2, 4]
 
 
-def raising(target: str) -> tuple[Draft, Sample]:
+def raising(target: str) -> tuple[CaseDraft, Sample]:
     """x <= 0 is a leaf, x > 0 tests y: a tree built by hand over 8 + 4 cases."""
     data = table(
         {"x": [1.0] * 8 + [0.0] * 4, "y": [0.0, 0.0, 1.0, 1.0] * 3, "t": [*target]}
@@ -411,10 +426,10 @@ def test_the_largest_branch_takes_the_place_of_its_parent() -> None:
     """P4: with all the cases of the parent."""
     draft, sample = raising("ppqqppqq" + "ppqq")
     prune(draft, sample, 0.25)
-    assert draft.tests.feature[0] == 1
+    assert draft.splits.feature[0] == 1
     root, left, right = draft.reading_order()
     assert root == 0
-    assert draft.counts[[left, right]].tolist() == [[6.0, 0.0], [0.0, 6.0]]
+    assert draft.stats[[left, right]].tolist() == [[6.0, 0.0], [0.0, 6.0]]
     assert draft.label[[left, right]].tolist() == [0, 1]
 
 
@@ -437,15 +452,15 @@ def test_a_leaf_must_beat_the_tree_and_the_raised_branch() -> None:
     )
     assert as_leaf < 5 * pair + 2 * pure  # which is what the tree is expected to err
     prune(draft, sample, 0.25)
-    assert draft.tests.feature[0] == 1
+    assert draft.splits.feature[0] == 1
     # A split into two leaves: to raise one is to make a leaf, but the tree is better.
     data = table({"x": [0.0] * 4 + [1.0] * 6, "t": [*"ppppqqqqqq"]})
     draft = drafted((0, 0.5, [0, 0]))
     prune(draft, Sample(data, is_fractional=True), 0.25)
-    assert draft.tests.feature[0] == 0
+    assert draft.splits.feature[0] == 0
     data = table({"x": [0.0] * 4 + [1.0] * 6, "t": [*"ppppppppppq"][1:]})
     prune(draft, Sample(data, is_fractional=True), 0.25)
-    assert draft.tests.feature[0] == -1
+    assert draft.splits.feature[0] == -1
 
 
 def test_more_confidence_prunes_less() -> None:
@@ -463,7 +478,9 @@ def test_more_confidence_prunes_less() -> None:
 
 
 def test_pure_blocks_are_merged_first() -> None:
-    blocks = Blocks([[0], [1], [2], [3]], np.array([[3, 0], [1, 1], [0, 2], [4, 0.05]]))
+    blocks = ValueGroups(
+        [[0], [1], [2], [3]], np.array([[3, 0], [1, 1], [0, 2], [4, 0.05]])
+    )
     merge_pure(blocks)
     assert blocks.codes == [[0, 3], [1], [2]]
 
@@ -481,7 +498,7 @@ class Told:
     def __init__(self, mergers: dict[tuple[int, int], tuple[float, float]]) -> None:
         self.mergers = mergers
 
-    def judge_merged(self, counts: Any, one: int, other: int) -> tuple[float, float]:
+    def measure_merged(self, counts: Any, one: int, other: int) -> tuple[float, float]:
         return self.mergers[one, other]
 
     def value(self, gain: float, split: float) -> float:
@@ -490,7 +507,7 @@ class Told:
 
 def test_a_merger_that_keeps_half_of_the_gain_is_preferred() -> None:
     """S4."""
-    blocks = Blocks([[0], [1], [2]], np.ones((3, 2)))
+    blocks = ValueGroups([[0], [1], [2]], np.ones((3, 2)))
     scale: Any = Told({(0, 1): (0.1, 0.9), (0, 2): (0.6, 0.5), (1, 2): (0.7, 0.4)})
     assert best_pair(blocks, scale, 0.5, -1, False) == ((0, 2), 0.5)
     assert best_pair(blocks, scale, 0.05, -1, False) == ((0, 1), 0.9)
@@ -665,5 +682,5 @@ def test_the_command_takes_every_option(tmp_path: Path) -> None:
 
 
 def test_the_draft_of_golf_is_the_textbook_tree() -> None:
-    made = draft(table(GOLF), Limits(min_leaf=2), lambda rows: None, C45Options())
+    made = draft(table(GOLF), GrowthLimits(min_leaf=2), lambda rows: None, C45Options())
     assert made.errors[0] / 14 == pytest.approx(0.385, abs=5e-4)

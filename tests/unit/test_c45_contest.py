@@ -1,21 +1,21 @@
-"""What is left unknown of features makes no difference to the one that C4.5 chooses."""
+"""Features whose gain is left unknown cannot change C4.5's choice."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from treecompile.in_database.c45_contest import Known, needed
-from treecompile.learners.c45_choice import Choice
-from treecompile.learners.costs import Costs
+from treecompile.database.c45.search import KnownGains, needed
+from treecompile.learning.c45.growth import FeatureChoice
+from treecompile.learning.costs import Costs
 
 
-def choice_of(rng: np.random.Generator, features: int) -> Choice:
+def choice_of(rng: np.random.Generator, features: int) -> FeatureChoice:
     is_ratio = bool(rng.random() < 0.7)
     counted = rng.random(features) < 0.8
     counted[0] = True
     min_gain = float(rng.choice([0.0, 0.05]))
-    return Choice(counted, min_gain, None, is_ratio)
+    return FeatureChoice(counted, min_gain, None, is_ratio)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -41,7 +41,7 @@ def test_the_choice_is_that_of_exact_gains(seed: int) -> None:
     low[is_exact], high[is_exact] = gains[is_exact], gains[is_exact]
     asked = 0
     while True:
-        find, count = needed(choice, Known(low, high, seen, has_cut, is_exact))
+        find, count = needed(choice, KnownGains(low, high, seen, has_cut, is_exact))
         if not (find | count).any():
             break
         asked += int((find | count).sum())
@@ -62,8 +62,10 @@ def test_the_choice_is_that_of_exact_gains(seed: int) -> None:
 
 def test_costs_need_everything() -> None:
     measure = Costs((("a", 2.0),), "eg2", 1.0).measure_for([])
-    choice = Choice(np.full(2, True), 0.0, measure, True)
+    choice = FeatureChoice(np.full(2, True), 0.0, measure, True)
     low, high = np.zeros((1, 2)), np.array([[0.1, -np.inf]])
     nothing = np.zeros((1, 2), np.bool_)
-    find, count = needed(choice, Known(low, high, np.ones((1, 2)), nothing, nothing))
+    find, count = needed(
+        choice, KnownGains(low, high, np.ones((1, 2)), nothing, nothing)
+    )
     assert find.tolist() == count.tolist() == [[True, False]]

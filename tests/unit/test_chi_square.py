@@ -9,19 +9,19 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import treecompile
-from treecompile.batch import deciders
-from treecompile.data import DataOptions, make_dataset
-from treecompile.ir import Split, Tree
-from treecompile.learners.chi_square import (
+from treecompile.learning.grow.criteria import (
     critical_value,
     critical_values,
     upper_tail,
 )
-from treecompile.read import read_table
-
-stats = pytest.importorskip("scipy.stats")
+from treecompile.model.batch import deciders
+from treecompile.model.ir import Split, Tree
+from treecompile.tables.dataset import make_dataset
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 
 @given(st.floats(0, 2000), st.integers(1, 400))

@@ -1,4 +1,4 @@
-"""The commands: what they print and write, and what becomes of a user's error."""
+"""The commands: what they print and write, and how they report errors."""
 
 from __future__ import annotations
 
@@ -18,23 +18,13 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
-from tests.samples import TENNIS
+from tests.support.commands import contents, good, run
+from tests.support.samples import TENNIS
 from treecompile.cli import main
 
 NUMBERS = "x,y\n1,n\n2,n\n5,y\n6,y\n"
 COMMAND = [sys.executable, "-m", "treecompile"]
-
-
-def run(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
-
-
-def good(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == 0, (result.stderr, result.exception)
-    return result
 
 
 @pytest.fixture
@@ -46,11 +36,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     good("learn", TENNIS, "--target", "play", *by_id3, "-o", "tennis.json", "-q")
     good("learn", "numbers.csv", "--target", "y", "-o", "numbers.json", "-q")
     return tmp_path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # ---------------------------------------------------------------- what they do

@@ -1,4 +1,4 @@
-"""`learn` from tables that are odd, or cannot be learned from: one line each."""
+"""`learn` from odd tables, and from tables it refuses: one line for each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
 from treecompile.cli import main
 
-duckdb = pytest.importorskip("duckdb")
 TABLES = (
     "t AS SELECT i % 7 AS a, i / 3 AS b, CASE WHEN i % 7 > 3 THEN 'p' ELSE 'q' END AS y"
     " FROM range(300) AS r(i)",
@@ -67,9 +67,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (there("none_known"), "y", "no rows: there is nothing to learn from"),
         (there("empty"), "y", "no rows: there is nothing to learn from"),
         (there("alone"), "y", "no column but 'y' is left to learn from"),
-        (there("listed"), "y", "column 'many' holds BIGINT[] values: make numbers"),
+        (there("listed"), "y", "column 'many' holds BIGINT[] values: convert them"),
         (there("structured"), "y", "column 'y' holds STRUCT"),
-        (there("sizes"), "y", "'y' is infinite somewhere: correct it"),
+        (there("sizes"), "y", "'y' is infinite: correct or remove it"),
         ((*there("t"), "--task", "regress"), "y", "'y'"),
         (("--from", "duckdb://text.db", "--table", "t"), "y", "not a valid DuckDB"),
         (("cut",), "y", "cut/2.parquet"),

@@ -1,16 +1,16 @@
-"""`learn` where the data is: what it prints and writes, and what it refuses."""
+"""`learn` in a database: what it prints, writes and refuses."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
 from treecompile.cli import main
 
-duckdb = pytest.importorskip("duckdb")
 TABLE = """CREATE TABLE {} AS SELECT i % 7 AS seven, 'c' || i % 3 AS "a, b",
 CASE WHEN i % 7 > 3 AND i % 3 > 0 THEN 'yes' ELSE 'no' END AS y
 FROM range(200) AS r(i)"""
@@ -73,8 +73,8 @@ ORDERS = (*SHOP, "--table", "Orders")
     ("arguments", "message"),
     [
         ([], "Missing argument 'DATA'."),
-        ([*SHOP], "--from and --table belong together: add --table NAME"),
-        (["--table", "t"], "--from and --table belong together: add --from URL"),
+        ([*SHOP], "--from and a table belong together: add --table NAME"),
+        (["--table", "t"], "--from and a table belong together: add --from URL"),
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", 'a"b'], "expected NAME or SCHEMA.NAME"),
@@ -84,7 +84,10 @@ ORDERS = (*SHOP, "--table", "Orders")
         (["events/*.csv"], "a pattern of files is for Parquet"),
         (["events", "--validation", "x.csv"], "x.csv"),
         (["events", "--prune", "reduced-error"], "in a database, --validation-table"),
-        (["events", "--validation-table", "t"], "use --validation with files"),
+        (
+            ["events", "--validation-table", "t"],
+            "without --from, use --validation",
+        ),
         (["x.csv", "--validation-table", "t"], "use --validation FILE"),
         ([*ORDERS, "--validation-table", "none"], "DuckDB: "),
         (
@@ -165,7 +168,10 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
     [
         (["--into", "t"], "Missing argument 'DATA'."),
         ([*SHOP, "--into", "t"], "add --table NAME"),
-        (["events/1.parquet", "--into", "t.parquet"], "`treecompile predict` writes"),
+        (
+            ["events/1.parquet", "--into", "t.parquet"],
+            "for one file or a DataFrame",
+        ),
         (["events", "--into", "t"], "expected NAME.parquet"),
         (["events", "--into", "events/1.parquet"], "exists already"),
         ([*ORDERS, "--into", "Orders"], "already exists"),
@@ -210,8 +216,8 @@ def test_the_report_is_that_of_the_same_rows_in_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SHOP], "--from and --table belong together: add --table NAME"),
-        (["--table", "t"], "--from and --table belong together: add --from URL"),
+        ([*SHOP], "--from and a table belong together: add --table NAME"),
+        (["--table", "t"], "--from and a table belong together: add --from URL"),
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", "dated"], "no column 'seven': the columns are 'd', 'y'"),

@@ -1,4 +1,4 @@
-"""`learn` in a database that is stopped: what it says and keeps, and how it goes on."""
+"""`learn` in a database is interrupted: what it prints and keeps, how it continues."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.endless import REACHED
+from tests.support.samples import ROOT
 from treecompile.cli import main
-from treecompile.cli.talk import LevelBar
-from treecompile.errors import EngineError
-from treecompile.in_database.source import EngineSource
+from treecompile.cli.terminal import Terminal as Feedback
+from treecompile.database.grow.levels import LevelProgress
+from treecompile.database.grow.source import ImpurityTableSource
+from treecompile.model.errors import EngineError
 
-duckdb = pytest.importorskip("duckdb")
-ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
+TOO_LONG = 300  # seconds, for a command that hangs
 LEARN = ("learn", *TABLE, "--algorithm", "cart")
 
 
@@ -43,10 +46,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stop_at(level: int, error: BaseException) -> Callable[..., Any]:
-    search = EngineSource.search
+    search = ImpurityTableSource.search
     levels = 0
 
-    def stopping(self: EngineSource, *given: Any) -> Any:
+    def stopping(self: ImpurityTableSource, *given: Any) -> Any:
         nonlocal levels
         levels += 1
         if levels == level:
@@ -76,18 +79,18 @@ def test_what_is_finished_is_kept_and_gone_on_from(
 ) -> None:
     assert run(*LEARN, "-o", "whole.json").exit_code == 0
     with monkeypatch.context() as patch:
-        patch.setattr(EngineSource, "search", stop_at(4, error))
+        patch.setattr(ImpurityTableSource, "search", stop_at(4, error))
         result = run(*LEARN)
     assert result.exit_code == code
     assert result.stderr.strip() == (
-        f"{said}model.json.state keeps 3 finished levels, and the same command goes on"
+        f"{said}model.json.state keeps 3 finished levels, and the same command resumes"
         " from there"
     )
     assert names(folder) == {"d.db", "whole.json", "model.json.state"}
     result = run(*LEARN)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0] == (
-        "going on with level 4, from model.json.state; remove that file to start anew"
+        "resuming at level 4, from model.json.state; remove that file to start over"
     )
     assert names(folder) == {"d.db", "whole.json", "model.json"}
     assert Path("model.json").read_bytes() == Path("whole.json").read_bytes()
@@ -97,7 +100,9 @@ def test_what_is_finished_is_kept_and_gone_on_from(
 def test_where_nothing_is_kept_nothing_is_said_of_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, level: int, out: str
 ) -> None:
-    monkeypatch.setattr(EngineSource, "search", stop_at(level, KeyboardInterrupt()))
+    monkeypatch.setattr(
+        ImpurityTableSource, "search", stop_at(level, KeyboardInterrupt())
+    )
     result = run(*LEARN, "-o", out)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr.strip() == "interrupted"
@@ -126,22 +131,19 @@ def started(*arguments: str, **settings: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_a_query(folder: Path, number: signal.Signals) -> None:
-    """Of hundreds of levels, so that it is still at work."""
-    with duckdb.connect("d.db") as connection:
-        connection.execute(
-            "CREATE OR REPLACE TABLE t AS SELECT i AS a, sin(i) AS b, i % 2 AS y"
-            " FROM range(300) AS r(i)"
-        )
     (folder / "temporary").mkdir()
-    learn = started("-m", "treecompile", *LEARN, TMPDIR=str(folder / "temporary"))
-    end = time.monotonic() + 60
-    while not Path("model.json.state").exists() and time.monotonic() < end:
-        time.sleep(0.01)
+    endless = ("-m", "tests.support.endless", *LEARN)
+    learn = started(*endless, TMPDIR=str(folder / "temporary"))
+    watchdog = threading.Timer(TOO_LONG, learn.kill)
+    watchdog.start()
+    assert learn.stdout is not None
+    assert learn.stdout.readline().strip() == REACHED
     learn.send_signal(number)
-    out, said = learn.communicate(timeout=60)
+    out, said = learn.communicate()
+    watchdog.cancel()
     assert (learn.returncode, out) == (130, "")
     (line,) = said.strip().splitlines()
-    assert line.startswith("interrupted: model.json.state keeps ")
+    assert line.startswith("interrupted: model.json.state keeps 1 finished level,")
     assert names(folder) == {"d.db", "model.json.state", "temporary"}
     assert not names(folder / "temporary")
 
@@ -159,7 +161,7 @@ def test_an_interrupt_of_code_from_text_is_an_exit_code_too(
         "main(['stop'])\n"
     )
     stopped = started("-m", "stopped")
-    _, said = stopped.communicate(timeout=60)
+    _, said = stopped.communicate(timeout=TOO_LONG)
     assert stopped.returncode == 130
     assert said.strip() == "interrupted"
 
@@ -177,13 +179,13 @@ def test_levels_are_shown_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, quiet: bool, rows: int, most: int | None
 ) -> None:
     clock = iter([10.0, 12.0, 12.5, 13.0])
-    monkeypatch.setattr("treecompile.cli.talk.monotonic", lambda: next(clock))
+    monkeypatch.setattr("treecompile.cli.terminal.monotonic", lambda: next(clock))
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with LevelBar(quiet, most) as bar:
+    with Feedback(quiet).levels(most) as bar:
         bar.start(rows)
-        bar.level(1, 1, rows)
-        bar.level(2, 2, rows)
-        bar.level(3, 1, rows // 4)
+        bar.level(LevelProgress(1, 1, rows))
+        bar.level(LevelProgress(2, 2, rows))
+        bar.level(LevelProgress(3, 1, rows // 4))
         bar.finish()
     assert isinstance(sys.stderr, Terminal)
     shown = sys.stderr.getvalue()
@@ -203,9 +205,9 @@ def test_where_there_is_no_terminal_nothing_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with LevelBar(False, None) as bar:
+    with Feedback(False).levels(None) as bar:
         bar.start(10**6)
-        bar.level(1, 1, 10**6)
+        bar.level(LevelProgress(1, 1, 10**6))
         bar.finish()
     assert isinstance(sys.stderr, io.StringIO)
     assert sys.stderr.getvalue() == ""

@@ -1,4 +1,4 @@
-"""Rules as source on the command line: edited, compiled, refused; pictures, colours."""
+"""Rules as text on the command line: edited, compiled, refused; pictures, colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import treecompile
-from tests.samples import ROOT, TENNIS, module_of
+from tests.support.samples import ROOT, TENNIS, module_of
 from treecompile.cli import main
 
 DOCUMENT = ROOT / "examples" / "penguins" / "out" / "RULES.md"
@@ -152,16 +152,16 @@ def test_draw(folder: Path) -> None:
 
 
 def test_colours_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treecompile.cli import show
+    from treecompile.cli import inspect
 
     plain = good("show", MODEL).stdout
     assert "\x1b" not in plain
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert show.has_colours()
+    assert inspect.has_colours()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not show.has_colours()
-    monkeypatch.setattr(show, "has_colours", lambda: True)
+    assert not inspect.has_colours()
+    monkeypatch.setattr(inspect, "has_colours", lambda: True)
     for model in (MODEL, DOCUMENT):
         painted = CliRunner().invoke(main, ["show", str(model)], color=True).stdout
         assert "\x1b[36m" in painted

@@ -10,24 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecompile.learners.criteria import (
+from tests.support.criteria import by_definition
+from treecompile.learning.grow.columns import single_sides
+from treecompile.learning.grow.criteria import (
     MEASURES,
+    ContingencyTable,
     Impurity,
-    Table,
     entropy,
     gain,
     gini,
     remaining,
     shares,
 )
-from treecompile.learners.sorted_column import single_sides
-from treecompile.learners.stretches import Floats, Stretches
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Floats
 
 
-def split(*branches: object) -> Table:
+def split(*branches: object) -> ContingencyTable:
     """The class counts of one split."""
     table = np.array(branches, dtype=np.float64)
-    return Table(table, Stretches.of(np.array([len(table)])))
+    return ContingencyTable(table, Segments.of(np.array([len(table)])))
 
 
 def counts(*numbers: object) -> Floats:
@@ -104,39 +106,6 @@ def test_gini_is_the_share_of_pairs_that_differ(numbers: list[int]) -> None:
 # --- every measure, against its definition --------------------------------------------
 
 
-def information(*weights: float) -> float:
-    total = sum(weights)
-    return -sum(w / total * log2(w / total) for w in weights if w)
-
-
-def by_definition(name: str, table: list[list[int]]) -> float:
-    """The measure of one split, written out."""
-    total = sum(map(sum, table))
-    rows = [sum(row) for row in table]
-    columns = [sum(column) for column in zip(*table, strict=True)]
-    if name == "gini":
-        before = 1 - sum((c / total) ** 2 for c in columns)
-        after = sum(
-            r / total * (1 - sum((cell / r) ** 2 for cell in row))
-            for r, row in zip(rows, table, strict=True)
-            if r
-        )
-        return float(before - after)
-    if name == "chi-square":
-        statistic = 0.0
-        for (r, row), j in product(zip(rows, table, strict=True), range(len(columns))):
-            expected = r * columns[j] / total
-            if expected:
-                statistic += (row[j] - expected) ** 2 / expected
-        return statistic / total
-    gained = information(*columns) - sum(
-        r / total * information(*row) for r, row in zip(rows, table, strict=True) if r
-    )
-    joint = information(*(cell for row in table for cell in row))
-    below = {"entropy": 1.0, "gain-ratio": information(*rows), "distance": joint}[name]
-    return gained / below if below else 0.0
-
-
 @given(st.lists(tables, min_size=1, max_size=4), st.sampled_from(sorted(MEASURES)))
 def test_splits_are_judged_at_once_and_by_definition(
     many: list[list[list[int]]], name: str
@@ -144,7 +113,9 @@ def test_splits_are_judged_at_once_and_by_definition(
     classes = max(len(table[0]) for table in many)
     padded = [[row + [0] * (classes - len(row)) for row in table] for table in many]
     rows = np.array([row for table in padded for row in table], np.float64)
-    splits = Table(rows, Stretches.of(np.array([len(table) for table in padded])))
+    splits = ContingencyTable(
+        rows, Segments.of(np.array([len(table) for table in padded]))
+    )
     judge = MEASURES[name].branches
     assert judge is not None
     expected = [by_definition(name, table) for table in padded]
@@ -159,7 +130,7 @@ def test_splits_are_judged_at_once_and_by_definition(
 def test_a_level_is_judged_like_each_of_its_cuts(
     nodes: list[list[int]], name: str, weight: int
 ) -> None:
-    parts = Stretches.of(np.array([len(node) for node in nodes]))
+    parts = Segments.of(np.array([len(node) for node in nodes]))
     labels = np.concatenate([np.array(node) for node in nodes])
     # Rows weigh 1, 2, 3, ... of some unit, or all the same.
     weights = np.arange(len(labels)) % weight + 1.0

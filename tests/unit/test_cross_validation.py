@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 import treecompile
-from tests.samples import TENNIS
+from tests.support.samples import TENNIS
 from treecompile.cli import main
-from treecompile.data import DataOptions, make_dataset
-from treecompile.errors import OptionError
-from treecompile.folds import fold_of
-from treecompile.ir import ClassQuality, ValueQuality
-from treecompile.read import read_table
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import ClassQuality, ValueQuality
+from treecompile.tables.dataset import fold_of, make_dataset
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 
 def sample(rows: int = 90) -> pd.DataFrame:
@@ -101,9 +101,13 @@ def test_pruning_happens_within_each_fold(options: dict[str, Any]) -> None:
 
 def test_it_refuses_what_it_does_not_know() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_deph'"):
-        treecompile.cross_validate(sample(), target="y", max_deph=3)
+        treecompile.cross_validate(
+            sample(), target="y", max_deph=3  # type: ignore[call-arg]
+        )
     with pytest.raises(TypeError, match="'validation'"):
-        treecompile.cross_validate(sample(), target="y", validation=sample())
+        treecompile.cross_validate(
+            sample(), target="y", validation=sample()  # type: ignore[call-arg]
+        )
     with pytest.raises(OptionError, match="--cv 1: expected 2 or more folds"):
         treecompile.cross_validate(sample(), target="y", k=1)
     with pytest.raises(OptionError, match=r"--cv 15: .*\(14\)"):

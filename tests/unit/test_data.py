@@ -15,30 +15,31 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from treecompile.data import (
-    DataOptions,
+from treecompile.model.errors import DataError, OptionError, TreecompileError
+from treecompile.model.ir import ColumnSummary, Feature, Kind, ValueType
+from treecompile.model.values import parse_number
+from treecompile.tables.dataset import (
     Dataset,
     encode,
     encode_target,
     make_dataset,
     take,
 )
-from treecompile.errors import DataError, OptionError, TreecompileError
-from treecompile.ir import ColumnSummary, Feature, Kind, ValueType
-from treecompile.read import Table, read_table
-from treecompile.values import parse_number
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
 
 NAN, INF = math.nan, math.inf
 NUMERIC, CATEGORICAL, ORDINAL = Kind.NUMERIC, Kind.CATEGORICAL, Kind.ORDINAL
 FLOAT, STR, INT, BOOL = ValueType.FLOAT, ValueType.STR, ValueType.INT, ValueType.BOOL
 
 
-def text(**columns: list[str]) -> Table:
+def text(**columns: list[str]) -> RawTable:
     arrays = tuple(np.array(column, dtype=object) for column in columns.values())
-    return Table(tuple(columns), arrays, text=True, source="data.csv")
+    return RawTable(tuple(columns), arrays, text=True, source="data.csv")
 
 
-def frame(**columns: Any) -> Table:
+def frame(**columns: Any) -> RawTable:
     return read_table(pd.DataFrame(columns))
 
 
@@ -46,21 +47,21 @@ def objects(*values: Any) -> pd.Series[Any]:
     return pd.Series(values, dtype=object)
 
 
-def learn(table: Table, **options: Any) -> Dataset:
+def learn(table: RawTable, **options: Any) -> Dataset:
     """The dataset of a table without a target: a column 'y' of two labels is added."""
     rows = table.rows
     if table.text:
         y: Any = np.array((["n", "p"] * rows)[:rows], dtype=object)
     else:
         y = pd.Series((["n", "p"] * rows)[:rows])
-    whole = Table((*table.names, "y"), (*table.columns, y), table.text, table.source)
+    whole = RawTable((*table.names, "y"), (*table.columns, y), table.text, table.source)
     return make_dataset(whole, DataOptions("y", **options))
 
 
-def answers(table: Table, **options: Any) -> Dataset:
+def answers(table: RawTable, **options: Any) -> Dataset:
     """The dataset of a table that is a target 'y', with a feature 'x' added."""
     x: Any = np.array(["1"] * table.rows, dtype=object)
-    whole = Table(
+    whole = RawTable(
         (*table.names, "x"),
         (*table.columns, x if table.text else pd.Series(x)),
         table.text,
@@ -478,7 +479,7 @@ def test_too_many_categories() -> None:
     ],
 )
 def test_targets(
-    table: Table,
+    table: RawTable,
     options: dict[str, Any],
     labels: tuple[Any, ...],
     y: list[Any],
@@ -522,7 +523,7 @@ def test_targets(
     ],
 )
 def test_targets_refused(
-    error: type[TreecompileError], table: Table, options: dict[str, Any], words: str
+    error: type[TreecompileError], table: RawTable, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(error, match=words):
         answers(table, **options)
@@ -604,7 +605,7 @@ ELEVEN = [str(i) for i in (5, 3, 4, 9, 13, 6, 7, 8, 10, 11, 12)]
         ),
     ],
 )
-def test_warnings(table: Table, options: dict[str, Any], word: str | None) -> None:
+def test_warnings(table: RawTable, options: dict[str, Any], word: str | None) -> None:
     dataset = learn(table, **options)
     notes = [note for note in dataset.notes if not note.startswith(("task", "only"))]
     assert [feature.name for feature in dataset.features] == ["x"]
@@ -726,7 +727,7 @@ def test_encode_reads_only_what_is_required() -> None:
         (frame(n=pd.to_datetime(["2024-01-31"])), "'n' holds Timestamp"),
     ],
 )
-def test_encode_refuses(table: Table, words: str) -> None:
+def test_encode_refuses(table: RawTable, words: str) -> None:
     place = [feature.name for feature in SCHEMA].index(table.names[0])
     with pytest.raises(DataError, match=words) as caught:
         encode(SCHEMA, table, [place])
@@ -753,7 +754,7 @@ def test_encode_agrees_with_the_dataset_it_came_from() -> None:
         ((), frame(y=[1, 2]), [1.0, 2.0]),
     ],
 )
-def test_encode_target(labels: Any, table: Table, expected: list[Any]) -> None:
+def test_encode_target(labels: Any, table: RawTable, expected: list[Any]) -> None:
     y = encode_target("y", labels, table, na_values=("?",))
     assert repr(y.tolist()) == repr(expected)
     assert y.dtype == (np.int32 if labels else np.float64)

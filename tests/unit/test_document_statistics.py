@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 
 import treecompile
-from tests.samples import TENNIS
-from treecompile.api import Model
+from tests.support.samples import TENNIS
+from treecompile.api.model import Model
 
 RULES = "## Statistics of the rules"
 
@@ -48,7 +48,7 @@ def test_pruned_rules_tell_what_is_left_and_by_what_they_were_pruned() -> None:
         left -= int(line[place + 1])
     assert left == 0
     assert lines[-1][0] == "default"
-    assert "pruned and sorted by these very rows" in text
+    assert "pruned and sorted on these rows" in text
     assert "share of all training cases" in text
 
 

@@ -1,4 +1,4 @@
-"""Pictures: well formed whatever the names, nothing over anything else, all there."""
+"""Pictures: well formed for any names, complete, and without overlaps."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.random_models import large_tree, random_program
-from tests.samples import ROOT, balanced, every_type, stump
-from treecompile.api import Model, load
-from treecompile.compiler import flatten
-from treecompile.draw import draw, readable_depth
-from treecompile.draw.colours import CLASSES, Palette, on
-from treecompile.draw.layout import spots
-from treecompile.draw.text import cut, width
-from treecompile.errors import OptionError
-from treecompile.extract import rule_ids
-from treecompile.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
+from tests.support.random_models import large_tree, random_program
+from tests.support.samples import ROOT, balanced, every_type, stump
+from treecompile import Model, load
+from treecompile.emit.compiler import flatten
+from treecompile.inspect.draw.picture import draw, readable_depth
+from treecompile.inspect.draw.svg import CLASSES, Palette, cut, on, width
+from treecompile.inspect.draw.tree import spots
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
+from treecompile.model.paths import rule_ids
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,4 +1,4 @@
-"""Sums and means of stretches, against `math.fsum`, and thresholds against reading."""
+"""Sums and means of segments against `math.fsum`, thresholds against parsing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from treecompile.learners.exact_sums import means, sums
-from treecompile.learners.stretches import Floats, Stretches
-from treecompile.learners.thresholds import readable
+from treecompile.learning.grow.search import readable
+from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.segments import exact_means as means
+from treecompile.learning.grow.segments import exact_sums as sums
+from treecompile.model.arrays import Floats
 
 RANDOM = np.random.default_rng(0)
 SIZE = 6_000
@@ -28,19 +30,19 @@ KINDS: dict[str, Floats] = {
 }
 
 
-def parts(longest: int) -> Stretches:
+def parts(longest: int) -> Segments:
     lengths = RANDOM.integers(1, longest, SIZE)
-    return Stretches.of(lengths[: np.searchsorted(lengths.cumsum(), SIZE)])
+    return Segments.of(lengths[: np.searchsorted(lengths.cumsum(), SIZE)])
 
 
 @pytest.mark.parametrize("longest", [2, 3, 5, 40, 2_000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_rounded_once(kind: str, longest: int) -> None:
-    stretches = parts(longest)
-    numbers = KINDS[kind][: stretches.size]
-    found, middle = sums(numbers, stretches), means(numbers, stretches)
+    segments = parts(longest)
+    numbers = KINDS[kind][: segments.size]
+    found, middle = sums(numbers, segments), means(numbers, segments)
     for place, (start, length) in enumerate(
-        zip(stretches.starts, stretches.lengths, strict=True)
+        zip(segments.starts, segments.lengths, strict=True)
     ):
         mine = numbers[start : start + length].tolist()
         assert found[place] == math.fsum(mine)
@@ -53,7 +55,7 @@ def test_sums_are_rounded_once(kind: str, longest: int) -> None:
 def test_the_order_does_not_matter() -> None:
     for numbers in KINDS.values():
         shuffled = RANDOM.permutation(numbers)
-        whole = Stretches.of(np.array([SIZE]))
+        whole = Segments.of(np.array([SIZE]))
         assert sums(numbers, whole) == sums(shuffled, whole)
         assert means(numbers, whole) == means(shuffled, whole)
 

@@ -11,70 +11,24 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from tests.samples import balanced, every_type
-from treecompile import model_file
-from treecompile.api import Model
+from tests.support.fractional import HEAT, counts, leaf, program, tree
+from tests.support.samples import balanced, every_type
+from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.compiler import flatten
-from treecompile.errors import ModelFileError
-from treecompile.ir import (
+from treecompile.emit.compiler import flatten
+from treecompile.model import file as model_file
+from treecompile.model.errors import ModelFileError
+from treecompile.model.ir import (
     Branch,
-    ClassCounts,
     Condition,
-    Feature,
-    Kind,
     Leaf,
     MissingPolicy,
     Op,
-    Program,
     RuleSet,
     Split,
     Tree,
-    ValueType,
 )
-from treecompile.semantics import distribution, negate, predict
-
-SKY = Feature("sky", Kind.CATEGORICAL, ValueType.STR, ("clear", "grey", "dark"))
-HEAT = Feature("heat", Kind.NUMERIC, ValueType.FLOAT)
-
-
-def counts(no: float, yes: float) -> ClassCounts:
-    return ClassCounts((no, yes))
-
-
-def leaf(no: float, yes: float) -> Leaf:
-    return Leaf("yes" if yes > no else "no", counts(no, yes), no + yes)
-
-
-def tree() -> Tree:
-    """sky: clear -> heat (<= 20: 1/3, > 20: 2/0), grey (or any other) -> 1/5, dark."""
-    clear = Condition(0, Op.IN, ("clear",), missing=False)
-    grey = Condition(0, Op.NOT_IN, ("clear", "dark"), missing=True)
-    dark = Condition(0, Op.IN, ("dark",), missing=False)
-    warm = Condition(1, Op.LE, 20.0, missing=True)
-    return Tree(
-        (SKY, HEAT),
-        ("no", "yes"),
-        (
-            Split(
-                (Branch(clear, 1, 6.0), Branch(grey, 2, 6.0), Branch(dark, 3, 0.0)),
-                counts(4, 8),
-                0.5,
-            ),
-            Split(
-                (Branch(warm, 4, 4.0), Branch(negate(warm), 5, 2.0)), counts(3, 3), 0
-            ),
-            leaf(1, 5),
-            Leaf("no", counts(1, 0), 0.0),  # no case: it adds its class
-            leaf(1, 3),
-            leaf(2, 0),
-        ),
-        MissingPolicy.FRACTIONAL,
-    )
-
-
-def program() -> Program:
-    return Program("play", "by hand", tree())
+from treecompile.model.semantics import distribution, negate, predict
 
 
 @pytest.mark.parametrize(
@@ -165,12 +119,10 @@ def test_a_file_without_weights_to_divide_by_is_refused() -> None:
 def test_the_document_explains_it() -> None:
     text = Model(program()).emit("markdown")
     assert "the case goes down every branch" in text
-    assert "another model" in text
+    assert "without the tree, which is a different model" in text
     assert "every case whose values are known" in text
     assert "meets the conditions marked" not in text
-    assert "missing values are not divided: that is another model" in " ".join(
-        text.split()
-    )
+    assert "do not divide missing values: they are a different model" in text
     assert "goes down every branch" not in Model(every_type()).emit("markdown")
 
 

@@ -1,4 +1,4 @@
-"""What the artefacts of a tree that divides missing values say and refuse."""
+"""Artefacts of a tree that divides missing values: what they say and refuse."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from tests.random_models import large_tree
-from tests.samples import ROOT, TENNIS, balanced, every_type, module_of
-from tests.unit.test_fractional import HEAT, SKY, counts, leaf, program, tree
-from treecompile import render
-from treecompile.api import Model
+from tests.support.fractional import HEAT, SKY, counts, leaf, numbers, of, program, tree
+from tests.support.random_models import large_tree
+from tests.support.samples import ROOT, TENNIS, balanced, every_type, module_of
+from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.compiler import emit
-from treecompile.errors import TargetError
-from treecompile.ir import (
+from treecompile.emit import render
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.engines.addresses import ENGINES
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import (
     Branch,
     Condition,
     Feature,
     Kind,
     Leaf,
     MissingPolicy,
-    Moments,
     Op,
     Program,
     Row,
@@ -40,10 +41,9 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.lower import EmitOptions
-from treecompile.semantics import distribution, negate, predict
-from treecompile.verify import verify
-from treecompile.verify.engines import Database, run_python, run_sql
+from treecompile.model.semantics import distribution, negate, predict
+from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.verification import verify
 
 UNKNOWN: dict[str, Any] = {"sky": None, "heat": None}
 
@@ -52,12 +52,6 @@ def divided(given: Program) -> Program:
     """The same program, which divides missing values."""
     assert isinstance(given.body, Tree)
     return replace(given, body=replace(given.body, missing=MissingPolicy.FRACTIONAL))
-
-
-def of(*nodes: Split | Leaf, features: tuple[Feature, ...] = (HEAT,)) -> Program:
-    labels = () if isinstance(nodes[-1].stats, Moments) else ("no", "yes")
-    body = Tree(features, labels, nodes, MissingPolicy.FRACTIONAL)
-    return Program("play", "by hand", body)
 
 
 def two_ways(cut: float, low: int, high: int, *weights: float) -> Split:
@@ -98,20 +92,20 @@ def test_a_value_that_is_not_asked_for_divides_nothing() -> None:
 def test_an_explanation_names_the_rules_with_their_shares() -> None:
     module = module_of(emit(program(), "python").text)
     assert module.explain({"sky": None, "heat": 30}).splitlines() == [
-        "divided: play = no (58.3 %), shared by these rules, because not known: sky",
+        "divided: play = no (58.3 %), shared by these rules; unknown: sky",
         "  50.0 % R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)",
         "  50.0 % R3: if sky = grey (or any other, or missing) then play = yes"
         " (5 of 6 cases)",
     ]
     # A branch that no case went down has no share and is not named.
     assert "R4" not in module.explain(UNKNOWN)
-    assert "not known: sky, heat" in module.explain(UNKNOWN)
+    assert "unknown: sky, heat" in module.explain(UNKNOWN)
 
 
 def test_an_explanation_of_many_rules_is_cut_short() -> None:
     module = module_of(emit(divided(balanced(5)), "python").text)
     lines = module.explain({"x": None}).splitlines()
-    head = "divided: itself = 15.5, shared by these rules, because not known: x"
+    head = "divided: itself = 15.5, shared by these rules; unknown: x"
     assert lines[0] == head
     assert len(lines) == 12
     assert lines[1] == "  3.1 % R1: if x <= 0.5 then itself = 0 (1 case, sd 0)"
@@ -186,7 +180,7 @@ def test_the_text_is_as_black_prints_it(
     monkeypatch.setattr(render, "BLACK_UP_TO", 0)
     many = replace(large_tree(30), missing=MissingPolicy.FRACTIONAL)
     for most in (1_000, 0):  # sentences as they are, and put together
-        monkeypatch.setattr("treecompile.lower.python.SENTENCES", most)
+        monkeypatch.setattr("treecompile.emit.python.lower.SENTENCES", most)
         for given in (program(), divided(balanced(3)), Program("y", "z", many)):
             text = emit(given, "python", EmitOptions(style=style)).text
             assert text == black.format_str(text, mode=black.Mode())
@@ -231,7 +225,7 @@ def test_every_form_and_output_of_sql(dialect: str, form: str) -> None:
             dialect=dialect, form=form, table="t", output=output, label=label
         )
         text = emit(program(), "sql", options).text
-        found = run_sql(text, body.features, rows, Database.named(dialect))
+        found = run_sql(text, body.features, rows, ENGINES[dialect])
         assert found == answers, (output, label)
         assert verify(program(), text).passed
 
@@ -290,14 +284,7 @@ def test_a_chain_is_added_up_in_stages() -> None:
     rows: list[Row] = [(None,), (0.0,), (299.5,)]
     expected = [distribution(body, row)[1] for row in rows]
     assert 0 < expected[0] < 1e-80
-    assert run_sql(text, body.features, rows, Database.named("sqlite")) == expected
-
-
-def numbers(*values: float) -> Program:
-    leaves = [Leaf(value, Moments(1.0, value, 0.0), 1.0) for value in values]
-    test = Condition(0, Op.LE, 1.0, missing=True)
-    branches = (Branch(test, 1, 3.0), Branch(negate(test), 2, 1.0))
-    return of(Split(branches, Moments(2.0, 0.0, 0.0), 0.0), *leaves)
+    assert run_sql(text, body.features, rows, ENGINES["sqlite"]) == expected
 
 
 def dialect_with(folder: Path, *changes: tuple[str, str]) -> EmitOptions:
@@ -313,16 +300,16 @@ def dialect_with(folder: Path, *changes: tuple[str, str]) -> EmitOptions:
 
 def test_what_sql_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     few = dialect_with(tmp_path, ("terms = 20000", "terms = 39"))
-    with pytest.raises(TargetError, match="has 40 sums here .* SQLite gets at most 39"):
+    with pytest.raises(TargetError, match="needs 40 sums .* limit for SQLite is 39"):
         emit(chain(20), "sql", few)
     assert emit(chain(19), "sql", few).text
     assert "divided" in emit(chain(20), "sql", replace(few, output="rule")).text
     narrow = dialect_with(tmp_path, ("columns = 1900", "columns = 2"))
-    with pytest.raises(TargetError, match="takes 3 columns, and SQLite has 2"):
+    with pytest.raises(TargetError, match="needs 3 columns, but SQLite allows 2"):
         emit(chain(9), "sql", narrow)
     assert emit(chain(8), "sql", narrow).text
     short = dialect_with(tmp_path, ("stages = 500", "stages = 2"))
-    with pytest.raises(TargetError, match="in 3 queries, and SQLite takes 2"):
+    with pytest.raises(TargetError, match="3 nested queries, but SQLite allows 2"):
         emit(chain(17), "sql", short)
     assert emit(chain(16), "sql", short).text
     text = (ROOT / "templates/sql/dialects/sqlite.toml").read_text(encoding="utf-8")
@@ -333,18 +320,20 @@ def test_what_sql_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     stats = replace(counts(1, 1), weights=(1.0,) * 902)
     nodes = (chain(1).body.nodes[0], *[Leaf("l0", stats, 1.0)] * 2)  # type: ignore[union-attr]
     body = Tree((HEAT,), labels, nodes, MissingPolicy.FRACTIONAL)
-    with pytest.raises(TargetError, match="joins 901 conditions, and SQLite takes 900"):
+    with pytest.raises(
+        TargetError, match="joins 901 conditions, but SQLite allows 900"
+    ):
         emit(Program("y", "by hand", body), "sql")
 
 
 def test_what_sql_cannot_add_up_is_refused_by_name() -> None:
-    with pytest.raises(TargetError, match="beyond all doubles"):
+    with pytest.raises(TargetError, match="exceed the largest double"):
         emit(numbers(1e308, -1e308), "sql")
     assert emit(numbers(1e307, -1e307), "sql").text
     postgres = EmitOptions(dialect="postgres")
-    with pytest.raises(TargetError, match="smaller than PostgreSQL takes"):
+    with pytest.raises(TargetError, match="too small for PostgreSQL"):
         emit(numbers(1e-308, 1.0), "sql", postgres)
-    with pytest.raises(TargetError, match="smaller than PostgreSQL takes"):
+    with pytest.raises(TargetError, match="too small for PostgreSQL"):
         emit(chain(1_100), "sql", postgres)
     assert emit(chain(1_000), "sql", postgres).text
 
@@ -367,7 +356,7 @@ def test_build_verifies_a_model_that_divides(tmp_path: Path) -> None:
 
 
 def test_a_sample_says_what_it_is() -> None:
-    from treecompile.reports import verification
+    from treecompile.cli.reports import verification
 
     given = divided(every_type())
     report = verify(given, emit(given, "python").text, budget=400)

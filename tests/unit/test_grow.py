@@ -1,4 +1,4 @@
-"""What every learner leaves to the growth: legal trees of any depth, settled rows."""
+"""What all learners share in growing: legal trees of any depth, finished rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treecompile
-from treecompile import model_file
-from treecompile.batch import deciders
-from treecompile.data import DataOptions, Dataset, make_dataset
-from treecompile.ir import (
+from treecompile.learning import cart, id3
+from treecompile.learning.grow.impurity import best_features
+from treecompile.learning.grow.responses import NumberResponse, OpenNodes
+from treecompile.learning.grow.search import CandidateSplits
+from treecompile.learning.grow.segments import Segments, Units
+from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import ALGORITHMS
+from treecompile.model import file as model_file
+from treecompile.model.batch import deciders
+from treecompile.model.ir import (
     ClassCounts,
     Feature,
     Kind,
@@ -30,15 +36,10 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.learners import ALGORITHMS, cart, id3
-from treecompile.learners.growth import choose
-from treecompile.learners.level import Found
-from treecompile.learners.limits import Limits
-from treecompile.learners.responses import Numbers, Opened
-from treecompile.learners.stretches import Stretches
-from treecompile.learners.units import Units
-from treecompile.read import read_table
-from treecompile.semantics import is_partition
+from treecompile.model.semantics import is_partition
+from treecompile.tables.dataset import Dataset, make_dataset
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
 
 DEEP = 2_200
 
@@ -53,7 +54,7 @@ def staircase() -> Dataset:
 
 @cache
 def chain() -> Tree:
-    return cart.learn(staircase(), Limits(), lambda rows: None)
+    return cart.learn(staircase(), GrowthLimits(), lambda rows: None)
 
 
 def depth_of(tree: Tree) -> int:
@@ -212,16 +213,18 @@ def test_progress_settles_every_row_once(learn: Any) -> None:
     y = random.integers(0, 3, 500).astype(np.int32)
     data = Dataset("y", tuple(features), tuple(columns), tuple("nop"), y, (), "")
     settled: list[int] = []
-    learn(data, Limits(), settled.append)
+    learn(data, GrowthLimits(), settled.append)
     assert sum(settled) == 500
     assert min(settled) >= 0
 
 
 def test_the_first_of_equal_splits_is_chosen() -> None:
     def chosen(gains: Iterable[float], tie: float, min_gain: float = 0.0) -> int:
-        found = [replace(Found.nothing(1), gain=np.array([gain])) for gain in gains]
-        opened = Opened([], np.ones(1), np.array([tie]), np.zeros(1, np.int32))
-        feature, _ = choose(found, opened, Limits(min_gain=min_gain))
+        found = [
+            replace(CandidateSplits.none(1), gain=np.array([gain])) for gain in gains
+        ]
+        opened = OpenNodes([], np.ones(1), np.array([tie]), np.zeros(1, np.int32))
+        feature, _ = best_features(found, opened, GrowthLimits(min_gain=min_gain))
         return int(feature[0])
 
     offered = [0.25, 0.5, 0.5 + 1e-15]
@@ -241,8 +244,8 @@ def test_statistics_do_not_depend_on_the_order(
 
     def measure(order: Any) -> Moments:
         units = Units.of(weights[order]) if is_weighted else None
-        response = Numbers(numbers[order], units)
-        whole = Stretches.of(np.array([5]))
+        response = NumberResponse(numbers[order], units)
+        whole = Segments.of(np.array([5]))
         measured = response.measure(np.arange(5, dtype=np.int32), whole)
         (stats,) = response.stats(measured.stats)
         assert isinstance(stats, Moments)

@@ -1,4 +1,4 @@
-"""ID3: which feature, which branches, when to stop, and what it refuses."""
+"""ID3: the choice of the feature, the branches, when to stop, what it refuses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import treecompile
-from treecompile.errors import DataError, OptionError
-from treecompile.ir import (
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import (
     Branch,
     ClassCounts,
     Condition,
@@ -21,7 +21,7 @@ from treecompile.ir import (
     Split,
     Tree,
 )
-from treecompile.semantics import predict
+from treecompile.model.semantics import predict
 
 Columns = dict[str, list[Any]]
 

@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn import datasets
+from sklearn import tree as trees
 
 import treecompile
-from tests.samples import TENNIS
+from tests.support.samples import TENNIS
 from treecompile.cli import main
-from treecompile.errors import OptionError
-from treecompile.importance import impurity
-from treecompile.ir import ClassCounts, Moments
-
-datasets = pytest.importorskip("sklearn.datasets")
-trees = pytest.importorskip("sklearn.tree")
+from treecompile.inspect.importance import impurity
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import ClassCounts, Moments
 
 
 def frame(data: Any) -> pd.DataFrame:

@@ -8,14 +8,16 @@ import pandas as pd
 import pytest
 
 import treecompile
-from treecompile.data import DataOptions, Dataset, make_dataset
-from treecompile.errors import DataError
-from treecompile.ir import Kind, ValueType
-from treecompile.read import Table, read_table
-from treecompile.score import scored_csv
+from treecompile.measure.quality import scored_csv
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Kind, ValueType
+from treecompile.tables.dataset import Dataset, make_dataset
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
 
 
-def table(folder: Path, text: str, name: str = "data.jsonl") -> Table:
+def table(folder: Path, text: str, name: str = "data.jsonl") -> RawTable:
     path = folder / name
     path.write_bytes(text.encode())
     return read_table(path)

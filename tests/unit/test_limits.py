@@ -1,4 +1,4 @@
-"""When growth stops, whatever the learner, and what it cannot be asked."""
+"""The limits of growth, for every learner, and those that a learner refuses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.errors import OptionError
-from treecompile.ir import Leaf, Moments, Split, Tree
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Leaf, Moments, Split, Tree
 
 INF, LARGEST = math.inf, sys.float_info.max
 
@@ -127,7 +127,10 @@ DATA = "size,kind,y\n1.5,a,n\n2,b,p\n3,c,p\n"
         (["--chi2", "nan"], "--chi2 nan: expected"),
         (["--cf", "0"], "--cf 0.0: expected a number above 0, up to 1"),
         (["--cf", "1.01"], "--cf 1.01: expected a number above 0, up to 1"),
-        (["--prune", "cost-complexity", "--alpha", "-0.1"], "--alpha -0.1: expected 0"),
+        (
+            ["--prune", "cost-complexity", "--alpha", "-0.1"],
+            "--alpha -0.1: expected 0",
+        ),
         (["--prune", "cost-complexity", "--alpha", "inf"], "--alpha inf: expected a"),
         (["--min-gain", "-1"], "--min-gain -1.0: expected 0 or more"),
         (["--min-gain", "inf"], "--min-gain inf: expected a finite number"),

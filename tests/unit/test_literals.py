@@ -1,4 +1,4 @@
-"""Literals: what a language reads back is the very value, for hostile ones too."""
+"""Literals: a language reads back exactly the value that was written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import HOSTILE
-from treecompile.errors import TargetError
-from treecompile.literals import (
+from tests.support.random_models import HOSTILE
+from treecompile.emit.literals import (
     STRINGS,
     c_string,
     duckdb_string,
@@ -35,6 +34,7 @@ from treecompile.literals import (
     sqlite_double,
     sqlite_string,
 )
+from treecompile.model.errors import TargetError
 
 QUOTES = ["'", '"', "\"'", "''\"", '""\'', "\\", "\\'", '\\"', "'''", '"""', '\\""', ""]
 UNPRINTABLE = ["\0", "\n", "\r", "\t", "\x7f", "\x85", "\u2028", "\u202e", "\ufeff"]

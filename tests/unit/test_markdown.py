@@ -13,16 +13,23 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tests.random_models import large_tree, random_row
-from tests.samples import TENNIS, stump
-from treecompile import learn, words
-from treecompile.errors import OptionError
-from treecompile.glossary import Entry, read_glossary
-from treecompile.ir import (
+from tests.support.random_models import large_tree, random_row
+from tests.support.samples import TENNIS, stump
+from treecompile import learn
+from treecompile.emit.glossary import Entry, read_glossary
+from treecompile.emit.markdown.groups import groups_of_tree
+from treecompile.emit.markdown.lower import lower
+from treecompile.emit.markdown.sections import fenced
+from treecompile.emit.markdown.text import in_mermaid, shown_name, table
+from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.render import render
+from treecompile.emit.targets import read_target
+from treecompile.model import words
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import (
     Branch,
     ClassCounts,
     ClassQuality,
@@ -43,33 +50,17 @@ from treecompile.ir import (
     ValueQuality,
     ValueType,
 )
-from treecompile.lower import EmitOptions, Source
-from treecompile.lower.markdown import lower
-from treecompile.lower.markdown.groups import parts_of_tree
-from treecompile.lower.markdown.source import fenced
-from treecompile.lower.markdown.text import in_mermaid, shown_name, table
-from treecompile.passes.flatten import flatten, merged_tests
-from treecompile.rounding import Rounding
-from treecompile.semantics import holds
-from treecompile.targets import read_target, templates_folder
+from treecompile.model.semantics import holds
+from treecompile.model.words import Rounding
+from treecompile.rules.passes.flatten import flatten, merged_tests
 
 SHA256 = "0123456789abcdef" * 4
-ENVIRONMENT = Environment(
-    loader=FileSystemLoader(str(templates_folder() / "markdown")),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 
 
 def document(program: Program) -> str:
-    context = lower(
-        Source(program, SHA256, "1.2.3", read_target("markdown")), EmitOptions()
-    )
-    template = ENVIRONMENT.get_template(read_target("markdown").template)
-    return template.render(context)
+    source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
+    return render(source.target, lower(source, EmitOptions()).strings)
 
 
 # ---------------------------------------------------------------- programs
@@ -294,7 +285,7 @@ def test_tree_of_categories() -> None:
         "The rules as source",
     ]
     assert (
-        "The model predicts **play**, one of no, yes. It looks at 1 of 2 columns:"
+        "The model predicts **play**, one of no, yes. It uses 1 of 2 columns:"
         " outlook. It was learned with ID3 and reads as 3 rules: exactly one rule"
         " applies to every case."
     ) in text
@@ -313,7 +304,7 @@ def test_tree_of_categories() -> None:
         "No training case reached this rule. Its answer rests on the 14 cases that"
         " reached the test of outlook: no: 5, yes: 9."
     ) in text
-    assert 'a field is empty too if it says: `"?"`.' in text
+    assert 'these fields also count as empty: `"?"`.' in text
     assert "no default is ever used" in text
 
 
@@ -379,7 +370,7 @@ def test_merged_bounds_and_missing_numbers() -> None:
     assert "- 2.5 < petal_length ≤ 3.5\n\nthen" in text
     assert "- petal_length ≤ 2.5 (or missing)\n\nthen" in text
     assert "a table in memory, 3 rows" in text
-    assert "How often the rules are right was not measured." in text
+    assert "The quality of the rules was not measured." in text
     row = ["petal_length", "numeric", "1 to 6.9", "2", "DOUBLE PRECISION", "yes"]
     assert tables(text)[1][1] == row
 
@@ -409,7 +400,7 @@ def test_rule_list_keeps_its_order() -> None:
     assert "the first rule whose conditions all hold decides" in text
     assert "If\n\n- 3 < x ≤ 7.25\n- and color in {red, blue}\n\nthen" in text
     assert "Otherwise, if\n\n- color != red\n\nthen" in text
-    assert "A case that meets no rule is answered **quality = bad**." in text
+    assert "A case that meets no rule gets **quality = bad**." in text
     assert tables(text)[-1][1][0] == "3 of 10 cases (30.0 %)"
     assert "A missing value meets no condition on its column." in text
     assert "## Picture" not in text
@@ -425,7 +416,7 @@ def test_rule_list_of_unknown_training() -> None:
 def test_one_leaf() -> None:
     body = Tree((), ("a", "b"), (Leaf("a", ClassCounts((2.0, 1.0)), 3.0),))
     text = document(Program(target="t", algorithm="cart", body=body))
-    assert "It looks at no column." in text
+    assert "It uses no column." in text
     assert "Always **t = a**." in text
 
 
@@ -494,7 +485,7 @@ def test_a_row_and_its_group_say_the_whole_rule() -> None:
     program = grown(120)
     assert isinstance(program.body, Tree)
     rules = flatten(program.body)
-    parts = parts_of_tree(program.body, merged_tests(program.body), rules.rules)
+    parts = groups_of_tree(program.body, merged_tests(program.body), rules.rules)
     assert sum(len(part.rules) for part in parts) == len(rules.rules)
     assert all(part.common for part in parts)
     random = Random(0)
@@ -576,17 +567,17 @@ def test_glossary() -> None:
         "rain": Entry("not in the model", "mm"),
     }
     options = EmitOptions(glossary=glossary)
-    source = Source(weather(), SHA256, "1.2.3", read_target("markdown"))
-    context = lower(source, options)
-    text = ENVIRONMENT.get_template(read_target("markdown").template).render(context)
+    source = CompilerInput(weather(), SHA256, "1.2.3", read_target("markdown"))
+    lowered = lower(source, options)
+    text = render(source.target, lowered.strings)
     features = tables(text)[3]
     assert features[0][:3] == ["Name", "Meaning", "Kind"]
     assert features[1][1] == "How the *sky* looks | at noon"
     assert features[2][1] == ""
     assert "**play** (whether the match takes place)" in text
-    assert context["warnings"] == [
-        "the glossary explains what the model does not have: rain"
-    ]
+    assert lowered.warnings == (
+        "the glossary explains names that the model does not have: rain",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whole trees by every measure: no search through all splits finds a better one."""
+"""Whole trees by every measure: a search through all splits finds nothing better."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treecompile
-from tests.unit.test_criteria import by_definition
-from treecompile.ir import Leaf, Split, Tree
-from treecompile.learners.criteria import MEASURES
-from treecompile.semantics import holds
+from tests.support.criteria import by_definition
+from treecompile.learning.grow.criteria import MEASURES
+from treecompile.model.ir import Leaf, Split, Tree
+from treecompile.model.semantics import holds
 
 Rows = list[dict[str, Any]]
 LABELS = "nop"

@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_double, random_program, random_text
-from treecompile import model_file
-from treecompile.errors import ModelFileError
-from treecompile.extract import extract, outcomes
-from treecompile.ir import (
+from tests.support.random_models import random_double, random_program, random_text
+from treecompile.model import file as model_file
+from treecompile.model.errors import ModelFileError
+from treecompile.model.file.read import loads, read_program
+from treecompile.model.file.write import dumps, sha256
+from treecompile.model.ir import (
     Body,
     Branch,
     ClassCounts,
@@ -44,8 +45,9 @@ from treecompile.ir import (
     ValueQuality,
     ValueType,
 )
-from treecompile.model_file import dumps, loads, read_program, sha256
-from treecompile.semantics import negate
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import negate
+from treecompile.rules.extract import extract
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "model.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
@@ -373,8 +375,8 @@ def test_no_other_key_is_known(name: str) -> None:
         if not isinstance(value, dict) or place == ("options",):
             continue
         changed = put(whole, (*place, "extra\n"), 1)
-        message = refusal(changed)
-        assert message == f"{written(place) or 'the file'}: 'extra\\n' is not known"
+        where = written(place) or "the file"
+        assert refusal(changed) == f"{where}: the key 'extra\\n' is unknown"
         assert not VALIDATOR.is_valid(changed), place
 
 
@@ -423,14 +425,14 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         "classifier",
         ("nodes", 1, "branches", 0, "then"),
         1,
-        "nodes[1].branches[0].then: a child stands behind its parent",
+        "nodes[1].branches[0].then: a child comes after its parent",
         False,
     ),
     (
         "classifier",
         ("nodes", 2, "branches", 0, "then"),
         1,
-        "nodes[2].branches[0].then: a child stands behind its parent",
+        "nodes[2].branches[0].then: a child comes after its parent",
         False,
     ),
     ("classifier", (*FIRST, "then"), 12, "nodes[0].branches[0].then", False),
@@ -441,7 +443,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         "classifier",
         ("nodes", 0),
         {"value": "no", "weight": 1, "stats": [1, 1]},
-        "nodes: each but the first must be the child of one",
+        "nodes: each but the first must be the child of exactly one",
         False,
     ),
     # partitions
@@ -493,7 +495,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         "classifier",
         ("nodes", 1, "branches", 0, "value"),
         ["red", "red"],
-        "nodes[1].branches[0].value: a category stands there twice",
+        "nodes[1].branches[0].value: a category is listed twice",
         True,
     ),
     (
@@ -519,7 +521,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
     ),
     # labels and statistics
     ("classifier", ("nodes", 3, "value"), "maybe", "nodes[3].value", False),
-    ("classifier", ("labels",), ["no", "no"], "labels: one stands", True),
+    ("classifier", ("labels",), ["no", "no"], "labels: one is listed", True),
     ("classifier", ("labels",), ["no", 1], "labels: all must be of one", True),
     ("classifier", ("labels",), [False, 0], "labels: all must be of", True),
     ("classifier", ("labels",), [], "nodes[0]", True),
@@ -549,7 +551,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         "classifier",
         ("features", 1, "categories"),
         ["red", "blue", "red"],
-        "features[1].categories: one stands there twice",
+        "features[1].categories: a category is listed twice",
         True,
     ),
     (

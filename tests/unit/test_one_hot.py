@@ -1,4 +1,4 @@
-"""Value against rest: the tree that a learner makes of indicator columns."""
+"""One-hot features: the tree that a learner makes of indicator columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import treecompile
-from treecompile.errors import TreecompileError
-from treecompile.ir import Condition, Leaf, Op, Split, Tree
-from treecompile.semantics import is_partition, predict
+from treecompile.model.errors import TreecompileError
+from treecompile.model.ir import Condition, Leaf, Op, Split, Tree
+from treecompile.model.semantics import is_partition, predict
 
 COLOURS = ("blue", "green", "red", "yellow")
 

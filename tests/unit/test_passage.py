@@ -1,4 +1,4 @@
-"""How sorted columns follow the cases of a level, and objects made in bulk."""
+"""How sorted columns follow the cases to the next level, and objects made in bulk."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from treecompile.ir import Condition, Op
-from treecompile.learners.bulk import make
-from treecompile.learners.passage import Passage
+from treecompile.learning.c45.cases import CaseDescent
+from treecompile.learning.grow.build import make
+from treecompile.model.ir import Condition, Op
 
 
 @pytest.mark.parametrize("branches", [2, 3, 300])
@@ -29,7 +29,7 @@ def test_an_order_is_kept_in_every_branch(branches: int, copies: bool) -> None:
     ]
     origin = np.array([case for cases in reached for case in cases])
     bounds = np.cumsum([len(cases) for cases in reached])
-    followed = Passage.of(origin, size, bounds).follow(order)
+    followed = CaseDescent.of(origin, size, bounds).follow(order)
     expected = [
         case for branch in range(branches) for case in order if branch in goes[case]
     ]
@@ -40,8 +40,8 @@ def test_an_order_is_kept_in_every_branch(branches: int, copies: bool) -> None:
 
 
 def test_nothing_is_left_of_an_empty_order() -> None:
-    passage = Passage.of(np.array([0, 1, 1]), 2, np.array([2, 3]))
-    assert len(passage.follow(np.zeros(0, np.int32))) == 0
+    descent = CaseDescent.of(np.array([0, 1, 1]), 2, np.array([2, 3]))
+    assert len(descent.follow(np.zeros(0, np.int32))) == 0
 
 
 def test_what_is_made_in_bulk_is_like_the_rest() -> None:

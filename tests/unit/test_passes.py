@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from treecompile.ir import (
+from treecompile.model.ir import (
     ClassCounts,
     Condition,
     Feature,
@@ -38,9 +38,9 @@ from treecompile.ir import (
     RuleSet,
     ValueType,
 )
-from treecompile.passes import PRUNED_PASSES, RULE_PASSES, SIMPLIFYING_PASSES
-from treecompile.semantics import members
-from treecompile.words import number
+from treecompile.model.semantics import members
+from treecompile.model.words import number
+from treecompile.rules.passes import PRUNED_PASSES, RULE_PASSES, SIMPLIFYING_PASSES
 
 BY_NAME = {
     rule_pass.__name__: rule_pass

@@ -1,4 +1,4 @@
-"""Post-pruning against slow and simple code that says the same row by row."""
+"""Post-pruning against slow and simple code that works row by row."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.property.test_batch import encoded
-from tests.random_models import random_row, random_rules, random_tree
-from treecompile.bits import packed
-from treecompile.cases import Cases
-from treecompile.errors import OptionError
-from treecompile.extract import extract
-from treecompile.ir import (
+from tests.support.random_models import encoded, random_row, random_rules, random_tree
+from treecompile.measure.cases import Cases, packed
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import (
     ClassCounts,
     Condition,
     Feature,
@@ -32,19 +29,25 @@ from treecompile.ir import (
     RuleSet,
     ValueType,
 )
-from treecompile.postprune import choice
-from treecompile.postprune.arrange import Candidate, default_label, without_harm
-from treecompile.postprune.arrange import in_order as arranged
-from treecompile.postprune.c45rules import c45rules, strict
-from treecompile.postprune.choice import choose_rules
-from treecompile.postprune.coding import (
+from treecompile.model.semantics import holds, predict
+from treecompile.rules.extract import extract
+from treecompile.rules.postprune import description_length
+from treecompile.rules.postprune.c45rules import (
+    CandidateRule,
+    c45rules,
+    default_label,
+    in_order,
+    strict,
+    without_harm,
+)
+from treecompile.rules.postprune.description_length import (
     RuleCoding,
     bits_of_tests,
+    choose_rules,
     exception_bits,
     log2_factorial,
 )
-from treecompile.postprune.validation import prune_on_validation
-from treecompile.semantics import holds, predict
+from treecompile.rules.postprune.validation import prune_on_validation
 
 seeds = st.integers(0, 2**32)
 
@@ -288,7 +291,7 @@ def test_beyond_ten_rules_no_change_of_one_rule_is_better(seed: int) -> None:
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     takes, is_label, bits = a_choice(1, 40)
     steps = 0
-    climb = choice._Search.climb
+    climb = description_length._HillClimbing.climb
 
     def counted(self, chosen):  # type: ignore[no-untyped-def]
         nonlocal steps
@@ -296,7 +299,7 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             steps += 1
             yield length
 
-    monkeypatch.setattr(choice._Search, "climb", counted)
+    monkeypatch.setattr(description_length._HillClimbing, "climb", counted)
     choose_rules(lines(takes), is_label, bits, 0, 5 * 40 * 2)
     assert steps == 5
 
@@ -328,10 +331,10 @@ def test_what_was_said_to_be_impossible_is_dear() -> None:
     assert bits < 1e5
 
 
-def candidates(*described: tuple[int, float, str]) -> list[Candidate]:
+def candidates(*described: tuple[int, float, str]) -> list[CandidateRule]:
     """Label, error, and the cases that are taken as ones: "0110"."""
     return [
-        Candidate(
+        CandidateRule(
             number,
             label,
             (),
@@ -349,7 +352,7 @@ def test_labels_are_ordered_by_the_cases_that_they_wrongly_take() -> None:
         (0, 0.3, "110100"), (1, 0.2, "001000"), (1, 0.1, "000100"), (2, 0.1, "011011")
     )
     # Label 1 takes nothing wrongly; then label 0 has no wrong one left, label 2 one.
-    assert [r.number for r in arranged(rules, cases, 3)] == [3, 2, 1, 4]
+    assert [r.number for r in in_order(rules, cases, 3)] == [3, 2, 1, 4]
 
 
 def test_the_default_is_what_is_left_most() -> None:
@@ -389,9 +392,9 @@ def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
         for _ in range(int(random.integers(1, 6)))
     ]
 
-    def made(masks: Any) -> list[Candidate]:
+    def made(masks: Any) -> list[CandidateRule]:
         return [
-            Candidate(number, label, (), error, packed(mask), len(mask))
+            CandidateRule(number, label, (), error, packed(mask), len(mask))
             for number, ((label, error, _), mask) in enumerate(
                 zip(described, masks, strict=True)
             )
@@ -403,7 +406,7 @@ def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
         kept = without_harm(own, default, few)
         expected = without_harm(expanded, default, many)
         assert [r.number for r in kept] == [r.number for r in expected]
-    ordered = arranged(own, few, labels), arranged(expanded, many, labels)
+    ordered = in_order(own, few, labels), in_order(expanded, many, labels)
     assert [r.number for r in ordered[0]] == [r.number for r in ordered[1]]
     assert default_label(own, few, labels) == default_label(expanded, many, labels)
     bits = random.random(len(own)) * 9

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning against a search through all pruned trees, and others."""
+"""Cost-complexity pruning against a search through all pruned trees."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import datasets
+from sklearn import tree as trees
 
 import treecompile
-from treecompile.errors import OptionError
-from treecompile.ir import ClassCounts, Leaf, Split, Tree
-from treecompile.learners.prune import cost_complexity, risk, weakest_links
-
-datasets = pytest.importorskip("sklearn.datasets")
-trees = pytest.importorskip("sklearn.tree")
+from treecompile.learning.pruning import cost_complexity, risk, weakest_links
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import ClassCounts, Leaf, Split, Tree
 
 
 def learn(frame: pd.DataFrame, **options: Any) -> Tree:

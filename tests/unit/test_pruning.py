@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.samples import TENNIS, every_type
-from tests.unit.test_cli import contents, good, run
-from treecompile.api import Model
-from treecompile.errors import DataError, OptionError
-from treecompile.ir import ClassQuality, RuleSet, Tree
+from tests.support.commands import contents, good, run
+from tests.support.samples import TENNIS, every_type
+from treecompile.api.model import Model
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import ClassQuality, RuleSet, Tree
 
 
 def table(rows: int, seed: int) -> pd.DataFrame:
@@ -106,7 +106,7 @@ def test_build_makes_rules(folder: Path, form: str) -> None:
         return
     assert "### Training data: rules" in text
     assert "### Validation data: rules" in text
-    assert text.count("pruned and sorted by these very rows") == 1
+    assert text.count("pruned and sorted on these rows") == 1
 
 
 def test_the_tree_is_grown_to_fit_before_its_rules_are_pruned(folder: Path) -> None:
@@ -213,7 +213,7 @@ def test_texts_that_mean_missing(folder: Path) -> None:
 def test_the_training_set_is_recognised_by_its_rows(folder: Path) -> None:
     pd.read_csv("train.csv")[:200].to_csv("part.csv", index=False)
     said = good("rules", "model.json", "--training", "part.csv").stderr
-    assert "learned from 300 rows, and there are 200" in said
+    assert "learned from 300 rows, and this table has 200" in said
 
 
 def test_rules_can_be_given_to_rules(folder: Path) -> None:

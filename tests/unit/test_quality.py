@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecompile
-from treecompile.extract import extract
-from treecompile.ir import (
+from treecompile.measure.quality import accuracy, evaluate
+from treecompile.model.ir import (
     Body,
     Branch,
     ClassCounts,
@@ -29,7 +29,7 @@ from treecompile.ir import (
     ValueQuality,
     ValueType,
 )
-from treecompile.quality import accuracy, evaluate
+from treecompile.rules.extract import extract
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 

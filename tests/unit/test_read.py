@@ -1,4 +1,4 @@
-"""Reading: what reaches the table is what stands in the file, or an error in a line."""
+"""Reading: the table has what the file has, or the error names the line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treecompile.errors import DataError
-from treecompile.read import Table, read_table
+from treecompile.model.errors import DataError
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
 
 
-def cells(table: Table) -> dict[str, list[object]]:
+def cells(table: RawTable) -> dict[str, list[object]]:
     columns = zip(table.names, table.columns, strict=True)
     return {name: column.tolist() for name, column in columns}
 
@@ -170,7 +171,6 @@ def test_a_frame_with_unusable_names(frame: pd.DataFrame, words: str) -> None:
 
 
 def test_parquet_round_trip(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     big = 2**53 + 1
     frame = pd.DataFrame(
         {
@@ -195,7 +195,6 @@ def test_parquet_round_trip(tmp_path: Path) -> None:
 
 
 def test_damaged_parquet(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     pd.DataFrame({"a": range(1000)}).to_parquet(tmp_path / "sound.parquet")
     sound = (tmp_path / "sound.parquet").read_bytes()
     for content in (b"", b"PAR1", b"a,b\n", sound[:-20], sound[: len(sound) // 2]):
@@ -221,8 +220,9 @@ def test_csv_does_without_pandas(tmp_path: Path) -> None:
     path = write(tmp_path, b"a,b\n1,x\n2,y\n")
     script = (
         "import sys\n"
-        "from treecompile.data import DataOptions, make_dataset\n"
-        "from treecompile.read import read_table\n"
+        "from treecompile.tables.dataset import make_dataset\n"
+        "from treecompile.tables.options import DataOptions\n"
+        "from treecompile.tables.read import read_table\n"
         f"make_dataset(read_table({str(path)!r}), DataOptions('b'))\n"
         "assert 'pandas' not in sys.modules\n"
     )

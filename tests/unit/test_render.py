@@ -1,18 +1,24 @@
-"""Finishing and writing: whole or not at all."""
+"""Finishing and writing files: completely or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from treecompile import render
-from treecompile.errors import TargetError, TreecompileError
-from treecompile.render import write_text, write_texts
-from treecompile.targets import read_target
+from treecompile.emit import render
+from treecompile.emit.render import write_text, write_texts
+from treecompile.emit.targets import read_target
+from treecompile.model.errors import TargetError, TreecompileError
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What a lowering would return that fills no place."""
 
 
 def listing(folder: Path) -> list[str]:
@@ -144,4 +150,4 @@ def test_what_a_template_misses_is_an_error() -> None:
     with pytest.raises(
         TargetError, match=r"query.sql.jinja, line 1: 'header' is undef"
     ):
-        render.render(read_target("sql"), {})
+        render.render(read_target("sql"), Nothing())

@@ -1,68 +1,26 @@
-"""Ordered rules as one nested decision: its size, its bounds, what is said about it."""
+"""Ordered rules as one nested decision: its size, its bounds, its note."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 
-from tests.random_models import large_rows, large_tree
-from treecompile.compiler import emit
-from treecompile.extract import extract
-from treecompile.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Op,
+from tests.support.random_models import large_rows, large_tree
+from tests.support.rule_lists import above, at_most, random_list, rule_set
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.retree import FACTOR, MOST, count_tests, nest, note
+from treecompile.model.ir import (
     Program,
-    Rule,
-    RuleSet,
-    ValueType,
 )
-from treecompile.lower import EmitOptions
-from treecompile.passes import apply_rule_passes
-from treecompile.retree import FACTOR, MOST, count_tests, nest, note
-from treecompile.semantics import leaf_position, rule_position
-from treecompile.verify import verify
-
-STATS = ClassCounts((1.0, 1.0))
-
-
-def rule_set(*rules: tuple[tuple[Condition, ...], str], features: int = 3) -> RuleSet:
-    return RuleSet(
-        tuple(Feature(f"x{i}", Kind.NUMERIC, ValueType.FLOAT) for i in range(features)),
-        ("no", "yes"),
-        tuple(
-            Rule(f"R{number}", tests, value, STATS, 2.0)
-            for number, (tests, value) in enumerate(rules, start=1)
-        ),
-        Rule("default", (), "no", STATS, 0.0),
-    )
-
-
-def at_most(feature: int, edge: float, missing: bool = False) -> Condition:
-    return Condition(feature, Op.LE, edge, missing)
-
-
-def above(feature: int, edge: float, missing: bool = False) -> Condition:
-    return Condition(feature, Op.GT, edge, missing)
-
-
-def random_list(count: int, features: int, each: int) -> RuleSet:
-    """Rules that have nothing to do with each other: no small tree decides them."""
-    dice = Random(7)
-    rules = []
-    for _ in range(count):
-        tests = tuple(
-            dice.choice((at_most, above))(position, dice.random(), dice.random() < 0.5)
-            for position in dice.sample(range(features), each)
-        )
-        rules.append((tests, dice.choice(("no", "yes"))))
-    return rule_set(*rules, features=features)
+from treecompile.model.semantics import leaf_position, rule_position
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
+from treecompile.verify.verification import verify
 
 
 def test_the_rules_of_a_tree_give_back_a_tree_of_about_its_size() -> None:
@@ -122,9 +80,9 @@ def test_hostile_lists_of_thousands_are_given_up_soon(
     count: int, features: int, each: int
 ) -> None:
     rules = random_list(count, features, each)
-    start = perf_counter()
+    start = process_time()
     nested = nest(rules)
-    assert perf_counter() - start < 60  # a second or so on an idle machine
+    assert process_time() - start < 60  # a second or so on an idle machine
     assert nested is None or nested.tests <= min(FACTOR * count_tests(rules), MOST)
 
 

@@ -1,4 +1,4 @@
-"""The rule language: what is written means what it says, and mistakes are told."""
+"""The rule language: what rules mean, and what the errors say."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 
-from tests.samples import ROOT, stump
-from treecompile.errors import RulesError
-from treecompile.ir import (
+from tests.support.samples import ROOT, stump
+from treecompile.model.errors import RulesError
+from treecompile.model.ir import (
     ClassCounts,
     Condition,
     Feature,
@@ -26,9 +26,9 @@ from treecompile.ir import (
     Value,
     ValueType,
 )
-from treecompile.rule_language.document import block, loads, read_rules
-from treecompile.rule_language.printer import BARE, KEYWORDS, print_rules, word
-from treecompile.semantics import holds, predict
+from treecompile.model.semantics import holds, predict
+from treecompile.rules.language.document import block, loads, read_rules
+from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
 
 HEAD = """\
 TARGET play IN {no, yes}
@@ -216,15 +216,15 @@ TARGET play IN {no, yes}
 FEATURE x NUMERIC
 FEATURE size IN ORDER {S, M, L}
 
-R1: IF x > 75 AND size <= M (or any other, or missing) THEN no [no: 3, yes: 1.5 @SEAL]
-R2: IF x <= 3 THEN yes [yes: 2; reached: 0 @SEAL]
+R1: IF x > 75 AND size <= M (or any other, or missing) THEN no [no: 3, yes: 1.5 @SUM]
+R2: IF x <= 3 THEN yes [yes: 2; reached: 0 @SUM]
 
-OTHERWISE no [no: 1, yes: 1 @SEAL]
+OTHERWISE no [no: 1, yes: 1 @SUM]
 """
 
 
 def test_printed() -> None:
-    assert re.sub("@[0-9a-f]{6}", "@SEAL", print_rules(COUNTED)) == TEXT
+    assert re.sub("@[0-9a-f]{6}", "@SUM", print_rules(COUNTED)) == TEXT
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_counts_stay_while_the_rule_says_the_same(old: str, new: str) -> None:
     assert source.program.body.rules[0].stats == ClassCounts((3.0, 1.5))
 
 
-def test_counts_without_a_seal_are_the_authors_word() -> None:
+def test_counts_without_a_checksum_are_the_authors_word() -> None:
     rules = rules_of("IF humidity > 3 THEN no [no: 4, yes: 1] OTHERWISE yes")
     assert rules.rules[0].stats == ClassCounts((4.0, 1.0))
     assert rules.rules[0].weight == 5
@@ -321,20 +321,28 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
         ("IF outlook = sunny AND THEN no", "7, column 24", "expected a value"),
         ("IF outlook = sunny no", "7, column 20", "expected THEN or AND"),
         ("IF outlook = very sunny THEN no", "7, column 19", '"very sunny"'),
-        ("IF outlook = other THEN no", "7, column 14", 'written "other"'),
+        ("IF outlook = other THEN no", "7, column 14", 'in quotes: "other"'),
         ("IF outlook = 'sunny' THEN no", "7, column 14", "double quotes"),
-        ('IF outlook = "sunny THEN no', "7, column 14", "ends on the line"),
-        ('IF outlook = "\\q" THEN no', "7, column 14", "no JSON string"),
-        ("IF humidity > 3,5 THEN no", "7, column 16", "decimals have a point"),
+        ('IF outlook = "sunny THEN no', "7, column 14", "end on the line"),
+        ('IF outlook = "\\q" THEN no', "7, column 14", "not a valid JSON string"),
+        ("IF humidity > 3,5 THEN no", "7, column 16", "decimals with a point"),
         ("IF humidity > 3x THEN no", "7, column 16", '"3x"'),
         ("IF humidity > 3 OR humidity < 1 THEN no", "7, column 17", "two rules"),
-        ("IF humidity > 3 && windy = true THEN no", "7, column 17", "joined by AND"),
+        (
+            "IF humidity > 3 && windy = true THEN no",
+            "7, column 17",
+            "join tests with AND",
+        ),
         ("IF 3 < humidity > 5 THEN no", "7, column 17", "3 < x <= 5"),
         ("IF humidity IN {3} THEN no", "7, column 4", "3 < humidity <= 5"),
-        ("IF humidity != 3 THEN no", "7, column 16", "what lies below"),
-        ("IF humidity = 3 (or any other) THEN no", "7, column 4", "no other value"),
+        ("IF humidity != 3 THEN no", "7, column 16", "the values below"),
+        (
+            "IF humidity = 3 (or any other) THEN no",
+            "7, column 4",
+            "with no other values",
+        ),
         ("IF size <= M (or any other) THEN no", "7, column 4", "or missing)"),
-        ("IF size < S THEN no", "7, column 11", "least value"),
+        ("IF size < S THEN no", "7, column 11", "lowest value"),
         ("IF outlook > sunny THEN no", "7, column 12", "has no order"),
         ("IF outlook IN {} THEN no", "7, column 4", "at least one"),
         ("IF outlook != rainy (or any other) THEN no", "7, column 15", "already"),
@@ -344,26 +352,28 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
             "could never hold",
         ),
         ("IF outlook = rainy AND outlook = sunny THEN no", "7, column 24", "never"),
-        ("R1: ALWAYS no R1: ALWAYS no", "7, column 15", "taken in line 7"),
-        ("default: ALWAYS no", "7, column 1", "taken"),
+        ("R1: ALWAYS no R1: ALWAYS no", "7, column 15", "already used in line 7"),
+        ("default: ALWAYS no", "7, column 1", "already used"),
         ('"R 1": ALWAYS no', "7, column 1", "ASCII letters and digits"),
         ("R1 IF humidity > 3 THEN no", "7, column 4", 'expected ":", found IF'),
         ("FEATURE humidity NUMERIC", "7, column 9", "declared twice"),
         ("FEATURE z IN {a, b, a}", "7, column 21", "declared twice"),
-        ("FEATURE z IN {a, 1}", "7, column 18", "of one type"),
+        ("FEATURE z IN {a, 1}", "7, column 18", "must be of one type"),
         ("FEATURE z IN {1.5}", "7, column 15", "NUMERIC"),
         ("FEATURE z INTEGER IN {a}", "7, column 23", "a whole number"),
         ("FEATURE z IN (a)", "7, column 14", 'expected "{" or ORDER'),
         ("TARGET other", "7, column 8", "expected a name"),
         ("TARGET z NUMERIC", "7, column 8", "second TARGET"),
         ("ALWAYS no [maybe: 3]", "7, column 12", "there is no label maybe"),
-        ("ALWAYS no [no: 0]", "7, column 16", "no case"),
+        ("ALWAYS no [no: 0]", "7, column 16", "more than 0"),
         ("ALWAYS no [no: -1]", "7, column 16", "at least 0"),
         ("ALWAYS no [no: 1, no: 1]", "7, column 19", "counted twice"),
         ("ALWAYS no [no: 1; seen: 1]", "7, column 19", "expected reached"),
     ],
 )
-def test_mistakes_are_told_with_their_place(text: str, place: str, said: str) -> None:
+def test_mistakes_are_reported_with_their_place(
+    text: str, place: str, said: str
+) -> None:
     message = mistake(f"{text}\nOTHERWISE no\n")
     assert message.startswith(f"line {place}: ")
     assert said in message
@@ -373,7 +383,7 @@ def test_mistakes_are_told_with_their_place(text: str, place: str, said: str) ->
 def test_mistakes_at_the_end() -> None:
     assert mistake("ALWAYS no").startswith("line 7, column 10: expected")
     assert "OTHERWISE value" in mistake("ALWAYS no")
-    assert "move it behind" in mistake("OTHERWISE no\nALWAYS yes")
+    assert "move it to the end" in mistake("OTHERWISE no\nALWAYS yes")
     assert "begins with OTHERWISE" in mistake("ELSE no")
     with pytest.raises(RulesError, match="line 1, column 1: expected"):
         loads("")
@@ -381,7 +391,7 @@ def test_mistakes_at_the_end() -> None:
         loads("OTHERWISE no")
     with pytest.raises(RulesError, match="line 1, column 8: .* at least one label"):
         loads("TARGET y IN {} OTHERWISE no")
-    with pytest.raises(RulesError, match="does not tell its mean"):
+    with pytest.raises(RulesError, match="does not give its mean"):
         loads("TARGET y NUMERIC OTHERWISE 1 [cases: 3]")
     with pytest.raises(RulesError, match="expected cases or mean or sse"):
         loads("TARGET y NUMERIC OTHERWISE 1 [no: 3]")
@@ -459,7 +469,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_the_printer_knows_the_words_of_the_grammar() -> None:
-    path = ROOT / "treecompile" / "rule_language" / "grammar.lark"
+    path = ROOT / "treecompile" / "rules" / "language" / "grammar.lark"
     grammar = Lark(path.read_text(encoding="utf-8"), parser="lalr", lexer="basic")
     patterns = {t.name: t.pattern.value for t in grammar.terminals}
     found = {text for text in patterns.values() if text.isalpha()}

@@ -1,4 +1,4 @@
-"""What each rule did, against counting row by row."""
+"""Statistics of rules against counting row by row."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_batch import encoded
-from tests.random_models import random_row, random_rules, random_tree
-from treecompile.extract import outcomes
-from treecompile.ir import Body, ClassQuality, RuleSet
-from treecompile.quality import evaluate
-from treecompile.rule_statistics import figures, wilson
-from treecompile.semantics import decider, holds
+from tests.support.random_models import encoded, random_row, random_rules, random_tree
+from treecompile.measure.quality import evaluate
+from treecompile.measure.statistics import figures, wilson
+from treecompile.model.ir import Body, ClassQuality, RuleSet
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import decider, holds
 
 
 @settings(max_examples=150, deadline=None)

@@ -6,7 +6,7 @@ from math import inf, nan, nextafter
 
 import pytest
 
-from treecompile.ir import (
+from treecompile.model.ir import (
     Branch,
     Category,
     ClassCounts,
@@ -23,12 +23,11 @@ from treecompile.ir import (
     Value,
     ValueType,
 )
-from treecompile.semantics import (
+from treecompile.model.semantics import (
     answer,
     asks_presence,
     decider,
     holds,
-    intersect,
     is_missing,
     is_partition,
     leaf_positions,
@@ -37,6 +36,7 @@ from treecompile.semantics import (
     probabilities,
     required_features,
 )
+from treecompile.regions.region import intersect
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "Red", ""))

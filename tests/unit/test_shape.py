@@ -1,4 +1,4 @@
-"""The spine: as shallow as promised, and the same decision as the tree."""
+"""The spine of a tree: as shallow as promised, and the same decisions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import random_row, random_rules, random_tree
-from treecompile.ir import (
+from tests.support.random_models import random_row, random_rules, random_tree
+from treecompile.emit.shape import Step, ranks, rule_steps, tree_steps
+from treecompile.model.ir import (
     Branch,
     ClassCounts,
     Condition,
@@ -24,8 +25,7 @@ from treecompile.ir import (
     Tree,
     ValueType,
 )
-from treecompile.semantics import decider, holds, leaf_positions, negate
-from treecompile.shape import Step, ranks, rule_steps, tree_steps
+from treecompile.model.semantics import decider, holds, leaf_positions, negate
 
 ONE = ClassCounts((1.0,))
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)

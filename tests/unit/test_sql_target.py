@@ -1,4 +1,4 @@
-"""The SQL: its forms and outputs, run in real databases, and what it refuses."""
+"""The SQL target: its forms and outputs in real databases, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from tests.samples import NUMBER, balanced, chain, every_type, stump
-from treecompile.compiler import emit, flatten
-from treecompile.errors import OptionError, TargetError
-from treecompile.ir import (
+from tests.support.samples import NUMBER, balanced, chain, every_type, stump
+from treecompile.emit.compiler import emit, flatten
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import dialect_names, read_dialect
+from treecompile.emit.sql.text import ConditionWriter
+from treecompile.emit.targets import templates_folder
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.ir import (
     Category,
     Condition,
     Feature,
@@ -24,12 +29,7 @@ from treecompile.ir import (
     Program,
     ValueType,
 )
-from treecompile.lower import EmitOptions
-from treecompile.lower.sql_conditions import Conditions
-from treecompile.semantics import negate
-from treecompile.targets import dialect_names, read_dialect, templates_folder
-
-duckdb = pytest.importorskip("duckdb")
+from treecompile.model.semantics import negate
 
 ENGINES = ("sqlite", "duckdb")
 NAN = float("nan")
@@ -234,7 +234,7 @@ def test_names_that_differ_only_by_case_are_refused(engine: str) -> None:
 def test_an_empty_name_is_refused_where_there_is_none() -> None:
     program = on_both("", "x")
     assert "``" in sql(program)
-    with pytest.raises(TargetError, match="DuckDB has no empty column names"):
+    with pytest.raises(TargetError, match="DuckDB does not allow empty column names"):
         sql(program, "duckdb")
     assert '"first"' in sql(program, "duckdb", columns={"": "first"})
 
@@ -325,18 +325,18 @@ def test_options_are_checked() -> None:
 @pytest.mark.parametrize(
     ("dialect", "name", "said"),
     [
-        ("mariadb", "x" * 65, "MariaDB has names of 64 characters at most"),
-        ("mysql", "🐧", r"MySQL cannot hold the name '🐧', because of '🐧'"),
+        ("mariadb", "x" * 65, "MariaDB allows names of at most 64 characters"),
+        ("mysql", "🐧", r"MySQL does not allow the name '🐧', because of '🐧'"),
         ("mariadb", "blank ", "because of ' '"),
         ("mariadb", "line\n", r"because of '\\n'"),
-        ("bigquery", "a.b", r"BigQuery cannot hold the name 'a.b', because of '\.'"),
+        ("bigquery", "a.b", r"BigQuery does not allow the name 'a.b', because of '\.'"),
         ("bigquery", "_partition_date", "because of '_partition'"),
         ("bigquery", "x" * 301, "300 characters"),
         ("oracle", 'say "hi"', "because of '\"'"),
-        ("oracle", "ü" * 65, "names of 128 bytes"),
+        ("oracle", "ü" * 65, "names of at most 128 bytes"),
         ("redshift", "tab\there", r"because of '\\t'"),
-        ("tsql", "x" * 129, "SQL Server has names of 128 characters"),
-        ("snowflake", "", "Snowflake has no empty column names"),
+        ("tsql", "x" * 129, "SQL Server allows names of at most 128 characters"),
+        ("snowflake", "", "Snowflake does not allow empty column names"),
     ],
 )
 def test_a_name_that_a_database_has_not(dialect: str, name: str, said: str) -> None:
@@ -373,9 +373,9 @@ def on_text(*categories: str, labels: tuple[Label, ...] = ("a", "b")) -> Program
 
 
 def test_oracle_has_no_empty_text() -> None:
-    with pytest.raises(TargetError, match="Oracle takes the category '' of 'text' for"):
+    with pytest.raises(TargetError, match="Oracle treats the category '' of 'text' as"):
         sql(on_text("x", ""), "oracle")
-    with pytest.raises(TargetError, match="Oracle takes the label '' for NULL"):
+    with pytest.raises(TargetError, match="Oracle treats the label '' as NULL"):
         sql(on_text("x", labels=("", "b")), "oracle")
     assert "''" in sql(on_text(""), "postgres")
 
@@ -395,7 +395,7 @@ def test_what_sql_server_is_given() -> None:
     test = Condition(0, Op.IN, (True,), missing=False)
     text = sql(chain((flag,), (test,), (True, False)), "tsql")
     assert "WHEN [fl]]ag] = CAST(1 AS BIT) THEN CAST(1 AS BIT)" in text
-    with pytest.raises(TargetError, match="SQL Server has no number as near to zero"):
+    with pytest.raises(TargetError, match="SQL Server has no number as close to zero"):
         sql(stump(5e-324), "tsql")
 
 
@@ -406,7 +406,7 @@ def test_long_lists_are_divided_for_oracle() -> None:
     for op, word, joined in ((Op.IN, "IN", "OR"), (Op.NOT_IN, "NOT IN", "AND")):
         test = Condition(0, op, categories[:2001], missing=True)
         body = chain((feature,), (test,), ("a", "b")).body
-        text = Conditions(dialect, body, {0: '"text"'}).text(test)
+        text = ConditionWriter(dialect, body, {0: '"text"'}).text(test)
         lists = re.findall(rf" {word} \(([^)]*)\)", text)
         assert [entry.count(",") + 1 for entry in lists] == [1000, 1000, 1]
         assert text.count(f') {joined} "text" COLLATE BINARY {word} (') == 2
@@ -421,7 +421,7 @@ def test_an_unknown_dialect_is_told_the_nearest() -> None:
         ("postgresql", "'postgres'"),
         ("sqlserver", "'tsql'"),
         ("SQL-Server", "'tsql'"),
-        ("db2", "There are bigquery, clickhouse"),
+        ("db2", "Choose from bigquery, clickhouse"),
     ):
         with pytest.raises(TargetError, match=near):
             sql(stump(0.5), wrong)
@@ -492,6 +492,6 @@ def test_texts_longer_than_the_type_are_refused(name: str, most: int) -> None:
             if fits:
                 assert text in sql(program, name)
                 continue
-            with pytest.raises(TargetError, match=f"{most:,} bytes at most") as caught:
+            with pytest.raises(TargetError, match=f"at most {most:,} bytes") as caught:
                 sql(program, name)
             assert len(str(caught.value)) < 150

@@ -1,4 +1,4 @@
-"""Subsets of categories: the best of all, where no order is sure to lead to it."""
+"""Subsets of categories: the best one, even where no order of categories finds it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.unit.test_criteria import by_definition
-from treecompile.ir import Op, Split, Tree
-from treecompile.learners import counted_column
-from treecompile.learners.criteria import MEASURES
-from treecompile.learners.subsets import MOST_SEARCHED
+from tests.support.criteria import by_definition
+from treecompile.learning.grow import counted
+from treecompile.learning.grow.counted import MOST_SEARCHED
+from treecompile.learning.grow.criteria import MEASURES
+from treecompile.model.ir import Op, Split, Tree
 
 
 def root_of(frame: pd.DataFrame, **options: Any) -> Split:
@@ -59,7 +59,7 @@ def test_no_subset_is_better(seed: int, labels: str, min_leaf: int, name: str) -
 def test_orders_alone_would_miss_some(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [frame_of(seed, "nopq", letters=8) for seed in range(30)]
     gains = [root_of(frame).gain for frame in frames]
-    monkeypatch.setattr(counted_column, "MOST_SEARCHED", 0)
+    monkeypatch.setattr(counted, "MOST_SEARCHED", 0)
     without = [root_of(frame).gain for frame in frames]
     assert all(b <= a + 1e-12 for a, b in zip(gains, without, strict=True))
     assert any(b < a - 1e-6 for a, b in zip(gains, without, strict=True))

@@ -1,4 +1,4 @@
-"""Target folders and dialect files: what they may say, and what a slip is told."""
+"""Target folders and dialect files: what they may contain, and errors for mistakes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from string import Formatter
 
 import pytest
 
-from treecompile import targets
-from treecompile.compiler import LOWERINGS
-from treecompile.errors import TargetError
-from treecompile.ir import ValueType
-from treecompile.literals import DOUBLES, STRINGS
-from treecompile.targets import (
-    dialect_names,
-    read_dialect,
-    read_target,
-    templates_folder,
-)
-from treecompile.verify.drivers import DRIVERS
+from treecompile.emit import targets
+from treecompile.emit.compiler import LOWERINGS
+from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.sql import dialect
+from treecompile.emit.sql.dialect import dialect_names, read_dialect
+from treecompile.emit.targets import read_target, templates_folder
+from treecompile.engines.addresses import ENGINES
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import ValueType
 
 TARGETS = sorted(path.name for path in templates_folder().iterdir() if path.is_dir())
 
@@ -33,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     copy = tmp_path / "templates"
     shutil.copytree(str(templates_folder()), copy)
     monkeypatch.setattr(targets, "templates_folder", lambda: copy)
+    monkeypatch.setattr(dialect, "templates_folder", lambda: copy)
     targets._built_in_target.cache_clear()
     read_dialect.cache_clear()
     yield copy
@@ -67,7 +65,7 @@ def test_built_in_dialects(name: str) -> None:
     assert dialect.literals.double in DOUBLES
     assert len(dialect.names.quote) in (1, 2)
     assert dialect.names.counted_in in ("bytes", "characters")
-    assert dialect.engine in ("", *DRIVERS)
+    assert dialect.engine in ("", *ENGINES)
     re.compile(dialect.names.barred)
     if dialect.literals.stop:  # both sides of a comparison have it
         assert f"'{dialect.literals.stop}'" in dialect.columns.text
@@ -88,6 +86,36 @@ def test_built_in_dialects(name: str) -> None:
             assert "{column} IS NULL" in text
 
 
+LEARNING = {  # what is filled in, of each text that is not as it stands
+    "create": {"name", "query"},
+    "drop": {"name"},
+    "infinity": {"sign", "type"},
+    "within": {"least", "most", "value"},
+    "list": {""},
+    "item": {"list", "place"},
+    "integer_item": {"list", "place"},
+    "round": {""},
+    "round_even": {""},
+    "once": {"name", "query"},
+    "stack": {"table", "columns", "pairs"},
+    "pair": {"code", "number"},
+    "checksum": {""},
+}
+
+
+@pytest.mark.parametrize("name", dialect_names())
+def test_the_queries_of_learning_have_their_placeholders(name: str) -> None:
+    learning = asdict(read_dialect(name).learning)
+    sample = placeholders(learning.pop("sample"))
+    assert sample in ({"columns", "relation", way} for way in ("rows", "share"))
+    for key, text in learning.items():
+        if isinstance(text, str) and text:
+            found = placeholders(text)
+            optional = {"type"} if key == "infinity" else set()
+            expected = LEARNING.get(key, set())
+            assert expected - optional <= found <= expected, key
+
+
 def test_types_of_values_are_told_apart() -> None:
     types = read_dialect("duckdb").types
     assert [types.of(kind) for kind in ValueType] == [
@@ -101,7 +129,7 @@ def test_an_unknown_target_is_told_which_there_are(name: str) -> None:
         read_target(name)
     message = str(caught.value)
     assert message.startswith(f"unknown target {name!r}: ")
-    assert message.endswith(f"There are {', '.join(TARGETS)}")
+    assert message.endswith(f"Choose from {', '.join(TARGETS)}")
     assert {"markdown", "python", "sql"} <= set(TARGETS)
 
 
@@ -121,9 +149,9 @@ def test_the_nearest_name_is_proposed() -> None:
     [
         (
             *("suffix", "sufix"),
-            "target.toml: 'sufix' is not known: did you mean 'suffix'?",
+            "target.toml: unknown key 'sufix': did you mean 'suffix'?",
         ),
-        ('suffix = ".py"', "", "target.toml: 'suffix' is not there"),
+        ('suffix = ".py"', "", "target.toml: the key 'suffix' is missing"),
     ],
 )
 def test_a_slip_in_a_target(folder: Path, old: str, new: str, message: str) -> None:
@@ -139,20 +167,20 @@ def test_a_slip_in_a_target(folder: Path, old: str, new: str, message: str) -> N
         (
             "[limits]",
             "[limit]",
-            "sqlite.toml: 'limit' is not known: did you mean 'limits'?",
+            "sqlite.toml: unknown key 'limit': did you mean 'limits'?",
         ),
-        ("nesting = 10", "", "sqlite.toml [limits]: 'nesting' is not there"),
+        ("nesting = 10", "", "sqlite.toml [limits]: the key 'nesting' is missing"),
         (
             "at_most =",
             "at_mots =",
-            "sqlite.toml [conditions]: 'at_mots' is not known: did you mean 'at_most'?",
+            "sqlite.toml [conditions]: unknown key 'at_mots': did you mean 'at_most'?",
         ),
         (
             "engine =",
             "enigne =",
-            "sqlite.toml: 'enigne' is not known: did you mean 'engine'?",
+            "sqlite.toml: unknown key 'enigne': did you mean 'engine'?",
         ),
-        ('engine = "sqlite"', "", "sqlite.toml: 'engine' is not there"),
+        ('engine = "sqlite"', "", "sqlite.toml: the key 'engine' is missing"),
     ],
 )
 def test_a_slip_in_a_dialect(folder: Path, old: str, new: str, message: str) -> None:

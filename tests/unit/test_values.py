@@ -1,4 +1,4 @@
-"""Values from outside: what is taken, as what, and what is refused in which words."""
+"""Values from outside: what is accepted, as which type, and how it is refused."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treecompile import values
-from treecompile.values import (
+from treecompile.model import values
+from treecompile.model.values import (
     as_boolean,
     as_integer,
     as_number,

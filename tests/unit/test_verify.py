@@ -1,4 +1,4 @@
-"""The proof itself: its rows reach every cell, and no broken artefact gets through."""
+"""`verify`: its rows reach every cell, and it lets no broken artefact pass."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.random_models import random_tree
-from tests.samples import TENNIS, chain, every_type
-from treecompile.compiler import emit
-from treecompile.errors import EngineError, OptionError, TreecompileError
-from treecompile.extract import extract, rule_ids
-from treecompile.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
-from treecompile.lower import EmitOptions
-from treecompile.reports import verification
-from treecompile.semantics import intersect, leaf_position
-from treecompile.verify import verify
-from treecompile.verify.cells import trial
+from tests.support.random_models import random_tree
+from tests.support.samples import TENNIS, chain, every_type
+from treecompile.cli.reports import verification
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.model.errors import EngineError, OptionError, TreecompileError
+from treecompile.model.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
+from treecompile.model.paths import rule_ids
+from treecompile.model.semantics import leaf_position
+from treecompile.regions.region import intersect
+from treecompile.rules.extract import extract
+from treecompile.verify.cells import probe_rows
+from treecompile.verify.verification import verify
 
 # ---------------------------------------------------------------- cells
 
@@ -41,7 +43,7 @@ def reachable(tree: Tree) -> set[str]:
 
 def entered(tree: Tree, budget: int) -> tuple[set[str], bool]:
     """The leaves that the rows of a trial reach, and whether it is complete."""
-    tried = trial(tree, budget=budget)
+    tried = probe_rows(tree, budget=budget)
     ids = rule_ids(tree)
     return {ids[leaf_position(tree, row)] for row in tried.rows}, tried.complete
 
@@ -61,15 +63,15 @@ def test_the_rows_enter_every_leaf_that_can_be_entered() -> None:
 
 def test_the_rows_are_the_same_for_the_same_seed_and_within_the_budget() -> None:
     body = every_type().body
-    first, again = (trial(body, budget=60, seed=1) for _ in range(2))
+    first, again = (probe_rows(body, budget=60, seed=1) for _ in range(2))
     assert repr(first) == repr(again)
-    assert repr(first) != repr(trial(body, budget=60, seed=2))
+    assert repr(first) != repr(probe_rows(body, budget=60, seed=2))
     assert len(first.rows) <= 60
     assert not first.complete
 
 
 def test_a_complete_trial_stands_on_every_edge() -> None:
-    rows = trial(every_type().body).rows
+    rows = probe_rows(every_type().body).rows
     edges = (
         {2.5, nextafter(2.5, 0), nextafter(2.5, 9), float("inf"), -float("inf"), None},
         {"a", "b", "z", "A", "a ", None},
@@ -349,7 +351,7 @@ def test_the_columns_of_a_query_say_what_it_gives() -> None:
     [
         ({}, "does not say what it is for.*--engine, one of python, sqlite"),
         ({"engine": "sqlite", "output": "labels"}, "--output 'labels'.*label, prob"),
-        ({"engine": "sqlite", "label": "mid"}, "--label goes with --output prob"),
+        ({"engine": "sqlite", "label": "mid"}, "--label needs --output prob"),
         ({"engine": "sqlite", "output": "probability", "label": "x"}, "not a label"),
         ({"engine": "python", "output": "rule"}, "--output is for SQL"),
     ],

@@ -1,4 +1,4 @@
-"""The search for telling rows finds one wherever there is one, and only there."""
+"""The search finds a row that exposes an error exactly where there is one."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from itertools import product
 from math import prod
 from random import Random
 
-from tests.random_models import random_rules, random_tree
-from treecompile.ir import Row, RuleSet, Tree
-from treecompile.semantics import holds
-from treecompile.verify.axes import DOUBLES, Constants, Space, space
-from treecompile.verify.cells import Walk, trial
-from treecompile.verify.graph import Graph, graph, questions
+from tests.support.random_models import random_rules, random_tree
+from treecompile.model.ir import Row, RuleSet, Tree
+from treecompile.model.semantics import holds
+from treecompile.verify.axes import DOUBLES, Constants, Grid, grid
+from treecompile.verify.cells import Probing, probe_rows
+from treecompile.verify.search import QuestionGraph
 
 
-def arrival(graph: Graph, space: Space, row: Row, start: int, stop: int = -1) -> int:
+def arrival(
+    graph: QuestionGraph, around: Grid, row: Row, start: int, stop: int = -1
+) -> int:
     """Where a row that walks from a state decides, or whether it comes to another."""
     state = start
     while state != stop and graph.arms[state]:
         for test, child in graph.arms[state]:
-            feature = space.features[test.feature]
+            feature = around.features[test.feature]
             if holds(test, feature, row[test.feature]):
                 state = child
                 break
@@ -28,15 +30,15 @@ def arrival(graph: Graph, space: Space, row: Row, start: int, stop: int = -1) ->
 
 def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
     """How many edges some row tells, by trying all rows."""
-    around = space(body, Constants())
-    walk = Walk(body, around, Constants(), 1000, Random(0), answer.get, DOUBLES)
-    asked = graph(body)
+    around = grid(body, Constants())
+    walk = Probing(body, around, Constants(), 1000, Random(0), answer.get, DOUBLES)
+    asked = QuestionGraph(body)
     rows = list(product(*(axis.values for axis in around.axes)))
     first = 0
     if isinstance(body, RuleSet) and not body.rules[0].conditions:
         return 0  # it decides every row
     count = 0
-    for place in questions(body, asked, around):
+    for place in asked.questions(around):
         arms = asked.arms[place.state]
         position = arms[0][0].feature
         here = [
@@ -44,7 +46,7 @@ def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
             for row in rows
             if arrival(asked, around, row, first, place.state) == place.state
         ]
-        for value, right, wrong in walk.edges(place, arms):
+        for value, right, wrong in walk.edges(arms):
             count += any(
                 answer[asked.decider[arrival(asked, around, row, right)]]
                 != answer[asked.decider[arrival(asked, around, row, wrong)]]
@@ -55,7 +57,7 @@ def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
 
 
 def small(body: Tree | RuleSet) -> bool:
-    around = space(body, Constants())
+    around = grid(body, Constants())
     size = prod(len(axis.values) for axis in around.axes)
     return size <= 1500 and (isinstance(body, Tree) or bool(body.rules))
 
@@ -71,11 +73,11 @@ def test_every_edge_that_a_row_can_tell_is_told() -> None:
             continue
         places = len(body.rules) + 1 if isinstance(body, RuleSet) else len(body.nodes)
         answer: dict[int, object] = {place: place % 2 for place in range(places)}
-        around = space(body, Constants())
-        walk = Walk(body, around, Constants(), 5000, Random(0), answer.get, DOUBLES)
-        assert walk.tell(5000) == (told_by_force(body, answer),) * 2, seed
+        around = grid(body, Constants())
+        walk = Probing(body, around, Constants(), 5000, Random(0), answer.get, DOUBLES)
+        assert walk.cover_edges(5000) == (told_by_force(body, answer),) * 2, seed
         checked += 1
-        edges += walk.tell(5000)[1]
+        edges += walk.cover_edges(5000)[1]
     assert checked >= 40
     assert edges >= 500
 
@@ -85,10 +87,10 @@ def test_a_small_budget_is_shared_and_the_share_is_said() -> None:
         tree
         for tree in (random_tree(Random(seed), splits=60) for seed in range(99))
         if sum(hasattr(node, "value") for node in tree.nodes) > 80
-        and not trial(tree, budget=5_000).complete
+        and not probe_rows(tree, budget=5_000).complete
     )
-    some, all_of_it = (trial(tree, budget=budget) for budget in (60, 5_000))
+    some, all_of_it = (probe_rows(tree, budget=budget) for budget in (60, 5_000))
     assert len(some.rows) <= 60
     assert 0 < some.told < some.edges
     assert all_of_it.told == all_of_it.edges > 0
-    assert repr(some) == repr(trial(tree, budget=60))
+    assert repr(some) == repr(probe_rows(tree, budget=60))

@@ -1,4 +1,4 @@
-"""Weights of rows, of labels, and priors: repeated rows, scikit-learn, and rpart."""
+"""Weights of rows and labels, and priors: repeated rows, scikit-learn, rpart."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import tree as trees
 
 import treecompile
 from treecompile.cli import main
-from treecompile.errors import DataError, OptionError, TreecompileError
-from treecompile.ir import Branch, ClassCounts, ClassQuality, Leaf, Moments, Split, Tree
-from treecompile.learners.units import Units
-
-trees = pytest.importorskip("sklearn.tree")
+from treecompile.learning.grow.segments import Units
+from treecompile.model.errors import DataError, OptionError, TreecompileError
+from treecompile.model.ir import (
+    Branch,
+    ClassCounts,
+    ClassQuality,
+    Leaf,
+    Moments,
+    Split,
+    Tree,
+)
 
 CLASSIFIERS = [
     *(("cart", each) for each in ("gini", "entropy", "gain-ratio", "distance")),

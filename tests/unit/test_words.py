@@ -1,4 +1,4 @@
-"""Phrases for people: exact, on one line, and never ambiguous about the missing."""
+"""Phrases for people: exact, on one line, and clear about missing values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.random_models import HOSTILE, random_program
-from treecompile import words
-from treecompile.compiler import flatten
-from treecompile.ir import (
+from tests.support.random_models import HOSTILE, random_program
+from treecompile.emit.compiler import flatten
+from treecompile.model import words
+from treecompile.model.ir import (
     Category,
     ClassCounts,
     Condition,
@@ -94,6 +94,23 @@ def some(op: Op, *values: Category, missing: bool = False) -> Condition:
             "colour is none of the known values (or missing)",
         ),
         (ONLY, [some(Op.NOT_IN, "red")], "only is none of the known values"),
+        (X, [number(Op.GT, 3.0), number(Op.GT, 5.0)], "x > 3 and x > 5"),
+        (
+            X,
+            [number(Op.GT, 1.0), number(Op.GT, 2.0), number(Op.LE, 2.5)],
+            "x > 1 and x > 2 and x <= 2.5",
+        ),
+        (X, [number(Op.LE, inf), number(Op.GT, 3.0)], "x is known and x > 3"),
+        (
+            X,
+            [number(Op.GT, 1.0, True), number(Op.LE, 9.0)],
+            "x > 1 (or missing) and x <= 9",
+        ),
+        (
+            COLOUR,
+            [some(Op.IN, "red", "blue"), some(Op.NOT_IN, "red")],
+            "colour in {red, blue} and colour != red",
+        ),
         (FLAG, [some(Op.IN, True)], "flag = true"),
         (FLAG, [some(Op.NOT_IN, True)], "flag = false (or any other)"),
     ],

@@ -1,53 +1,50 @@
-"""A model, and all that it can be turned into or asked."""
+"""The class Model: what can be asked of a model, and what it can be turned into."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from treecompile import compiler, model_file, pruning
-from treecompile.analysis import check as analysis_check
-from treecompile.analysis.budget import STEPS
-from treecompile.analysis.check import Check
-from treecompile.api.database import Data, Table, in_memory, is_there, opened
-from treecompile.api.options import several
-from treecompile.batch import Columns, answers, shares
-from treecompile.data import encode_features
-from treecompile.divide import divisible
-from treecompile.draw import draw, readable_depth
-from treecompile.errors import OptionError
-from treecompile.glossary import read_glossary
-from treecompile.importance import importances, tree_of
-from treecompile.in_database.evaluate import evaluate
-from treecompile.in_database.rules import (
-    prune_by_training_there,
-    prune_by_validation_there,
-)
-from treecompile.in_database.score import score
-from treecompile.ir import Label, Leaf, Program, RuleSet, Tree
-from treecompile.learners.prune import Step, weakest_links
-from treecompile.lower import EmitOptions
-from treecompile.quality import Evaluation, evaluate_on
-from treecompile.read import read_table
-from treecompile.render import write_text
-from treecompile.semantics import predict
-from treecompile.show import show
-from treecompile.verify import Report, verify
-from treecompile.verify.cells import BUDGET, trial
+from treecompile.api import rows
+from treecompile.api.options import EmitKeywords, several, with_keywords
+from treecompile.api.rows import Data
+from treecompile.database.locations import Table
+from treecompile.emit import compiler
+from treecompile.emit.options import EmitOptions, emit_options
+from treecompile.emit.render import write_text
+from treecompile.inspect import check as inspect_check
+from treecompile.inspect.check import Check
+from treecompile.inspect.draw.picture import draw, readable_depth
+from treecompile.inspect.importance import importances, tree_of
+from treecompile.inspect.show import show
+from treecompile.learning.pruning import PruningStep, weakest_links
+from treecompile.measure.quality import Evaluation
+from treecompile.model import file as model_file
+from treecompile.model.batch import Columns, predictions, shares
+from treecompile.model.divide import divisible
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Label, Program, Tree
+from treecompile.model.paths import depth, leaf_count
+from treecompile.model.semantics import predict
+from treecompile.regions.boxes import STEPS
+from treecompile.rules import pruning
+from treecompile.rules.pruning import C45RULES, VALIDATION
+from treecompile.tables.dataset import encode_features
+from treecompile.tables.read import read_table
+from treecompile.verify.cells import BUDGET, probe_rows
 from treecompile.verify.reference import Reference
+from treecompile.verify.verification import Report, verify
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Model:
-    """A learned tree or its list of rules, and all that they can be turned into.
+    """A tree or a list of rules.
 
-    Models are values: nothing changes one, and `rules` gives a new one.
+    A model never changes: methods such as `rules` return a new one.
     """
 
     def __init__(
@@ -74,50 +71,40 @@ class Model:
 
     @property
     def n_nodes(self) -> int:
-        """Splits and leaves of a tree; the rules and the default of a list."""
+        """The number of splits and leaves, or of rules including the default."""
         body = self.program.body
         return len(body.nodes) if isinstance(body, Tree) else len(body.rules) + 1
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of a tree; rules of a list, the default not counted."""
-        body = self.program.body
-        if isinstance(body, RuleSet):
-            return len(body.rules)
-        return sum(isinstance(node, Leaf) for node in body.nodes)
+        """The number of leaves, or of rules without the default."""
+        return leaf_count(self.program.body)
 
     @property
     def depth(self) -> int:
-        """The most tests that a row can meet on its way."""
-        body = self.program.body
-        if isinstance(body, RuleSet):
-            return max((len(rule.conditions) for rule in body.rules), default=0)
-        depths = [0] * len(body.nodes)
-        for position, node in enumerate(body.nodes):
-            for branch in getattr(node, "branches", ()):
-                depths[branch.then] = depths[position] + 1
-        return max(depths)
+        """The maximum number of tests for one row."""
+        return depth(self.program.body)
 
     @property
     def importances(self) -> dict[str, float]:
-        """What each feature is worth: its share of the decrease of impurity."""
+        """The importance of each feature: its share of the decrease of impurity."""
         return importances(self.program)
 
     @property
-    def alphas(self) -> tuple[Step, ...]:
-        """The trees that cost-complexity pruning can make of this one, nested.
+    def alphas(self) -> tuple[PruningStep, ...]:
+        """The nested trees that cost-complexity pruning can make of this one.
 
-        Each has the `alpha` from which on it is the answer, its `leaves`, and its
-        `risk`: what it gets wrong in training, relative to the root alone.
+        Each has the smallest `alpha` that produces it, its number of `leaves`, and its
+        `risk`: the training error relative to that of the root alone.
         """
         return tuple(weakest_links(tree_of(self.program)))
 
     def rules(self) -> Model:
         """The same answers from an ordered list of simplified rules.
 
-        Rules that differ in one test and answer the same are merged, and with them
-        their probabilities. Of a tree that divides missing values, rules are another
-        model: a note says so.
+        Rules with the same answer that differ in one test are merged, and so are their
+        probabilities. If the tree divides missing values among branches, the rules are
+        another model, and a note says so.
         """
         made = pruning.simplify(self.program)
         return Model(made, pruning.flattening_notes(self.program), self._origin)
@@ -129,90 +116,56 @@ class Model:
         training: Data | None = None,
         na_value: str | Sequence[str] = (),
     ) -> Model:
-        """Post-pruned rules: against a validation set, or as c4.5rules makes them.
+        """Post-pruned rules, by a validation set or as c4.5rules makes them.
 
-        Give the rows of one: `rules.prune(validation)` drops conditions while the
-        accuracy there does not fall and sorts the rules by it,
-        `rules.prune(training=...)` does without a validation set. Rows of a `Table` are
-        counted where they are. Both start from the paths of the tree that `rules()` was
-        called on; of a list that was loaded, from its rules.
+        `rules.prune(validation)` drops conditions as long as the accuracy on these rows
+        does not fall, and sorts the rules by it. `rules.prune(training=...)` needs no
+        validation set. The rows of a `Table` are counted in its database.
+
+        Both start from the paths of the tree that `rules()` was called on. A list of
+        rules that was loaded is pruned as it is.
         """
-        na = several(na_value)
-        if training is None and is_there(validation):
-            with opened(validation) as there:
-                pruned = prune_by_validation_there(self._origin, there, na)
-        elif validation is None and is_there(training):
-            with opened(training) as there:
-                pruned = prune_by_training_there(self._origin, there, na)
-        else:
-            held_out = None if validation is None else in_memory(validation, "prune")
-            own = None if training is None else in_memory(training, "prune")
-            pruned = pruning.prune(self._origin, held_out, own, na)
+        given = {VALIDATION: validation, C45RULES: training}
+        sets = [(how, data) for how, data in given.items() if data is not None]
+        if len(sets) != 1:
+            raise OptionError(
+                "prune with a validation set or with the training set: give one of them"
+            )
+        pruned = rows.prune_rules(self._origin, *sets[0], several(na_value))
         return Model(pruned.program, pruned.notes)
 
-    def emit(
-        self,
-        to: str = "python",
-        *,
-        style: str = "standard",
-        dialect: str = "sqlite",
-        form: str = "expression",
-        table: str = "",
-        name: str = "",
-        output: str = "label",
-        label: str = "",
-        columns: Mapping[str, str] | None = None,
-        alias: str = "",
-        comments: bool = True,
-        templates: str | Path = "",
-        glossary: str | Path | None = None,
-    ) -> str:
-        """The text of an artefact: a target by its name, or a folder of yours.
+    @with_keywords(EmitKeywords, EmitOptions)
+    def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
+        """The text of an artefact.
 
-        Targets are `python`, `sql`, `markdown` and `rules`. A folder is a path
-        (`./excel`) with a target.toml; `templates` is a folder whose templates replace
-        those built in.
+        `to` is `python`, `sql`, `markdown` or `rules`, or the path of a folder with a
+        target.toml, such as `./excel`. `templates` is a folder whose templates replace
+        the built-in ones. Options that the target does not have are refused.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
 
-        For SQL: the `dialect`, the `form` (expression, select, view, function or dbt;
-        a query reads `table`, and what is made is called `name`), the `output` (label,
-        probability or rule; in a query several, with commas), the `label` whose
-        probability it is, `columns` that are called otherwise in the database, the
-        `alias` of the table, and whether there are `comments`.
+        For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
+        the `table` that a query reads; the `name` of the view, function or dbt model;
+        the `output` (label, probability or rule; in a query several, separated by
+        commas); the `label` whose probability to compute; `columns`, a mapping from
+        features to columns with other names; the `alias` of the table in the
+        surrounding query; and whether there are `comments`.
 
         For Markdown: the `glossary`, a CSV file with name, description and unit.
         """
-        options = EmitOptions(
-            style=style,
-            dialect=dialect,
-            form=form,
-            table=table,
-            name=name,
-            output=output,
-            label=label,
-            columns=dict(columns or {}),
-            alias=alias,
-            comments=comments,
-            templates=str(templates),
-            glossary=read_glossary(glossary) if glossary else {},
-        )
-        return compiler.emit(self.program, to, options, self.sha256).text
+        chosen = emit_options(to, options)
+        return compiler.emit(self.program, to, chosen, self.sha256).text
 
     def predict(self, data: Data) -> pd.Series[Any]:
         """The prediction for each row, with the index of the frame.
 
-        Every column that some test reads must be there; others are ignored.
+        The data must have every column that a test reads; others are ignored.
         """
         import pandas as pd
 
-        found = answers(self.program.body, *self._encoded(data))
+        found = predictions(self.program.body, *self._encoded(data))
         labels = self.program.body.labels
-        if labels:
-            table = np.empty(len(labels), dtype=object)
-            table[:] = labels
-            found = table[found]
         dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
             type(labels[0]) if labels else float
         ]
@@ -233,27 +186,21 @@ class Model:
         return pd.DataFrame(found, index=index, columns=list(labels))
 
     def _encoded(self, data: Data) -> tuple[Columns, int]:
-        """The columns of a table as the model reads them, and how many rows."""
+        """The columns of a table as the model reads them, and the number of rows."""
         if isinstance(data, Table):
             raise OptionError(
-                "predict gives a value for each row in memory: for a Table, `score`"
+                "predict returns a value for each row in memory: for a Table, `score`"
                 " makes another Table"
             )
-        table = read_table(data)
+        table = read_table(rows.in_memory(data, "predict"))
         return encode_features(self.program, table), table.rows
 
     def evaluate(self, data: Data, *, na_value: str | Sequence[str] = ()) -> Evaluation:
-        """Accuracy, confusion and what each rule did, on rows that have the target.
+        """Accuracy, confusion and the figures of each rule, on rows with the target.
 
-        Those of a `Table`, and of many Parquet files, are counted where they are.
+        The rows of a `Table`, and of many Parquet files, are counted in the database.
         """
-        na = several(na_value)
-        if not is_there(data):
-            return evaluate_on(
-                self.program, read_table(in_memory(data, "evaluate")), na
-            )
-        with opened(data) as there:
-            return evaluate(there.store, there.relation, self.program, na)
+        return rows.evaluate(self.program, data, several(na_value))
 
     def score(
         self,
@@ -264,17 +211,13 @@ class Model:
         label: str = "",
         na_value: str | Sequence[str] = (),
     ) -> None:
-        """Predict for a `Table`, into a new one of the same database.
+        """Predict for a `Table`, into a new table of the same database.
 
-        It has all columns and what `output` names (label, probability or rule, or
-        several with commas). A folder or a pattern of Parquet files goes into one file.
+        The new table has all columns and what `output` names: label, probability or
+        rule, or several separated by commas. For a folder or a pattern of Parquet
+        files, `into` is one file.
         """
-        if not is_there(data):
-            raise OptionError(
-                "score is for a Table or many Parquet files: for others, `predict`"
-            )
-        with opened(data, writes=True) as there:
-            score(self.program, there, into, output, label, several(na_value))
+        rows.score(self.program, data, into, output, label, several(na_value))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Prove the text of an artefact equal to this model; see `verify.verify`."""
@@ -283,28 +226,28 @@ class Model:
     def edge_rows(
         self, budget: int = BUDGET, seed: int = 0
     ) -> list[tuple[dict[str, Any], Label]]:
-        """The rows that `verify` tries, each with the answer that it must get.
+        """The rows that `verify` tries, each with the right answer.
 
-        Every cell of the model and every edge between them: the best test there is
-        for an artefact in a language that `verify` does not run.
+        They reach every cell of the model and both sides of every edge. Use them to
+        test an artefact in a language that `verify` does not run.
         """
         body = self.program.body
         names = [feature.name for feature in body.features]
         cut = Reference(self.program).body
         scattered = divisible(body)
-        rows = trial(cut, budget=budget, seed=seed, scattered=scattered).rows
+        tried = probe_rows(cut, budget=budget, seed=seed, scattered=scattered).rows
         return [
-            (dict(zip(names, row, strict=True)), predict(body, row)) for row in rows
+            (dict(zip(names, row, strict=True)), predict(body, row)) for row in tried
         ]
 
     def check(self, budget: int = STEPS) -> Check:
-        """Which rules overlap, conflict or never decide, exactly, with witness rows."""
-        return analysis_check.check(self.program, budget)
+        """Which rules overlap, conflict or never decide, exactly, with example rows."""
+        return inspect_check.check(self.program, budget)
 
     def show(self, stats: bool = False) -> str:
         """The tree, or the rules, as text for a terminal.
 
-        With `stats`, the cases, impurity and gain of every node of a tree.
+        With `stats`, also the cases, impurity and gain of every node of a tree.
         """
         return show(self.program, stats=stats)
 
@@ -313,11 +256,11 @@ class Model:
         return draw(self.program, max_depth)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the picture, of a large tree the upper part."""
+        """The picture for a notebook; for a large tree, its upper levels."""
         body = self.program.body
         depth = readable_depth(body) if isinstance(body, Tree) else None
         return f'<div style="overflow-x: auto">{self.draw(depth)}</div>'
 
     def save(self, path: str | Path) -> None:
-        """Write a model file, whole or not at all."""
+        """Write a model file, completely or not at all."""
         write_text(Path(path), model_file.dumps(self.program))

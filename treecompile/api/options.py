@@ -1,66 +1,140 @@
-"""The options of learning as Python has them: keywords, mappings, one name or many."""
+"""The options as keywords of Python: mappings, one name or several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
-from treecompile.data import DataOptions
-from treecompile.errors import OptionError
-from treecompile.ir import Label
-from treecompile.learn_options import LearnOptions
-from treecompile.learners.weighting import BALANCED
+from treecompile.learning.options import BALANCED, LearnOptions
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Label
+from treecompile.model.options import Option, options_of
+from treecompile.tables.options import DataOptions
 
-FORMS = ("one_hot", "class_weight", "prior")
-
-
-def sort_options(
-    function: str, target: str, options: Mapping[str, Any]
-) -> tuple[DataOptions, LearnOptions]:
-    """The options of `learn`, by name, put where they belong."""
-    rest = dict(options)
-    columns = DataOptions(
-        target=target,
-        task=rest.pop("task", None),
-        labels=tuple(rest.pop("labels", ())),
-        na_values=several(rest.pop("na_value", ())),
-        categorical=several(rest.pop("categorical", ())),
-        numeric=several(rest.pop("numeric", ())),
-        ordinal=tuple((n, tuple(o)) for n, o in rest.pop("ordinal", {}).items()),
-        ignore=several(rest.pop("ignore", ())),
-        weights=rest.pop("weights", ""),
-    )
-    forms = {name: rest.pop(name) for name in FORMS if name in rest}
-    rest |= counting(**forms)
-    if "costs" in rest:
-        rest["costs"] = tuple((rest["costs"] or {}).items())
-    known = {field.name for field in fields(LearnOptions)}
-    for name in rest:
-        if name not in known:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    return columns, LearnOptions(**rest)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def counting(
-    one_hot: bool | str | Sequence[str] = (),
-    class_weight: Mapping[Label, float] | str | None = None,
-    prior: Mapping[Label, float] | None = None,
-) -> dict[str, Any]:
-    """What may be given in several forms, as LearnOptions has it."""
-    balanced = class_weight == BALANCED
-    if isinstance(class_weight, str) and not balanced:
-        raise OptionError(
-            f"class_weight {class_weight!r}: expected a mapping or {BALANCED!r}"
-        )
-    weights = class_weight if isinstance(class_weight, Mapping) else {}
+class LearnKeywords(TypedDict, total=False):
+    """What type checkers see; a test compares it with what is declared."""
+
+    task: str | None
+    labels: Sequence[str]
+    na_value: str | Sequence[str]
+    categorical: str | Sequence[str]
+    numeric: str | Sequence[str]
+    ordinal: Mapping[str, Sequence[str]] | None
+    ignore: str | Sequence[str]
+    weights: str
+    algorithm: str
+    max_depth: int | None
+    min_split: int
+    min_leaf: int | None
+    min_gain: float
+    max_leaves: int | None
+    chi2: float | None
+    min_sse: float | None
+    criterion: str
+    prune: str
+    alpha: float | str | None
+    alpha_folds: int
+    cf: float
+    missing: str
+    predict_missing: str
+    subset: bool
+    costs: Mapping[str, float] | None
+    cost_measure: str
+    cost_weight: float
+    one_hot: bool | str | Sequence[str]
+    one_hot_all: bool
+    class_weight: Mapping[Label, float] | str | None
+    prior: Mapping[Label, float] | None
+    validation_fraction: float
+    seed: int
+
+
+class EmitKeywords(TypedDict, total=False):
+    style: str
+    dialect: str
+    form: str
+    table: str
+    name: str
+    output: str
+    label: str
+    columns: Mapping[str, str] | None
+    alias: str
+    comments: bool
+    templates: str | Path
+    glossary: str | Path | None
+
+
+def keywords_of(*kinds: type) -> dict[str, Option]:
+    """The options of some dataclasses, by their keywords."""
     return {
-        "one_hot": () if isinstance(one_hot, bool) else several(one_hot),
-        "one_hot_all": one_hot is True,
-        "class_weight": tuple(weights.items()),
-        "balanced": balanced,
-        "prior": tuple((prior or {}).items()),
+        each.keyword: each
+        for kind in kinds
+        for each in options_of(kind).values()
+        if not each.is_hidden
     }
+
+
+def with_keywords(typed: type, *kinds: type) -> Callable[[F], F]:
+    """Put the declared keywords in place of **options, in what `help` shows."""
+
+    def decorate(function: F) -> F:
+        types = get_type_hints(typed)
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        declared = [
+            inspect.Parameter(
+                keyword,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None if each.default == () else each.default,
+                annotation=types[keyword],
+            )
+            for keyword, each in keywords_of(*kinds).items()
+        ]
+        shown = signature.replace(parameters=[*own, *declared])
+        setattr(function, "__signature__", shown)  # noqa: B010
+        return function
+
+    return decorate
+
+
+def learn_options(
+    function: str, target: str, given: Mapping[str, Any]
+) -> tuple[DataOptions, LearnOptions]:
+    """Check the names of the keywords, and sort them by what they are about."""
+    known = keywords_of(DataOptions, LearnOptions)
+    for keyword in given:
+        if keyword not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {keyword!r}"
+            )
+    values = {
+        known[keyword].name: _plain(known[keyword], given[keyword]) for keyword in given
+    }
+    if given.get("class_weight") == BALANCED:
+        values |= {"class_weight": (), "balanced": True}
+    if given.get("one_hot") is True:
+        values |= {"one_hot": (), "one_hot_all": True}
+    columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
+    return DataOptions(target, **columns), LearnOptions(**values)
+
+
+def _plain(option: Option, value: Any) -> Any:
+    """A value as the dataclass has it: mappings and sequences become tuples."""
+    if not isinstance(option.default, tuple):
+        return value
+    if value is None or isinstance(value, bool):
+        return ()
+    if isinstance(value, Mapping):
+        is_nested = option.name == "ordinal"
+        return tuple((k, tuple(v) if is_nested else v) for k, v in value.items())
+    if option.name == "class_weight" and value != BALANCED:
+        raise OptionError(f"class_weight {value!r}: expected a mapping or {BALANCED!r}")
+    return several(value) if option.repeatable else tuple(value)
 
 
 def several(names: str | Sequence[str]) -> tuple[str, ...]:

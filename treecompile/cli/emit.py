@@ -1,19 +1,16 @@
-"""Compile a model into an artefact."""
+"""Compile a model into an artefact, and prove an artefact equal to its model."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from treecompile.cli.options import (
-    glossary_option,
-    pairs,
-    quiet_option,
-    templates_option,
-)
-from treecompile.cli.talk import output, read_model, tell
+from treecompile.cli.options import declared, given, out_option, quiet_option
+from treecompile.emit.options import EmitOptions, emit_options
+from treecompile.model.errors import OptionError
 
 
 @click.command("emit")
@@ -22,95 +19,98 @@ from treecompile.cli.talk import output, read_model, tell
     "--to",
     "target",
     required=True,
+    metavar="TARGET",
     help="python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
 )
-@click.option("-o", "out", metavar="FILE", help="[default: standard output]")
+@out_option
+@declared(EmitOptions)
+@quiet_option
+def emit(model: str, target: str, out: str | None, quiet: bool, **options: Any) -> None:
+    """Compile a model into an artefact that predicts on its own."""
+    from treecompile.cli.terminal import Terminal, output, read_model
+    from treecompile.emit import compiler
+    from treecompile.emit.render import write_texts
+
+    path = None if out in (None, "-") else Path(str(out))
+    chosen = emit_options(target, given(options))
+    if chosen.form == "dbt" and not chosen.name and path:
+        chosen = replace(chosen, name=path.stem)  # as dbt names its models
+    terminal = Terminal(quiet)
+    artefact = compiler.emit(read_model(model, terminal), target, chosen)
+    terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
+    terminal.notes(artefact.notes)
+    if path is None:
+        output(None, artefact.text)
+        return
+    texts = {path: artefact.text}
+    if artefact.beside:
+        texts[path.with_suffix(".yml")] = artefact.beside
+    write_texts(texts)
+    terminal.tell(f"wrote {' and '.join(map(str, texts))}")
+
+
+@click.command("verify")
+@click.argument("model")
+@click.argument("artefact")
 @click.option(
-    "--style",
-    default="standard",
-    show_default=True,
-    help="Python: standard (a row at a time) or numpy (whole columns).",
+    "--engine",
+    metavar="NAME",
+    help="python, or a database such as mariadb. [default: found in the artefact]",
 )
 @click.option(
-    "--dialect",
-    default="sqlite",
-    show_default=True,
-    help="SQL: the database; a name that is none lists all.",
+    "--url",
+    metavar="URL",
+    help="Address of the database server: postgresql://..., mysql://...",
 )
-@click.option(
-    "--as",
-    "form",
-    default="expression",
-    show_default=True,
-    help="SQL: expression, select, view, function or dbt.",
-)
-@click.option("--table", default="", help="SQL: the table that a query reads.")
-@click.option(
-    "--name",
-    default="",
-    help="SQL: the name of the view or the dbt model [predictions], or of the"
-    " function [predict].",
-)
+@declared(EmitOptions, "columns", "alias")
 @click.option(
     "--output",
-    "result",
-    default="label",
+    metavar="WHAT",
+    help="What SQL without comments computes: label, probability, rule."
+    " [default: label]",
+)
+@click.option(
+    "--label",
+    metavar="L",
+    help="The label whose probability SQL without comments computes.",
+)
+@click.option(
+    "--budget",
+    type=int,
+    default=100_000,
     show_default=True,
-    help="SQL: label, probability or rule; in a query several, with commas.",
+    metavar="N",
+    help="Maximum number of rows.",
 )
 @click.option(
-    "--label", default="", help="SQL: whose probability. [the predicted label's]"
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed for the choice of rows.",
 )
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FEATURE=COLUMN",
-    help="SQL: a feature that has another name in the table. Repeatable.",
-)
-@click.option(
-    "--alias", default="", help="SQL: what the table is called in the query around it."
-)
-@click.option(
-    "--no-comments",
-    "comments",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="SQL: without the hash of the model, the ids of the rules and their cases.",
-)
-@glossary_option
-@templates_option
 @quiet_option
-def command(
-    model: str,
-    target: str,
-    out: str | None,
-    columns: tuple[str, ...],
-    result: str,
-    glossary: str | None,
-    quiet: bool,
-    **options: Any,
+def verify(
+    model: str, artefact: str, budget: int, seed: int, quiet: bool, **options: Any
 ) -> None:
-    """Compile a model into an artefact that predicts on its own."""
-    from treecompile import compiler
-    from treecompile.glossary import read_glossary
-    from treecompile.lower import EmitOptions
-    from treecompile.render import write_texts
+    """Prove an artefact equal to the model, on the engine where it will run.
 
-    if options["form"] == "dbt" and not options["name"] and out not in (None, "-"):
-        options["name"] = Path(out).stem  # as dbt names its models
-    renamed = pairs("--column", columns)
-    told = read_glossary(glossary) if glossary else {}
-    choices = EmitOptions(output=result, columns=renamed, glossary=told, **options)
-    artefact = compiler.emit(read_model(model, quiet), target, choices)
-    tell(quiet, *(f"Warning: {warning}" for warning in artefact.warnings))
-    tell(quiet, *(f"note: {note}" for note in artefact.notes))
-    if out in (None, "-"):
-        output(out, artefact.text)
-        return
-    texts = {Path(out): artefact.text}
-    if artefact.beside:
-        texts[Path(out).with_suffix(".yml")] = artefact.beside
-    write_texts(texts)
-    tell(quiet, f"wrote {' and '.join(map(str, texts))}")
+    The exit code is 1 if they differ on any row.
+    """
+    from treecompile.cli.reports import verification
+    from treecompile.cli.terminal import Terminal, read_model
+    from treecompile.verify.verification import verify as prove
+
+    program = read_model(model, Terminal(quiet))
+    try:
+        text = Path(artefact).read_bytes().decode()
+    except OSError as error:
+        raise OptionError(f"cannot read {artefact}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"{artefact} is not UTF-8 text") from None
+    if budget < 1:
+        raise OptionError(f"--budget {budget}: expected 1 or more")
+    report = prove(program, text, budget=budget, seed=seed, **given(options))
+    Terminal(quiet and report.passed).tell(*verification(artefact, report))
+    raise SystemExit(0 if report.passed else 1)

@@ -1,92 +1,36 @@
-"""Learn a tree and write its model file."""
+"""Learn a tree: its model file, or all artefacts in one step."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import Any
 
 import click
 
-from treecompile.cli.learn_there import There, learning_there
-from treecompile.cli.options import learn_options, place_options, read_options
-from treecompile.cli.talk import output, progress_bar, summary, tell
-from treecompile.errors import OptionError
-
-if TYPE_CHECKING:
-    from treecompile.training import Learned
-
-
-def learn_with(data: str, quiet: bool, options: dict[str, Any]) -> Learned:
-    from treecompile import training
-    from treecompile.reports import sequence
-
-    require_target(options)
-    validation = options.pop("validation")
-    if options.pop("validation_table", ""):
-        raise OptionError(
-            "--validation-table is a table of the database that --from names: with"
-            " DATA in a file, use --validation FILE"
-        )
-    columns, how = read_options(options)
-    with progress_bar("learning", quiet) as start:
-        learned = training.learn(data, columns, how, validation, start)
-    tell(quiet, *learned.notes)
-    if learned.choice is not None:
-        table = learned.choice.table
-        steps = [entry.step for entry in table]
-        tell(quiet, *sequence(steps, table, learned.choice.place))
-    return learned
-
-
-def require_target(options: dict[str, Any]) -> None:
-    if options["target"] is None:  # not needed where rules are compiled
-        raise click.MissingParameter(param_hint="'--target'", param_type="option")
-
-
-def state_path(out: str) -> Path | None:
-    """Where a long run keeps its state: beside the file to which the model goes."""
-    path = Path(out)
-    if out == "-" or (path.exists() and not path.is_file()):
-        return None
-    return path.with_name(f"{path.name}.state")
-
-
-def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
-    """Whether what to learn from is in a database; refuses what is neither nor."""
-    from treecompile.in_database.places import is_many_files
-
-    if url and data is not None:
-        raise OptionError(f"give {data!r} or --from, not both")
-    if bool(url) != bool(table):
-        wanted = "--table NAME" if url else "--from URL"
-        raise OptionError(f"--from and --table belong together: add {wanted}")
-    if url:
-        return True
-    if data is None:
-        raise click.MissingParameter(param_hint="'DATA'", param_type="argument")
-    is_many = is_many_files(data)
-    if memory_limit and not is_many:
-        raise OptionError(
-            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
-            " Parquet files by pattern or folder"
-        )
-    return is_many
+from treecompile.cli.options import (
+    declared,
+    given,
+    learning_options,
+    place_options,
+)
+from treecompile.emit.options import EmitOptions
+from treecompile.model.errors import OptionError
 
 
 @click.command("learn")
 @click.argument("data", required=False)
-@learn_options
+@learning_options(requires_target=True)
 @place_options
 @click.option(
     "--validation-table",
     default="",
     metavar="NAME",
-    help="With --from: a table there, to measure the quality on or to prune by.",
+    help="With --from: like --validation, but a table in the same database.",
 )
 @click.option(
     "--no-temporary-tables",
     is_flag=True,
-    help="In a database: make none, which is slower.",
+    help="In a database: create no temporary tables. This is slower.",
 )
 @click.option(
     "-o",
@@ -96,11 +40,14 @@ def is_there(data: str | None, url: str, table: str, memory_limit: str) -> bool:
     metavar="FILE",
     help="The model file; - for standard output.",
 )
-def command(
+def learn(
     data: str | None,
+    target: str,
     url: str,
     table: str,
     memory_limit: str,
+    validation: str | None,
+    validation_table: str,
     no_temporary_tables: bool,
     out: str,
     quiet: bool,
@@ -108,23 +55,92 @@ def command(
 ) -> None:
     """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV.
 
-    A folder of Parquet files, or a pattern as 'events/*.parquet', is learned from by
-    DuckDB, and a table in a database where it is: neither needs to fit into memory.
+    DATA can also be a folder of Parquet files or a pattern such as 'events/*.parquet',
+    which DuckDB reads, or a table in a database. Neither has to fit into memory.
     """
-    from treecompile.model_file import dumps
+    from treecompile.api.options import learn_options
+    from treecompile.api.rows import learn_from
+    from treecompile.cli.terminal import Terminal, output, required_source, resumable
+    from treecompile.database.locations import Table, in_database
+    from treecompile.model.file.write import dumps
+    from treecompile.model.paths import size
 
-    if is_there(data, url, table, memory_limit):
-        require_target(options)
-        place = (data, url, table, memory_limit)
-        there = There(place, no_temporary_tables, state_path(out))
-        with learning_there(there, quiet, options) as program:
-            output(out, dumps(program))
-    else:
-        if no_temporary_tables:
+    terminal = Terminal(quiet)
+    rows = required_source(data, url, table, memory_limit)
+    held_out: str | Table | None = validation
+    if validation_table:
+        if validation:
+            raise OptionError("give --validation or --validation-table, not both")
+        if not url:
             raise OptionError(
-                "--no-temporary-tables is for learning in a database, with --from"
+                "--validation-table is a table of the database that --from names:"
+                " without --from, use --validation FILE"
             )
-        assert data is not None
-        program = learn_with(data, quiet, options).program
+        held_out = Table(url, validation_table, memory_limit)
+    columns, how = learn_options("learn", target, given(options))
+    state = resumable(out) if in_database(rows) else nullcontext()
+    with state as journal:
+        program = learn_from(
+            rows,
+            columns,
+            how,
+            held_out,
+            terminal,
+            temporary_tables=not no_temporary_tables,
+            journal=journal,
+        ).program
         output(out, dumps(program))
-    tell(quiet, f"{summary(program)}: wrote {out}")
+    terminal.tell(f"{size(program.body)}: wrote {out}")
+
+
+@click.command("build")
+@click.argument("data")
+@learning_options(requires_target=False)
+@click.option(
+    "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
+)
+@click.option(
+    "--rules",
+    type=click.Choice(["flat", "validation", "c45rules"]),
+    help="Turn the tree into rules: simplified, pruned against the validation rows, or"
+    " pruned as c4.5rules does.",
+)
+@declared(EmitOptions, "dialect", "glossary", "templates")
+@click.option(
+    "--engine",
+    multiple=True,
+    metavar="NAME",
+    help="Verify the SQL on this engine, too. Repeatable.",
+)
+@click.option(
+    "--url", metavar="URL", help="Address of the database server to verify on."
+)
+@click.option(
+    "--no-verify",
+    "verify",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Do not run the artefacts.",
+)
+def build(data: str, folder: str, quiet: bool, **options: Any) -> None:
+    """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
+
+    DATA can also be rules: a .rules file, or a document that contains rules, such as
+    RULES.md. Then nothing is learned, and the rules are compiled unchanged.
+
+    The Python module and the SQL are run on every cell of the model and compared with
+    it before anything is written.
+    """
+    from treecompile.api import building
+    from treecompile.cli.reports import verification
+    from treecompile.cli.terminal import Terminal
+
+    terminal = Terminal(quiet)
+    made = building.build(data, folder, feedback=terminal, **given(options))
+    for name, report in made.reports.items():
+        shown = terminal if report.passed else Terminal(False)
+        shown.tell(*verification(name, report))
+    if not made.passed:
+        raise SystemExit(1)
+    terminal.tell(f"wrote {', '.join(made.paths)} in {folder}")

@@ -1,20 +1,184 @@
-"""Predict for the rows of a table."""
+"""Predict for the rows of a table, or measure the predictions."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from treecompile.cli.options import na_option
-from treecompile.cli.talk import output, read_model
+from treecompile.cli.options import (
+    flag_of,
+    given,
+    how_options,
+    na_option,
+    out_option,
+    place_options,
+    quiet_option,
+)
+from treecompile.model.errors import OptionError
+
+FOLDS = 10  # if only the target is given
 
 
 @click.command("predict")
 @click.argument("model")
 @click.argument("data")
 @na_option
-@click.option("-o", "out", metavar="FILE", help="[default: standard output]")
-def command(model: str, data: str, na_values: tuple[str, ...], out: str | None) -> None:
+@out_option
+def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -> None:
     """Write DATA as CSV with a column `prediction`, by the reference evaluator."""
-    from treecompile.score import scored_csv
+    from treecompile.cli.terminal import output, read_model
+    from treecompile.measure.quality import scored_csv
 
-    output(out, scored_csv(read_model(model), data, na_values))
+    output(out, scored_csv(read_model(model), data, na_value))
+
+
+@click.command("score")
+@click.argument("model")
+@click.argument("data", required=False)
+@place_options
+@click.option(
+    "--into",
+    required=True,
+    metavar="NAME",
+    help="The table to create; for Parquet files, the file.",
+)
+@click.option(
+    "--output",
+    default="label",
+    show_default=True,
+    metavar="WHAT",
+    help="label, probability, rule, or several, separated by commas.",
+)
+@click.option(
+    "--label",
+    default="",
+    metavar="L",
+    help="The label whose probability to compute. [default: the predicted label]",
+)
+@na_option
+@quiet_option
+def score(
+    model: str,
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    into: str,
+    output: str,
+    label: str,
+    na_value: tuple[str, ...],
+    quiet: bool,
+) -> None:
+    """Predict for a table in a database, into a new table there.
+
+    The new table has all columns and `prediction`, computed by the SQL that `emit`
+    writes. Instead of a table, DATA may be a folder or a pattern of Parquet files,
+    which DuckDB reads.
+    """
+    from treecompile.api import rows
+    from treecompile.cli.terminal import Terminal, read_model, required_source
+
+    source = required_source(data, url, table, memory_limit)
+    terminal = Terminal(quiet)
+    program = read_model(model, terminal)
+    terminal.notes(rows.score(program, source, into, output, label, na_value))
+    terminal.tell(f"made {into}")
+
+
+@click.command("evaluate")
+@click.argument("files", nargs=-1, metavar="[MODEL] DATA")
+@click.option(
+    "--cv",
+    "folds",
+    type=int,
+    metavar="K",
+    help="Cross-validate: learn K times from DATA without one K-th of its rows, and"
+    " measure on those. [default: 10, if there is a --target]",
+)
+@click.option("--target", metavar="COL", help="The column to predict, without a MODEL.")
+@how_options
+@place_options
+def evaluate(
+    files: tuple[str, ...],
+    url: str,
+    table: str,
+    memory_limit: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Measure a model on DATA with known targets: accuracy, confusion, each rule.
+
+    The rows may be in a database (--from, --table), and DATA may be a folder or a
+    pattern of Parquet files, which DuckDB reads.
+
+    Without a MODEL, measure by cross-validation how well a tree is learned from DATA.
+    The options for that are those of `learn`.
+    """
+    keywords = given(options)
+    place = (url, table, memory_limit)
+    if len(files) == 2 or (files and (url or table)):
+        na_values = keywords.pop("na_value", ())
+        for name in keywords:
+            raise OptionError(
+                f"{flag_of(name)} is for learning, and {files[0]!r} is a model: to"
+                " cross-validate give --cv, --target and DATA alone"
+            )
+        _measure(files[0], files[1] if files[1:] else None, place, na_values)
+    elif len(files) != 1:
+        wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
+        if url:
+            wanted = "MODEL beside --from and --table"
+        raise OptionError(f"{len(files)} files: expected {wanted}")
+    elif "target" not in keywords:
+        raise OptionError(
+            "one file: to measure a model add the DATA, to cross-validate on"
+            f" {files[0]!r} add --target COL"
+        )
+    else:
+        _cross_validate(files[0], memory_limit, quiet, keywords)
+
+
+def _measure(
+    model: str,
+    data: str | None,
+    place: tuple[str, str, str],
+    na_values: tuple[str, ...],
+) -> None:
+    from treecompile.api import rows
+    from treecompile.cli.reports import evaluation
+    from treecompile.cli.terminal import read_model, required_source
+
+    source = required_source(data, *place)
+    program = read_model(model)
+    for line in evaluation(program, rows.evaluate(program, source, na_values)):
+        click.echo(line)
+
+
+def _cross_validate(
+    data: str, memory_limit: str, quiet: bool, keywords: dict[str, Any]
+) -> None:
+    from treecompile.api.options import learn_options
+    from treecompile.cli import reports
+    from treecompile.cli.terminal import Terminal
+    from treecompile.database.locations import in_database
+    from treecompile.learning.cross_validation import cross_validate
+
+    if in_database(data, memory_limit):
+        raise OptionError(
+            f"cross-validation needs the rows in memory, and {data!r} are many"
+            " files: take a part of them in one"
+        )
+    if keywords.pop("validation", None):
+        raise OptionError(
+            "--cv measures on its folds: leave --validation out (to prune by other"
+            " rows, --validation-fraction holds some out of each fold's training rows)"
+        )
+    folds = keywords.pop("folds", FOLDS)
+    columns, how = learn_options("evaluate", keywords.pop("target"), keywords)
+    terminal = Terminal(quiet)
+    with terminal.progress("cross-validating") as start:
+        result = cross_validate(data, columns, how, folds, start)
+    terminal.tell(*result.notes)
+    for line in reports.cross_validation(result):
+        click.echo(line)

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
-
 import click
 
-from treecompile.cli.options import (
-    memory_option,
-    na_option,
-    quiet_option,
-    url_option,
-)
-from treecompile.cli.talk import output, progress_bar, read_model, tell
-from treecompile.errors import OptionError
-
-if TYPE_CHECKING:
-    from treecompile.in_database.places import Place
+from treecompile.cli.options import memory_option, na_option, quiet_option, url_option
+from treecompile.model.errors import OptionError
 
 
 @click.command("rules")
@@ -25,8 +13,8 @@ if TYPE_CHECKING:
 @click.option(
     "--validation",
     metavar="FILE",
-    help="Prune each rule against these rows, with the target, and sort them. A folder"
-    " or a pattern of Parquet files is read by DuckDB.",
+    help="Prune every rule against these rows, which have known targets, and sort the"
+    " rules. DuckDB reads a folder or a pattern of Parquet files.",
 )
 @click.option(
     "--training",
@@ -38,13 +26,13 @@ if TYPE_CHECKING:
     "--validation-table",
     default="",
     metavar="NAME",
-    help="With --from: prune against the rows of this table, where it is.",
+    help="With --from: like --validation, but a table in the database.",
 )
 @click.option(
     "--training-table",
     default="",
     metavar="NAME",
-    help="With --from: prune as c4.5rules does, by the rows of this table.",
+    help="With --from: like --training, but a table in the database.",
 )
 @memory_option
 @na_option
@@ -65,73 +53,48 @@ def command(
     validation_table: str,
     training_table: str,
     memory_limit: str,
-    na_values: tuple[str, ...],
+    na_value: tuple[str, ...],
     out: str,
     quiet: bool,
 ) -> None:
-    """Make an ordered list of simplified rules of a tree, and prune it if asked."""
-    from treecompile.model_file import dumps
-    from treecompile.pruning import flattening_notes, prune, simplify
+    """Turn a tree into an ordered list of simplified rules, and prune it if asked."""
+    from treecompile.api.rows import prune_rules
+    from treecompile.cli.terminal import Terminal, output, read_model, source_of
+    from treecompile.model.file.write import dumps
+    from treecompile.model.paths import leaf_count
+    from treecompile.rules.pruning import (
+        C45RULES,
+        VALIDATION,
+        flattening_notes,
+        simplify,
+    )
+    from treecompile.tables.raw import counted
 
     given = {
-        "--validation": validation is not None,
-        "--training": training is not None,
-        "--validation-table": bool(validation_table),
-        "--training-table": bool(training_table),
+        "--validation": validation,
+        "--training": training,
+        "--validation-table": validation_table,
+        "--training-table": training_table,
     }
-    several = [name for name, is_given in given.items() if is_given]
+    several = [name for name, value in given.items() if value]
     if several[1:]:
         raise OptionError(f"give {several[0]} or {several[1]}, not both")
-    table = validation_table or training_table
-    there = _there(validation or training, url, table, memory_limit)
-    program = read_model(model, quiet)
-    if there is not None:
-        from treecompile.in_database import rules
-
-        is_training = training is not None or bool(training_table)
-        prune_there = rules.prune_by_validation_there
-        if is_training:
-            prune_there = rules.prune_by_training_there
-        with there as place, progress_bar("pruning", quiet) as start:
-            pruned = prune_there(program, place, na_values, start)
-        made, notes = pruned.program, pruned.notes
-    elif validation is None and training is None:
+    rows = source_of(
+        validation or training,
+        url,
+        validation_table or training_table,
+        memory_limit,
+        wanted="--validation-table or --training-table",
+    )
+    terminal = Terminal(quiet)
+    program = read_model(model, terminal)
+    if rows is None:
         made, notes = simplify(program), flattening_notes(program)
     else:
-        with progress_bar("pruning", quiet) as start:
-            pruned = prune(program, validation, training, na_values, start)
+        how = C45RULES if training or training_table else VALIDATION
+        pruned = prune_rules(program, how, rows, na_value, terminal)
         made, notes = pruned.program, pruned.notes
     output(out, dumps(made))
-    tell(quiet, *(f"note: {note}" for note in notes))
-    tell(quiet, f"{counted(made)}: wrote {out}")
-
-
-def _there(
-    file: str | None, url: str, table: str, memory_limit: str
-) -> AbstractContextManager[Place] | None:
-    """Where the rows are, if not in a file that is read into memory."""
-    from treecompile.in_database.places import is_many_files, open_place
-
-    if bool(url) != bool(table):
-        wanted = "--validation-table or --training-table" if url else "--from URL"
-        raise OptionError(f"--from and a table there belong together: add {wanted}")
-    if url:
-        return open_place(None, url, table, memory_limit)
-    if file is not None and is_many_files(file):
-        return open_place(file, "", "", memory_limit)
-    if memory_limit:
-        raise OptionError(
-            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
-            " Parquet files by pattern or folder"
-        )
-    return None
-
-
-def counted(program: object) -> str:
-    """How many rules there are now."""
-    from treecompile.ir import Program, RuleSet
-
-    assert isinstance(program, Program)
-    assert isinstance(program.body, RuleSet)
-    count = len(program.body.rules)
-    return "1 rule" if count == 1 else f"{count} rules"
+    terminal.notes(notes)
+    rules = counted(leaf_count(made.body), "rule")
+    terminal.tell(f"{rules}: wrote {out}")

@@ -1,27 +1,36 @@
-"""The values of each feature that are tried, and boxes of them.
+"""The values of each feature that `verify` tries, and boxes of them.
 
-A feature is an axis with finitely many values: both sides of every threshold, every
-category, what a sloppy comparison takes for it, an unseen one, a missing one. A region
-is a part of an axis that some conditions leave over; a box is a region of every axis.
-Whether a box is empty is decided exactly, so a search that finds no row proves that
-there is none among these values.
+The axis of a feature is a finite list of values: both sides of every threshold, every
+category and what a sloppy comparison confuses with it, an unseen value, a missing one.
+Whether a box has one of these values is decided exactly, so a search that finds no row
+proves that there is none among them.
 """
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
-from treecompile.ir import Body, Condition, Feature, Kind, Op, Row, Value, ValueType
-from treecompile.semantics import conditions, holds, threshold
-from treecompile.witness import unseen
-
-Region = Any  # (first, end, missing) of a numeric axis, a bit for each value of another
-Box = tuple[Region, ...]
+from treecompile.emit.sql.dialect import NumberTypes
+from treecompile.model.ir import (
+    Body,
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Row,
+    Value,
+    ValueType,
+)
+from treecompile.model.semantics import conditions, threshold
+from treecompile.regions.region import Interval, Region, at, everything, interval, where
+from treecompile.regions.space import Box, Space, unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +41,18 @@ class Constants:
     strings: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """How a type of number looks: the values beside a cut, and those of every axis."""
+# ---------------------------------------------------------------- types of numbers
 
-    beside: Callable[[float], Iterable[Value]]
+
+@dataclass(frozen=True, slots=True)
+class NumberProbes:
+    """The values of a type of number that are tried.
+
+    The semantics compare numbers as doubles, whatever the type of their column. Without
+    that cast, values of other types next to a threshold may be compared wrongly.
+    """
+
+    beside: Callable[[float], Iterable[Value]]  # those next to a threshold
     always: tuple[Value, ...]
 
 
@@ -45,21 +61,67 @@ def doubles_beside(cut: float) -> tuple[float, ...]:
     return nextafter(cut, -inf), cut, nextafter(cut, inf)
 
 
-DOUBLES = Numbers(doubles_beside, (-inf, inf, None, nan))
+def integers_beside(cut: float) -> list[int]:
+    """The integers around a threshold, and those that rounding takes across it."""
+    below = int(cut // 1)
+    steps = {-1, 0, 1, 2}
+    if abs(cut) >= 2**53:
+        half = int(nextafter(cut, inf) - cut) // 2 if isfinite(2 * cut) else 0
+        steps |= {-half, half, half + 1}
+    return [below + step for step in sorted(steps)]
 
 
-class Axis(Protocol):
-    values: tuple[Value, ...]
-    everything: Region
+def _integers_of_64_bits(cut: float) -> Iterator[Value]:
+    yield from (n for n in integers_beside(cut) if -(2**63) <= n < 2**63)
 
-    def where(self, test: Condition) -> Region: ...
-    def meet(self, one: Region, other: Region) -> Region | None: ...
-    def at(self, value: Value) -> Region: ...
-    def pick(self, region: Region, dice: Random) -> Value: ...
+
+TENTH_DECIMAL = Decimal("1e-10")
+DIGITS = Context(prec=60)
+
+
+def _decimals_beside(cut: float) -> Iterator[Value]:
+    """The decimals below and above a threshold."""
+    if abs(cut) < 1e25:
+        for rounding in (ROUND_FLOOR, ROUND_CEILING):
+            number = Decimal(cut).quantize(TENTH_DECIMAL, rounding, DIGITS)
+            yield number  # type: ignore[misc]
+
+
+def _singles_beside(cut: float) -> Iterator[Value]:
+    """The 32-bit floats nearest to a threshold and to its neighbours."""
+    step = abs(cut) * 2**-24
+    for near in (cut - step, cut, cut + step):
+        try:
+            (number,) = struct.unpack("<f", struct.pack("<f", near))
+        except OverflowError:
+            continue
+        yield float(number)
+
+
+DOUBLES = NumberProbes(doubles_beside, (-inf, inf, None, nan))
+PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
+
+
+def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
+    """The number types of a dialect other than doubles, by name."""
+    for name, beside in (
+        (types.whole, _integers_of_64_bits),
+        (types.decimal, _decimals_beside),
+        (types.single, _singles_beside),
+    ):
+        if name:
+            yield name, NumberProbes(beside, (None,))
+
+
+# ---------------------------------------------------------------- axes
 
 
 class NumberAxis:
-    """Numbers in the order of their doubles, then those that are missing."""
+    """Numbers in the order of their doubles, then the missing values.
+
+    An Interval has their places in this order, as it has the ranks of an ordinal
+    feature: so it is empty exactly if none of these numbers is in it.
+    """
 
     def __init__(self, values: Iterable[Value]) -> None:
         given = dict.fromkeys(values)
@@ -67,99 +129,93 @@ class NumberAxis:
         self.known = sorted((v for v in given if v not in self.missing), key=as_double)
         self.doubles = [as_double(value) for value in self.known]
         self.values = (*self.known, *self.missing)
-        self.everything = (0, len(self.known), True)
+        self.last = len(self.known) - 1
+        self.everything: Region = interval(-1, self.last, missing=True)
 
-    def where(self, test: Condition) -> Region:
-        place = bisect_right(self.doubles, threshold(test))
+    def where(self, test: Condition) -> Interval:
+        """The values that satisfy a condition."""
+        place = bisect_right(self.doubles, threshold(test)) - 1
         if test.op is Op.LE:
-            return 0, place, test.missing
-        return place, len(self.known), test.missing
+            return interval(-1, place, test.missing)
+        return interval(place, self.last, test.missing)
 
-    def meet(self, one: Region, other: Region) -> Region | None:
-        first, end = max(one[0], other[0]), min(one[1], other[1])
-        missing = one[2] and other[2]
-        return (first, end, missing) if first < end or missing else None
-
-    def at(self, value: Value) -> Region:
+    def at(self, value: Value) -> Interval:
+        """The values that no condition tells from this one."""
         if value is None or value != value:
-            return 0, 0, True
-        end = bisect_right(self.doubles, as_double(value))
-        return end - 1, end, False
+            return interval(0, 0, missing=True)
+        place = bisect_right(self.doubles, as_double(value)) - 1
+        return interval(place - 1, place, missing=False)
 
     def pick(self, region: Region, dice: Random) -> Value:
-        """Mostly from the ends of the region, which are edges of the model."""
-        first, end, missing = region
-        if first >= end or (missing and dice.random() < 0.1):
+        """A random value of a region, mostly at an end: an edge of the model."""
+        assert isinstance(region, Interval)
+        if not region.has_known or (region.missing and dice.random() < 0.1):
             return dice.choice(self.missing)
-        return self.known[dice.choice((first, end - 1, dice.randrange(first, end)))]
+        first, last = int(region.low) + 1, int(region.high)
+        return self.known[dice.choice((first, last, dice.randrange(first, last + 1)))]
 
 
 class CategoryAxis:
-    """Categories and whatever else may stand in their place."""
+    """Categories, and other values that may come instead of them."""
 
     def __init__(self, feature: Feature, values: Iterable[Value]) -> None:
         self.feature = feature
         self.values = tuple(dict.fromkeys(values))
-        self.bits = {value: 1 << place for place, value in enumerate(self.values)}
-        self.everything = (1 << len(self.values)) - 1
+        self.everything = everything(feature)
+        self.regions = {value: at(value, feature) for value in self.values}
+        self._within: dict[Region, list[Value]] = {}
 
     def where(self, test: Condition) -> Region:
-        return sum(b for v, b in self.bits.items() if holds(test, self.feature, v))
-
-    def meet(self, one: Region, other: Region) -> Region | None:
-        return (one & other) or None
+        return where(test, self.feature)
 
     def at(self, value: Value) -> Region:
-        return self.bits[value]
+        return self.regions[value]
 
     def pick(self, region: Region, dice: Random) -> Value:
-        return dice.choice([v for v, bit in self.bits.items() if region & bit])
+        if region not in self._within:
+            self._within[region] = [
+                value for value, own in self.regions.items() if own.overlaps(region)
+            ]
+        return dice.choice(self._within[region])
 
 
-class Space:
-    """The axes of a model."""
+Axis = NumberAxis | CategoryAxis
+
+
+class Grid(Space):
+    """The rows that can be made of the values of some axes."""
 
     def __init__(self, features: Sequence[Feature], axes: Sequence[Axis]) -> None:
-        self.features = features
+        super().__init__(features)
         self.axes = axes
-        self.everything: Box = tuple(axis.everything for axis in axes)
-        self._regions: dict[Condition, Region] = {}
+        self.everything = tuple(axis.everything for axis in axes)
 
-    def cut(self, box: Box, test: Condition) -> Box | None:
-        """The part of a box where a condition holds; None if there is none."""
-        if test not in self._regions:
-            self._regions[test] = self.axes[test.feature].where(test)
-        return self.narrow(box, test.feature, self._regions[test])
+    def region(self, test: Condition) -> Region:
+        return self.axes[test.feature].where(test)
 
-    def narrow(self, box: Box, position: int, region: Region) -> Box | None:
-        met = self.axes[position].meet(box[position], region)
-        if met is None:
-            return None
-        return (*box[:position], met, *box[position + 1 :])
-
-    def row(self, box: Box, dice: Random) -> Row:
-        """Some row within a box."""
+    def pick(self, box: Box, dice: Random) -> Row:
+        """A random row within a box."""
         pairs = zip(self.axes, box, strict=True)
         return tuple(axis.pick(region, dice) for axis, region in pairs)
 
 
-def space(body: Body, constants: Constants, numbers: Numbers = DOUBLES) -> Space:
-    """The axes of a model, and of an artefact that has these constants beside it."""
+def grid(body: Body, constants: Constants, numbers: NumberProbes = DOUBLES) -> Grid:
+    """The values to try on a model, and on an artefact with these constants added."""
     cuts: list[set[float]] = [set() for _ in body.features]
     for test in conditions(body):
         if body.features[test.feature].kind is Kind.NUMERIC:
             cuts[test.feature].add(threshold(test))
-    return Space(
+    return Grid(
         body.features,
         [
-            _axis(feature, cuts[position], constants, numbers)
-            for position, feature in enumerate(body.features)
+            _axis(feature, cuts[index], constants, numbers)
+            for index, feature in enumerate(body.features)
         ],
     )
 
 
 def _axis(
-    feature: Feature, cuts: set[float], constants: Constants, numbers: Numbers
+    feature: Feature, cuts: set[float], constants: Constants, numbers: NumberProbes
 ) -> Axis:
     if feature.kind is not Kind.NUMERIC:
         return CategoryAxis(feature, _categories(feature, constants))
@@ -170,9 +226,8 @@ def _axis(
 
 def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
     yield from feature.categories
-    if feature.type is ValueType.STR:
-        for category in feature.categories:
-            yield from twins(category)
+    for category in feature.categories:
+        yield from twins(category)
     yield from fitting(feature, constants)
     yield unseen(feature)
     yield None
@@ -191,7 +246,7 @@ def fitting(feature: Feature, constants: Constants) -> Iterator[Value]:
 
 
 def twins(category: Value) -> Iterator[str]:
-    """Texts that a sloppy comparison takes for this one."""
+    """Texts that a sloppy comparison takes for this one: other case, blanks around."""
     if isinstance(category, str):
         text = category
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):

@@ -1,10 +1,10 @@
 """The rows that prove an artefact: every cell of the model and every edge of a cell.
 
-A model cuts the space of inputs into finitely many cells, and within a cell neither the
-model nor an artefact with the same constants can change its answer. Where the values at
-the edges of all features can be combined within the budget, all combinations are tried
-and the proof is complete. Otherwise each cell is entered and each edge is told by a row
-of its own (see `search`), and the coverage says how many were.
+A model cuts the space of inputs into finitely many cells. Within a cell, neither the
+model nor an artefact with the same constants can change its answer. Where all
+combinations of the values at the edges fit into the budget, all are tried and the proof
+is complete. Otherwise there are rows in every cell and a row for every edge (see
+`search`), and the coverage says how many cells and edges have one.
 """
 
 from __future__ import annotations
@@ -15,37 +15,47 @@ from itertools import product
 from math import isfinite, prod
 from random import Random
 
-from treecompile.ir import Body, Condition, Feature, Kind, Row, RuleSet, Tree, Value
-from treecompile.retree import nest
-from treecompile.semantics import (
+from treecompile.emit.retree import nest
+from treecompile.model.ir import (
+    Body,
+    Condition,
+    Feature,
+    Kind,
+    Row,
+    RuleSet,
+    Split,
+    Tree,
+    Value,
+)
+from treecompile.model.semantics import (
     holds,
     is_unknown,
     members,
     required_features,
     threshold,
 )
+from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import (
     DOUBLES,
-    Box,
     Constants,
-    Numbers,
-    Space,
+    Grid,
+    NumberProbes,
     as_double,
     fitting,
-    space,
+    grid,
     twins,
 )
-from treecompile.verify.graph import Arms, Graph, Place, cells, graph, questions
-from treecompile.verify.search import Search
-from treecompile.witness import unseen
+from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
 
 BUDGET = 100_000
 STEPS = 20  # of searching, for each row of the budget
 CONSTANTS = 16  # of an artefact that are tried in every cell; more go to the axes only
 
+Pinned = tuple[Box, int, Value]  # a box, and a feature that has a certain value
+
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ProbeRows:
     rows: tuple[Row, ...]
     complete: bool  # every combination of edge values is there
     cells: int  # leaves or rules that a row can reach
@@ -53,41 +63,41 @@ class Trial:
     told: int = 0  # those of them at which an error would show
 
 
-def trial(
+def probe_rows(
     body: Body,
     constants: Constants = Constants(),
     budget: int = BUDGET,
     seed: int = 0,
     *,
     answer: Callable[[int], object] = lambda decider: decider,
-    numbers: Numbers = DOUBLES,
+    numbers: NumberProbes = DOUBLES,
     scattered: bool = False,
-) -> Trial:
+) -> ProbeRows:
     """The rows to try on a model and its artefact.
 
-    `answer` is what the artefact gives for each position that decides: where two have
-    the same answer, the edge between them cannot be told. With `scattered`, a part of
-    the rows has several unknown values at once.
+    `answer` gives the answer of the artefact for each position that decides: an error
+    between two positions with the same answer does not show. With `scattered`, a part
+    of the rows has several unknown values at once.
     """
-    around = space(body, constants, numbers)
+    around = grid(body, constants, numbers)
     required = set(required_features(body))
     dice = Random(seed)
-    combinations = prod(len(around.axes[position].values) for position in required)
+    combinations = prod(len(around.axes[index].values) for index in required)
     if combinations <= budget:
         ranges = [
-            axis.values if position in required else axis.values[:1]
-            for position, axis in enumerate(around.axes)
+            axis.values if index in required else axis.values[:1]
+            for index, axis in enumerate(around.axes)
         ]
         rows = [_vary(row, required, around, dice) for row in product(*ranges)]
         number = len(body.rules) if isinstance(body, RuleSet) else _leaves(body)
-        return Trial(tuple(rows), True, number)
+        return ProbeRows(tuple(rows), True, number)
     # A list that is run as one decision errs at the questions of that decision.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
-        walk = Walk(body, around, constants, budget, dice, answer, numbers)
-        return walk.trial(budget // 4 if scattered else 0)
+        probing = Probing(body, around, constants, budget, dice, answer, numbers)
+        return probing.result(budget // 4 if scattered else 0)
     outcomes = nested.outcomes
-    walk = Walk(
+    probing = Probing(
         nested.tree,
         around,
         constants,
@@ -96,49 +106,49 @@ def trial(
         lambda leaf: answer(outcomes[leaf]),
         numbers,
     )
-    return replace(walk.trial(0), cells=len(set(outcomes.values())))
+    return replace(probing.result(0), cells=len(set(outcomes.values())))
 
 
-def _leaves(body: Body) -> int:
-    return sum(not arms for arms in graph(body).arms)
+def _leaves(tree: Tree) -> int:
+    return sum(not isinstance(node, Split) for node in tree.nodes)
 
 
-def _vary(row: Row, required: set[int], around: Space, dice: Random) -> Row:
-    """Give the features that do not matter any value, to see that they do not."""
+def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
+    """Give features that no test reads any value, to see that they do not matter."""
     return tuple(
-        value if position in required else dice.choice(around.axes[position].values)
-        for position, value in enumerate(row)
+        value if index in required else dice.choice(around.axes[index].values)
+        for index, value in enumerate(row)
     )
 
 
-class Walk:
-    """Rows for cells and edges, chosen by the dice where the budget is too small."""
+class Probing:
+    """Rows for cells and edges, chosen at random where the budget is too small."""
 
     def __init__(
         self,
         body: Body,
-        around: Space,
+        around: Grid,
         constants: Constants,
         budget: int,
         dice: Random,
         answer: Callable[[int], object],
-        numbers: Numbers,
+        numbers: NumberProbes,
     ) -> None:
-        self.body, self.space, self.budget, self.dice = body, around, budget, dice
+        self.body, self.grid, self.budget, self.dice = body, around, budget, dice
         self.numbers = numbers
-        self.graph: Graph = graph(body)
-        self.search = Search(self.graph, around, answer, STEPS * budget)
+        self.graph = QuestionGraph(body)
+        self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
         self.added = [self.fitting(feature, constants) for feature in body.features]
         self.rows: dict[Row, None] = {}
-        self.cells = 0  # that are known to be, or at least not known to be empty
+        self.cells = 0  # that exist, as far as is known
 
-    def trial(self, scattered: int) -> Trial:
-        # A budget that is too small for all goes to the cells and the edges alike.
-        self.enter((self.budget - scattered) // 2)
-        edges, told = self.tell(self.budget - scattered - len(self.rows))
+    def result(self, scattered: int) -> ProbeRows:
+        # A budget that is too small for all is shared between cells and edges.
+        self.cover_cells((self.budget - scattered) // 2)
+        edges, told = self.cover_edges(self.budget - scattered - len(self.rows))
         self.scatter(scattered)
         self.wander(self.budget // 2)
-        return Trial(
+        return ProbeRows(
             rows=tuple(self.rows)[: self.budget],
             complete=False,
             cells=self.cells,
@@ -147,6 +157,7 @@ class Walk:
         )
 
     def fitting(self, feature: Feature, constants: Constants) -> list[Value]:
+        """The values to try in every cell for the constants added to the artefact."""
         values = list(fitting(feature, constants))
         if len(values) > CONSTANTS:
             values = self.dice.sample(values, CONSTANTS)
@@ -156,81 +167,84 @@ class Walk:
 
     # ------------------------------------------------------------ cells
 
-    def enter(self, budget: int) -> None:
+    def cover_cells(self, budget: int) -> None:
         """Two rows in every cell, and one for every constant added to the artefact."""
-        places = list(cells(self.body, self.graph, self.space))
+        places = list(self.graph.cells(self.grid))
         self.dice.shuffle(places)
         for number, place in enumerate(places):
             room = budget - len(self.rows)
             if room <= 0:
                 self.cells += len(places) - number
                 break
-            box = self.search.entering(place)
+            box = self.search.reaching(place)
             if box is None:
                 self.cells += self.search.gave_up and not self.is_default(place)
                 continue
             self.cells += 1
-            more = [box, *self.at_constants(box)]
+            more: list[Pinned] = [(box, -1, None), *self.at_constants(box)]
             quota = room // (len(places) - number)
-            for inner in (box, *more[:1], *self.dice.sample(more, len(more)))[:quota]:
-                self.add(inner)
+            chosen = (more[0], more[0], *self.dice.sample(more, len(more)))
+            for pinned in chosen[:quota]:
+                self.add(*pinned)
 
-    def is_default(self, place: Place) -> bool:
-        """The default of rules that cover everything is no cell, if hard to prove."""
+    def is_default(self, place: StateBox) -> bool:
+        """Whether it is the default of a list.
+
+        It does not count as a cell if the search cannot tell whether it is reached.
+        """
         last = len(self.graph.arms) - 1
         return isinstance(self.body, RuleSet) and place.state == last
 
-    def at_constants(self, box: Box) -> Iterator[Box]:
-        for position, values in enumerate(self.added):
+    def at_constants(self, box: Box) -> Iterator[Pinned]:
+        for index, values in enumerate(self.added):
             for value in values:
-                region = self.space.axes[position].at(value)
-                inner = self.space.narrow(box, position, region)
+                inner = self.grid.narrow(box, index, self.grid.axes[index].at(value))
                 if inner is not None:
-                    yield inner
+                    yield inner, index, value
 
-    def add(self, box: Box, position: int = -1, value: Value = None) -> None:
-        """A row of a box, with a value that stands for all of its region."""
-        row = self.space.row(box, self.dice)
-        if position >= 0:
-            row = (*row[:position], value, *row[position + 1 :])
+    def add(self, box: Box, index: int, value: Value) -> None:
+        """Add a row of a box, with that value of the feature unless it is -1."""
+        row = self.grid.pick(box, self.dice)
+        if index >= 0:
+            row = (*row[:index], value, *row[index + 1 :])
         self.rows[row] = None
 
     # ------------------------------------------------------------ edges
 
-    def tell(self, budget: int) -> tuple[int, int]:
-        """A row for every edge; how many edges there are, and how many were told."""
+    def cover_edges(self, budget: int) -> tuple[int, int]:
+        """Add a row for every edge; how many edges there are, and how many have one."""
         number = sum(
-            len(list(self.edges(place, self.graph.arms[place.state])))
-            for place in questions(self.body, self.graph, self.space)
+            len(list(self.edges(self.graph.arms[place.state])))
+            for place in self.graph.questions(self.grid)
         )
         chance = 1.0 if number <= budget else budget / number
         edges = told = 0
-        for place in questions(self.body, self.graph, self.space):
+        for place in self.graph.questions(self.grid):
             arms = self.graph.arms[place.state]
-            position = arms[0][0].feature
-            for value, right, wrong in self.edges(place, arms):
+            index = arms[0][0].feature
+            for value, right, wrong in self.edges(arms):
                 edges += 1
                 if chance < 1 and self.dice.random() >= chance:
                     continue
-                region = self.space.axes[position].at(value)
-                box = self.space.narrow(place.box, position, region)
+                region = self.grid.axes[index].at(value)
+                box = self.grid.narrow(place.box, index, region)
                 if box is not None:
-                    pinned = Place(place.state, place.start, box)
-                    box = self.search.telling(pinned, right, wrong)
+                    here = StateBox(place.state, place.start, box)
+                    box = self.search.exposing(here, right, wrong)
                     if box is None and self.search.gave_up:
                         continue
                 if box is None:
                     edges -= 1  # no row can show it
                     continue
                 told += 1
-                self.add(box, position, value)
+                self.add(box, index, value)
         return edges, told
 
-    def edges(self, place: Place, arms: Arms) -> Iterator[tuple[Value, int, int]]:
-        """The values around a question, with the right arm of each and the wrong."""
-        position = arms[0][0].feature
-        feature = self.body.features[position]
-        for value, likened in self.around(position, [test for test, _ in arms]):
+    def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
+        """Values around a question, each with its right arm and a wrong one."""
+        index = arms[0][0].feature
+        feature = self.body.features[index]
+        for value, likened in self.around(index, [test for test, _ in arms]):
             right = _arm(arms, feature, value)
             if likened is not None:
                 suspects: Iterable[int] = (_arm(arms, feature, likened),)
@@ -239,10 +253,10 @@ class Walk:
             yield from ((value, right, wrong) for wrong in suspects if wrong != right)
 
     def around(
-        self, position: int, tests: list[Condition]
+        self, index: int, tests: list[Condition]
     ) -> Iterator[tuple[Value, Value]]:
-        """Values at which a test may err, and what each may be mistaken for."""
-        feature = self.body.features[position]
+        """Values at which a test may err, and the category each may be mistaken for."""
+        feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
             cut = threshold(tests[0])
             near = self.numbers.beside(cut) if isfinite(cut) else ()
@@ -258,16 +272,16 @@ class Walk:
                 for twin in twins(category):
                     if twin not in known:
                         yield twin, category
-        for value in dict.fromkeys([*values, *self.added[position]]):
+        for value in dict.fromkeys([*values, *self.added[index]]):
             yield value, None
 
     # ------------------------------------------------------------ the rest
 
     def scatter(self, number: int) -> None:
-        """Rows as there are, with all or some of their values unknown."""
+        """Add copies of rows with all or some of their values unknown."""
         unknown = [
             [value for value in axis.values if is_unknown(feature, value)]
-            for axis, feature in zip(self.space.axes, self.body.features, strict=True)
+            for axis, feature in zip(self.grid.axes, self.body.features, strict=True)
         ]
         known = list(self.rows)
         for turn in range(number if known else 0):
@@ -281,14 +295,14 @@ class Walk:
             self.rows[tuple(changed)] = None
 
     def wander(self, budget: int) -> None:
-        """What is left goes to rows that differ in one value from those there are."""
+        """Spend what is left on rows that differ in one value from rows so far."""
         known = list(self.rows)
-        axes = self.space.axes
+        axes = self.grid.axes
         for _ in range(budget - len(known) if known else 0):
             row = self.dice.choice(known)
-            position = self.dice.randrange(len(axes))
-            value = self.dice.choice(axes[position].values)
-            self.rows[(*row[:position], value, *row[position + 1 :])] = None
+            index = self.dice.randrange(len(axes))
+            value = self.dice.choice(axes[index].values)
+            self.rows[(*row[:index], value, *row[index + 1 :])] = None
 
 
 def _arm(arms: Arms, feature: Feature, value: Value) -> int:

@@ -1,16 +1,15 @@
-"""What the model says about a row: all that an artefact may be asked for.
+"""What the model says about a row: everything that an artefact can give.
 
-A tree that divides unknown values is seen as the tree in which each division is a cell
-of its own (see `divide`); what a divided row gets is worked out row by row.
+A tree that divides unknown values is seen as a tree in which each division is a cell
+(see `model.divide`); the answer to a divided row is computed for that row.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.divide import DIVIDED, divisible, exposed, settled
-from treecompile.extract import outcomes
-from treecompile.ir import (
+from treecompile.model.divide import DIVIDED, divisible, exposed, settled
+from treecompile.model.ir import (
     Body,
     ClassCounts,
     Condition,
@@ -22,7 +21,8 @@ from treecompile.ir import (
     Tree,
     Value,
 )
-from treecompile.semantics import (
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
     conditions,
     decider,
     distribution,
@@ -38,7 +38,7 @@ class Expected:
     shares: tuple[float, ...]  # of the labels, in order; none for a regression
 
     def part(self, output: str, labels: tuple[Label, ...], label: str | None) -> object:
-        """What an artefact with this output gives; `label` is a position."""
+        """What an artefact with this output gives; `label` is a label's position."""
         match output:
             case "rule":
                 return self.rule
@@ -49,7 +49,7 @@ class Expected:
 
 
 class Reference:
-    """The model, as `verify` asks it."""
+    """The answers of the model."""
 
     def __init__(self, program: Program) -> None:
         self.model = settled(program.body)
@@ -59,7 +59,6 @@ class Reference:
             whole = exposed(self.model)
             self.body, self.decided = whole.tree, whole.rules
         self.known = {p: expected_of(rule) for p, rule in self.decided.items()}
-
         self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
 
     def cell(self, row: Row) -> int:
@@ -69,7 +68,7 @@ class Reference:
         return self.known[cell].rule == DIVIDED
 
     def expected(self, row: Row, cell: int) -> Expected:
-        """What a row in a cell gets."""
+        """The answer to a row of a cell."""
         if not self.is_divided(cell):
             return self.known[cell]
         assert isinstance(self.model, Tree)
@@ -81,10 +80,10 @@ class Reference:
 
 
 class RuleFinder:
-    """The first rule that holds, for many rows of the same few values.
+    """Finds the first rule that holds, for many rows with the same few values.
 
-    Which conditions a value satisfies is asked once; a set of conditions is a number
-    with a bit for each.
+    Which conditions a value satisfies is computed once. A set of conditions is an
+    integer with one bit per condition.
     """
 
     def __init__(self, rules: RuleSet) -> None:
@@ -102,7 +101,7 @@ class RuleFinder:
         self.known: dict[tuple[int, type, Value], int] = {}
 
     def first(self, row: Row) -> int:
-        """The position of the rule, as `semantics.decider` has it."""
+        """The position of the rule, as `semantics.decider` gives it."""
         true = 0
         for feature in self.of_feature:
             true |= self._satisfied(feature, row[feature])
@@ -112,7 +111,7 @@ class RuleFinder:
         return len(self.needed)
 
     def _satisfied(self, feature: int, value: Value) -> int:
-        key = feature, type(value), value  # True and 1.0 are no 1
+        key = feature, type(value), value  # True, 1 and 1.0 are equal, but differ here
         if key not in self.known:
             self.known[key] = sum(
                 self.bits[condition]

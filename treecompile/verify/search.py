@@ -1,41 +1,155 @@
-"""Finding a row that tells: one that would be answered otherwise if a test erred.
+"""A model as a graph of questions, and the search for a row that exposes an error.
 
-An edge is a question, a value beside which its answer may change, and a wrong arm. It
-is told by a row with that value that comes to the question and that the wrong arm would
-give another answer. The search looks at pairs of states, where the row is and where it
-would be, and is exhaustive: if it ends without a row, no row tells, and an artefact
-that errs there answers the same all the same.
+A state asks a question, and its arms say where each answer leads; a state without arms
+decides. A tree is such a graph already. In a rule set every condition is a question:
+where it holds, the next condition of the rule follows, where it fails, the next rule.
+Arms lead forwards only.
+
+An edge is a question, a value at which a test may err, and the wrong arm that it would
+then take. A row exposes an error there if it has that value, comes to the question, and
+would get another answer from the wrong arm. The search follows pairs of states, where
+the row is and where it would be after the error. It is exhaustive: if it ends without a
+row, an artefact that errs at that edge still gives the same answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
-from treecompile.verify.axes import Box, Space
-from treecompile.verify.graph import Graph, Place
+from treecompile.model.ir import Body, Condition, Leaf, Node, RuleSet, Tree
+from treecompile.model.semantics import negate
+from treecompile.regions.region import Region
+from treecompile.regions.space import Box, Space
 
 STEPS = 1000  # for one search, before it gives up
 
+Arms = tuple[tuple[Condition, int], ...]
 
-@dataclass(slots=True)
-class Search:
-    graph: Graph
-    space: Space
-    answer: Callable[[int], object]  # what is compared, by the position that decides
-    left: int  # steps of all searches together
-    gave_up: bool = field(default=False)  # whether the last one did
 
-    def telling(self, place: Place, right: int, wrong: int) -> Box | None:
-        """Rows of a place that the right and the wrong arm answer differently."""
+@dataclass(frozen=True, slots=True)
+class StateBox:
+    """A state, and a box of rows that may come to it.
+
+    The rows meant are those of the box that come from `start` to `state`. In a tree
+    the two are the same, and every row of the box is meant.
+    """
+
+    state: int
+    start: int
+    box: Box
+
+
+class QuestionGraph:
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.arms: list[Arms]
+        self.decider: list[int]  # of a state that decides, as in `semantics.decider`
+        if isinstance(body, Tree):
+            self.arms = [_arms(node) for node in body.nodes]
+            self.decider = list(range(len(self.arms)))
+        else:
+            self._lay_out(body)
+        self.near = [0] * len(self.arms)  # the fewest questions before a decision
+        for state in reversed(range(len(self.arms))):
+            below = (1 + self.near[child] for _, child in self.arms[state])
+            self.near[state] = min(below, default=0)
+
+    def _lay_out(self, rules: RuleSet) -> None:
+        """First the conditions of all rules in order, then the decisions."""
+        sizes = [len(rule.conditions) for rule in rules.rules]
+        asked = sum(sizes)
+        firsts = zip(accumulate(sizes, initial=0), (*sizes, 0), strict=True)
+        self.starts = [  # the first state of each rule, and of the default
+            first if size else asked + number
+            for number, (first, size) in enumerate(firsts)
+        ]
+        self.arms = []
+        for number, rule in enumerate(rules.rules):
+            for place, test in enumerate(rule.conditions, start=1):
+                is_last = place == len(rule.conditions)
+                follows = asked + number if is_last else len(self.arms) + 1
+                fails = negate(test), self.starts[number + 1]
+                self.arms.append(((test, follows), fails))
+        decisions = len(rules.rules) + 1
+        self.arms += [()] * decisions
+        self.decider = [*[-1] * asked, *range(decisions)]
+
+    def cells(self, space: Space) -> Iterator[StateBox]:
+        """Where each leaf or rule decides, without those whose box is empty."""
+        if isinstance(self.body, Tree):
+            yield from (p for p in self._nodes(space) if not self.arms[p.state])
+            return
+        first = self.decider.index(0)
+        for number, rule in enumerate((*self.body.rules, self.body.default)):
+            box = space.inside(rule.conditions)
+            if box is not None:
+                yield StateBox(first + number, self.starts[0], box)
+
+    def questions(self, space: Space) -> Iterator[StateBox]:
+        """Where each question is asked and its answer matters to the leaf or rule."""
+        if isinstance(self.body, Tree):
+            yield from (p for p in self._nodes(space) if self.arms[p.state])
+            return
+        state = 0
+        for rule in self.body.rules:
+            for place in range(len(rule.conditions)):
+                # If another condition fails, this one does not matter to the rule.
+                others = (*rule.conditions[:place], *rule.conditions[place + 1 :])
+                box = space.inside(others)
+                if box is not None:
+                    yield StateBox(state, self.starts[0], box)
+                state += 1
+
+    def _nodes(self, space: Space) -> Iterator[StateBox]:
+        """Every node of a tree that a row can come to, depth first."""
+        stack = [(0, space.everything)]
+        while stack:
+            state, box = stack.pop()
+            yield StateBox(state, state, box)
+            for test, child in self.arms[state]:
+                inner = space.cut(box, test)
+                if inner is not None:
+                    stack.append((child, inner))
+
+
+def _arms(node: Node) -> Arms:
+    if isinstance(node, Leaf):
+        return ()
+    return tuple((branch.when, branch.then) for branch in node.branches)
+
+
+class EdgeSearch:
+    def __init__(
+        self,
+        graph: QuestionGraph,
+        space: Space,
+        answer: Callable[[int], object],  # what is compared, by the deciding position
+        steps: int,
+    ) -> None:
+        self.graph, self.space, self.answer = graph, space, answer
+        self.left = steps  # of all searches together
+        self.gave_up = False  # whether the last one did
+        ways = [
+            [(test.feature, space.where(test), child) for test, child in arms]
+            for arms in graph.arms
+        ]
+        # What is last is followed first: on the way to a state the arm that leads
+        # farthest, after the error the one that comes to a decision soonest.
+        self.towards = [sorted(arms, key=lambda way: way[2]) for arms in ways]
+        self.away = [sorted(arms, key=lambda way: -graph.near[way[2]]) for arms in ways]
+
+    def exposing(self, place: StateBox, right: int, wrong: int) -> Box | None:
+        """Rows that come to a state and that its two arms answer differently."""
         return self._run(place, (right, wrong))
 
-    def entering(self, place: Place) -> Box | None:
-        """Rows of a place that do come to its state."""
+    def reaching(self, place: StateBox) -> Box | None:
+        """Rows of a box that do come to its state."""
         return self._run(place, None)
 
-    def _run(self, place: Place, arms: tuple[int, int] | None) -> Box | None:
-        # A row at one state that would be at the other; -1 while it is on its way.
+    def _run(self, place: StateBox, arms: tuple[int, int] | None) -> Box | None:
+        # The state of a row and where the error would take it, -1 before the error.
         stack = [(place.start, -1, place.box)]
         steps = 0
         while stack:
@@ -51,7 +165,7 @@ class Search:
             elif other < 0:
                 stack += [
                     (child, -1, inner)
-                    for child, inner in self._onwards(state, box, lambda child: child)
+                    for child, inner in self._onwards(self.towards[state], box)
                     if child <= place.state  # arms lead forwards only
                 ]
             elif state != other:
@@ -73,23 +187,18 @@ class Search:
         return self.answer(graph.decider[state]) != self.answer(graph.decider[other])
 
     def _pairs(self, state: int, other: int, box: Box) -> list[tuple[int, int, Box]]:
-        near = self.graph.near
-
-        def far(child: int) -> int:
-            return -near[child]
-
         if self.graph.arms[state]:
-            onwards = self._onwards(state, box, far)
+            onwards = self._onwards(self.away[state], box)
             return [(child, other, inner) for child, inner in onwards]
-        return [(state, c, inner) for c, inner in self._onwards(other, box, far)]
+        onwards = self._onwards(self.away[other], box)
+        return [(state, child, inner) for child, inner in onwards]
 
     def _onwards(
-        self, state: int, box: Box, order: Callable[[int], int]
+        self, ways: Sequence[tuple[int, Region, int]], box: Box
     ) -> list[tuple[int, Box]]:
-        """Where the rows of a box go on to; the last is tried first."""
-        found = []
-        for test, child in sorted(self.graph.arms[state], key=lambda a: order(a[1])):
-            inner = self.space.cut(box, test)
-            if inner is not None:
-                found.append((child, inner))
-        return found
+        """The states that the rows of a box go on to."""
+        return [
+            (child, inner)
+            for index, region, child in ways
+            if (inner := self.space.narrow(box, index, region)) is not None
+        ]

@@ -51,9 +51,9 @@ def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
 def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
     """Predict species for a row, a mapping by column name.
 
-    None and NaN are missing values. A column that is absent is a KeyError, a value of
-    the wrong type a TypeError that names it. With `rule` the answer is the id of the
-    rule that decides.
+    None and NaN are missing values. An absent column raises KeyError, a value of the
+    wrong type a TypeError that names it. With `rule`, the result is the id of the rule
+    that decides.
     """
     bill_length_mm = row["bill_length_mm"]
     if type(bill_length_mm) is not float and type(bill_length_mm) is not int:
@@ -91,10 +91,10 @@ def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def predict_columns(columns: Mapping[str, Any]) -> list[str]:
-    """Predict each row of a mapping of equally long columns, such as a DataFrame."""
+    """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
     sizes = {len(columns[name]) for name in columns}
     if len(sizes) > 1:
-        raise ValueError("the columns are not equally long")
+        raise ValueError("the columns have different lengths")
     values = [columns[name] for name in FEATURES]
     values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
     rows = zip(*values) if values else [()] * max(sizes, default=0)
@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> int:
             with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
                 score(lines, output)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has had enough of it
+        sys.stderr.close()  # the reader of the output has closed it
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -200,15 +200,15 @@ def main(arguments: list[str]) -> int:
 
 
 def score(lines: Iterable[str], output: TextIO) -> None:
-    """Predict the rows of a CSV file, whose first line names the columns."""
+    """Predict the rows of a CSV file whose first line names the columns."""
     reader = csv.reader(lines, strict=True)
     writer = csv.writer(output, lineterminator="\n")
     header = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
-            raise ValueError(f"column {name!r} is there {header.count(name)} times")
+            raise ValueError(f"column {name!r} occurs {header.count(name)} times")
     if "prediction" in header:
-        raise ValueError("there is a column 'prediction' already: rename or remove it")
+        raise ValueError("there is already a column 'prediction': rename or remove it")
     places = {name: header.index(name) for name in FEATURES}
     writer.writerow([*header, "prediction"])
     for record in reader:

@@ -1,0 +1,159 @@
+"""Compare artefacts of random models with the answers of the semantics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from tests.support.random_models import SEVERAL, random_program, random_row
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.text import Quoting
+from treecompile.engines.base import Engine
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    Label,
+    Program,
+    Row,
+    Rule,
+    Split,
+    Tree,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
+    decider,
+    distribution,
+    is_fractional,
+    is_unknown,
+    predict,
+    probabilities,
+    taken,
+)
+from treecompile.verify.execution import (
+    PythonAnswer,
+    can_hold,
+    run_python,
+    run_sql,
+    same,
+)
+
+MODELS, ROWS = 200, 50
+
+
+# Random numbers from the whole range of doubles; sums of some overflow.
+UNADDED = re.compile("exceed the largest double|too small for PostgreSQL")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the semantics say about a row."""
+
+    value: Label
+    rule: str
+    shares: tuple[float, ...]  # none for a regression
+
+
+def answer(body: Body, decided: Mapping[int, Rule], row: Row) -> Answer:
+    if isinstance(body, Tree) and is_fractional(body):
+        mixed = distribution(body, row) if body.labels else ()
+        name = "divided" if divides(body, row) else decided[decider(body, row)].id
+        return Answer(predict(body, row), name, mixed)
+    rule = decided[decider(body, row)]
+    shares = probabilities(rule.stats) if isinstance(rule.stats, ClassCounts) else ()
+    return Answer(rule.value, rule.id, shares)
+
+
+def divides(tree: Tree, row: Row) -> bool:
+    """Whether a row reaches a split on a feature whose value is missing or unseen."""
+    node = tree.nodes[0]
+    while isinstance(node, Split):
+        where = node.branches[0].when.feature
+        if is_unknown(tree.features[where], row[where]):
+            return True
+        node = tree.nodes[taken(tree, node, row)]
+    return False
+
+
+def sample(seed: int, rows: int = ROWS) -> tuple[Program, list[Row], list[Answer]]:
+    """A model, rows, and what the semantics say about each."""
+    random = Random(seed)
+    program = random_program(random, SEVERAL)
+    body = program.body
+    drawn = [random_row(random, body) for _ in range(rows)]
+    decided = outcomes(body)
+    return program, drawn, [answer(body, decided, row) for row in drawn]
+
+
+def renamed(program: Program, dialect: Dialect) -> dict[str, str]:
+    """Other names for columns whose names the database does not allow."""
+    quoting, others = Quoting(dialect), {}
+    for place, feature in enumerate(program.body.features):
+        try:
+            quoting.name(feature.name)
+        except TargetError:
+            others[feature.name] = f"column {place}"
+    return others
+
+
+def held(
+    dialect: Dialect, program: Program, rows: list[Row], answers: list[Answer]
+) -> tuple[list[Row], list[Answer]] | None:
+    """The rows that the database can hold; None if it cannot hold the model."""
+    body = program.body
+    texts = [c for feature in body.features for c in feature.categories]
+    if not can_hold(dialect, (*texts, *body.labels)):
+        return None
+    pairs = zip(rows, answers, strict=True)
+    kept = [(row, answer) for row, answer in pairs if can_hold(dialect, row)]
+    return [row for row, _ in kept], [answer for _, answer in kept]
+
+
+def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> int:
+    """Both styles: labels, rules and probabilities."""
+    for style in ("standard", "numpy"):
+        text = emit(program, "python", EmitOptions(style=style)).text
+        found = run_python(text, program.body.features, rows)
+        for row, expected, said in zip(rows, answers, found, strict=True):
+            assert isinstance(said, PythonAnswer)
+            assert same(expected.value, said.label), (style, row)
+            assert expected.rule == said.rule, (style, row)
+            assert expected.shares == said.probabilities, (style, row)
+    return 2 * len(rows)
+
+
+def check_sql(
+    database: Engine, program: Program, rows: list[Row], answers: list[Answer]
+) -> int:
+    """Labels and rules on one database, and the shares of a tree that divides."""
+    dialect = database.dialect
+    kept = held(dialect, program, rows, answers)
+    if kept is None:
+        return 0
+    rows, answers = kept
+    columns = renamed(program, dialect)
+    compared = 0
+    for output in ("label", "rule", "probability") if rows else ():
+        if output == "probability" and not (
+            program.body.labels and is_fractional(program.body)
+        ):
+            continue
+        options = EmitOptions(dialect=dialect.key, output=output, columns=columns)
+        try:
+            text = emit(program, "sql", options).text
+        except TargetError as error:
+            if UNADDED.search(str(error)):
+                continue
+            raise
+        found = run_sql(text, program.body.features, rows, database, columns)
+        for row, said, actual in zip(rows, answers, found, strict=True):
+            expected = {"label": said.value, "rule": said.rule}.get(output)
+            if output == "probability":
+                expected = said.shares[program.body.labels.index(said.value)]
+            assert same(expected, actual), (dialect.key, output, row)
+        compared += len(rows)
+    return compared

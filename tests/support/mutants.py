@@ -1,0 +1,362 @@
+"""Breaking the text of an artefact in every place where it can be broken.
+
+A mutant is a text with one change and the name of the kind of change. Some mutants mean
+the same as the original; telling which is the business of the caller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isfinite, nextafter
+
+from treecompile.emit.literals import DOUBLES, python_literal
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.text import literal
+from treecompile.model.ir import (
+    Kind,
+    Program,
+    ValueType,
+)
+from treecompile.model.semantics import (
+    conditions,
+    required_features,
+)
+
+Change = str | Callable[[re.Match[str]], str]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    what: str
+    text: str
+
+
+def always(text: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: text
+
+
+def behind(text: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: f"{match[1]}{text}"
+
+
+def other_of(one: str, two: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: two if match[0] == one else one
+
+
+class Breaker:
+    """Makes mutants of some parts of a text."""
+
+    def __init__(self, text: str, *spans: tuple[int, int]) -> None:
+        self.text = text
+        self.spans = spans
+        self.made: list[Mutant] = []
+
+    def put(self, what: str, start: int, end: int, new: str) -> None:
+        if self.text[start:end] != new:
+            self.made.append(Mutant(what, f"{self.text[:start]}{new}{self.text[end:]}"))
+
+    def find(self, pattern: str) -> Iterator[re.Match[str]]:
+        for start, end in self.spans:
+            yield from re.compile(pattern, re.M).finditer(self.text, start, end)
+
+    def each(self, what: str, pattern: str, new: Change) -> None:
+        """Replace every match of a pattern, one at a time."""
+        for match in self.find(pattern):
+            change = match.expand(new) if isinstance(new, str) else new(match)
+            self.put(what, match.start(), match.end(), change)
+
+    def exchange(self, what: str, spans: Sequence[tuple[int, int]]) -> None:
+        """Exchange neighbours among pieces of the text."""
+        for (a, b), (c, d) in pairwise(spans):
+            one, two = self.text[a:b], self.text[c:d]
+            self.put(what, a, d, f"{two}{self.text[b:c]}{one}")
+
+
+def thresholds(program: Program) -> list[float]:
+    found = {c.value for c in conditions(program.body) if isinstance(c.value, float)}
+    return sorted(filter(isfinite, found))
+
+
+def texts_of(program: Program) -> list[str]:
+    features = (program.body.features[p] for p in required_features(program.body))
+    return [c for f in features for c in f.categories if isinstance(c, str)]
+
+
+def others(answer: str, answers: Sequence[str]) -> str:
+    """An answer other than this one."""
+    return next(other for other in answers if other != answer)
+
+
+# ---------------------------------------------------------------- SQL
+
+
+def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
+    make = Breaker(text, (text.index("*/") + 2, len(text)))
+    column = f"{dialect.names.quote}[^{dialect.names.quote}]*{dialect.names.quote}"
+    double = DOUBLES[dialect.literals.double]
+    for number in thresholds(program):
+        for towards in (-inf, inf):
+            near = double(nextafter(number, towards))
+            written = re.escape(double(number))
+            make.each("ulp", rf"(?<=[<>=] ){written}(?![\d.])", always(near))
+    for old, new in (
+        (r" <= ", " < "),
+        (r" <= ", " > "),
+        (r" > ", " >= "),
+        (r" > ", " <= "),
+        (r" <> ", " = "),
+        (r" = ", " <> "),
+        (r" NOT IN \(", " IN ("),
+        (r"(?<!NOT) IN \(", " NOT IN ("),
+    ):
+        make.each("operator", old, new)
+    _sql_categories(make, program, dialect)
+    for pattern in (
+        rf" OR {column} IS NULL",
+        r" OR is[nN]a[nN]\((?:CAST|toFloat64)\([^)]*\)\)",
+        r" AND NOT is[nN]a[nN]\((?:CAST|toFloat64)\([^)]*\)\)",
+        r" OR CAST\([^)]*\) = 'NaN'",
+        r" AND CAST\([^)]*\) <> 'NaN'",
+    ):
+        make.each("missing removed", pattern, "")
+    make.each("missing turned", r" IS NULL", " IS NOT NULL")
+    make.each(
+        "missing added",
+        rf"WHEN (.*?({column}).*?) THEN",
+        r"WHEN (\1) OR \2 IS NULL THEN",
+    )
+    make.each("cast removed", r"CAST\(([^()]*?) AS [A-Z ]+\)", r"\1")
+    make.each("cast removed", r"toFloat64\(([^()]*?)\)", r"\1")
+    make.each("collation removed", r' COLLATE (?:"C"|\w+)', "")
+    _sql_answers(make, program, dialect)
+    make.each("arm deleted", r"^ *WHEN .* THEN .+ /\* .*\n", "")
+    _sql_branches(make, program, dialect)
+    return make.made
+
+
+def _sql_categories(make: Breaker, program: Program, dialect: Dialect) -> None:
+    for category in texts_of(program):
+        old = literal(category, dialect)
+        written = rf"(?<=[(=>,] ){re.escape(old)}(?=[,) ])(?=.* THEN)"
+        written += rf"|(?<=\(){re.escape(old)}(?=[,)])(?=.* THEN)"
+        for new in (f"{category}x", category.swapcase(), f"{category} "):
+            text = literal(new, dialect)
+            make.each("category", written, always(text))
+        make.each("category dropped", rf"{re.escape(old)}, (?=.* THEN)", "")
+        make.each("category dropped", rf", {re.escape(old)}(?=\).* THEN)", "")
+    for feature in program.body.features:
+        name = f"{dialect.names.quote}{feature.name}{dialect.names.quote}"
+        if feature.type is ValueType.INT:
+            values = rf"(?<={name} )((?:=|<>|IN|NOT IN) \(?)((?:-?\d+(?:, )?)+)"
+            for match in make.find(values):
+                for number in re.finditer(r"\d+", match[2]):
+                    start = match.start(2) + number.start()
+                    for step in (-1, 1):
+                        new = str(int(number[0]) + step)
+                        make.put("category", start, start + len(number[0]), new)
+        if feature.type is ValueType.BOOL:
+            no, yes = dialect.literals.false, dialect.literals.true
+            make.each(
+                "category",
+                rf"(?<={name} = )({no}|{yes})\b",
+                other_of(no, yes),
+            )
+
+
+ANSWER = r"(?:THEN|ELSE) (.+?) /\* (?:R\w+|default):"
+
+
+def _sql_answers(make: Breaker, program: Program, dialect: Dialect) -> None:
+    found = list(make.find(ANSWER))
+    answers = sorted({match[1] for match in found})
+    for match in found:
+        make.put("answer", *match.span(1), others(match[1], answers))
+        make.put("answer", *match.span(1), "NULL")
+    make.exchange("answers exchanged", [match.span(1) for match in found])
+
+
+def _sql_branches(make: Breaker, program: Program, dialect: Dialect) -> None:
+    answers = sorted({match[1] for match in make.find(ANSWER)})
+    for feature in (program.body.features[p] for p in required_features(program.body)):
+        name = f"{dialect.names.quote}{feature.name}{dialect.names.quote}"
+        if feature.kind is Kind.NUMERIC:
+            new, used = "13.5", DOUBLES[dialect.literals.double](thresholds(program)[0])
+        elif feature.type is ValueType.STR:
+            new, used = "'added'", literal(texts_of(program)[-1], dialect)
+        elif feature.type is ValueType.INT:
+            new, used = "9007199254740995", literal(feature.categories[0], dialect)
+        else:
+            continue
+        for value in (new, used):
+            for answer in answers[:2]:
+                arm = f"WHEN {name} = {value} THEN {answer}"
+                make.each("branch added", r"^( *)CASE\n", rf"\g<0>\1  {arm}\n")
+
+
+# ---------------------------------------------------------------- Python
+
+
+def between(text: str, start: str, end: str) -> tuple[int, int]:
+    first = text.index(start)
+    return first, text.index(end, first)
+
+
+def python_mutants(program: Program, text: str) -> list[Mutant]:
+    _, functions = between(text, "\ndef explain(", "\n\n\n")
+    ends = [text.find(f"\n{name} = ") for name in ("PROBABILITIES", "RULES", "STEPS")]
+    end = min(place for place in ends if place > 0)
+    make = Breaker(
+        text, between(text, "rule: bool = False) ->", "\n\n\n"), (functions, end)
+    )
+    _numbers(make, program, r"(?<=[<>] )|(?<=<= )")
+    for old, new in (
+        (r" <= ", " < "),
+        (r" <= ", " > "),
+        (r" > ", " >= "),
+        (r" > ", " <= "),
+        (r" == ", " != "),
+        (r" != ", " == "),
+        (r" not in ", " in "),
+        (r"(?<!not) in ", " not in "),
+        (r" is not None", " is None"),
+        (r" is None", " is not None"),
+    ):
+        make.each("operator", old, new)
+    make.each("missing removed", r"not (\w+) > ", r"\1 <= ")
+    make.each("missing removed", r"not (\w+) <= ", r"\1 > ")
+    make.each("missing removed", r"\(None, (?=.*:$)", "(")
+    make.each("missing added", r"(?<=if )(\w+) <= (\S+):", r"not \1 > \2:")
+    make.each("missing added", r"(?<=if )(\w+) > (\S+):", r"not \1 <= \2:")
+    make.each("missing added", r"(?<=if )(\w+) == (\S+):", r"\1 in (\2, None):")
+    make.each("conversion removed", r"(\w+) = as_\w+\(.*\)$", r"\1 = \1")
+    make.each("conversion removed", r"type\((\w+)\) is not float:", r"\1 is None:")
+    make.each(
+        "conversion removed",
+        r"type\((\w+)\) is not float:",
+        r"type(\1) not in (float, int):",
+    )
+    _python_categories(make, program)
+    returns = list(make.find(r'return "(\w+)" if rule else (.+?)(?=  #|$)'))
+    ids, answers = (sorted({match[group] for match in returns}) for group in (1, 2))
+    for match in returns:
+        make.put("rule", *match.span(1), others(match[1], ids))
+        make.put("answer", *match.span(2), others(match[2], answers))
+    for group in (0, 1, 2):
+        spans = [match.span(group) for match in returns]
+        make.exchange("answers exchanged", spans)
+    make.each("arm deleted", r"^ *if .*:\n *return .*\n", "")
+    _python_branches(make, program, answers)
+    if "\nPROBABILITIES = " in text:
+        shares = Breaker(text, between(text, "\nPROBABILITIES = ", "\n}"))
+        shares.each("probability", r"\d\.\d+", lambda m: f"{float(m[0]) / 2 + 0.1!r}")
+        make.made += shares.made
+    said = Breaker(text, (end, len(text)))
+    said.each("rule", r'(?<=: ")(R\d+|default)(?=: if)', "R99")
+    return make.made + said.made
+
+
+def _numbers(make: Breaker, program: Program, before: str) -> None:
+    for number in thresholds(program):
+        for towards in (-inf, inf):
+            near = repr(nextafter(number, towards))
+            plain = re.escape(repr(number)).replace(r"e\+", r"e\+?")
+            written = rf"(?:{before}){plain}(?![\d.e])"
+            make.each("ulp", written, always(near))
+
+
+def _python_categories(make: Breaker, program: Program) -> None:
+    sets = Breaker(make.text, between(make.text, "\nFEATURES = ", "def predict("))
+    sets.each("missing removed", r"None, ", "")
+    for part, end in ((make, ".*:$"), (sets, "")):
+        for category in texts_of(program):
+            old = re.escape(python_literal(category))
+            for new in (f"{category}x", category.swapcase(), f"{category} "):
+                text = python_literal(new)
+                before = r"(?<=[=(] )|(?<=[(]))" if part is make else r"^ +|(?<=\{))"
+                pattern = rf"((?:{before}|(?<=, )){old}(?=[,):}}])(?={end})"
+                part.each("category", pattern, behind(text))
+            part.each("category dropped", rf"{old}, (?=.*[)}}]:?$)", "")
+    for feature in program.body.features:
+        if feature.type is ValueType.INT:
+            for code in feature.categories:
+                assert isinstance(code, int)
+                written = rf"(?<=[=(,] ){code}(?=[,):])|(?<=\(){code}(?=,)"
+                for step in (-1, 1):
+                    make.each("category", written, str(code + step))
+                    inside = rf"(?<=[{{ ]){code}(?=[,}}])"
+                    sets.each("category", inside, str(code + step))
+    make.made += sets.made
+
+
+def _python_branches(make: Breaker, program: Program, answers: list[str]) -> None:
+    features = program.body.features
+    for position in required_features(program.body):
+        feature = features[position]
+        read = re.search(
+            rf"(\w+) = row\[{re.escape(python_literal(feature.name))}\]", make.text
+        )
+        assert read is not None
+        if feature.kind is Kind.NUMERIC:
+            values = ["13.5", repr(thresholds(program)[0])]
+        elif feature.type is ValueType.STR:
+            values = ['"added"', python_literal(texts_of(program)[-1])]
+        elif feature.type is ValueType.INT:
+            values = ["9007199254740995", python_literal(feature.categories[0])]
+        else:
+            continue
+        for value in values:
+            answer = f'"R1" if rule else {answers[0]}'
+            arm = f"if {read[1]} == {value}:\n\\1    return {answer}\n"
+            make.each("branch added", r"^( *)if (?!type)", rf"\1{arm}\g<0>")
+
+
+# ---------------------------------------------------------------- numpy
+
+
+def numpy_mutants(program: Program, text: str) -> list[Mutant]:
+    code = Breaker(text, between(text, "def deciders(", "def read("))
+    code.each("operator", r" <= limit", " < limit")
+    code.each("operator", r" > limit", " >= limit")
+    code.each("missing removed", r"~\(values > limit\)", "(values <= limit)")
+    code.each("missing removed", r"~\(values <= limit\)", "(values > limit)")
+    table = Breaker(text, between(text, "\nCONVERTERS", "\nANSWERS = "))
+    _numbers(table, program, r"(?<=, )")
+    table.each("missing turned", r"True", "False")
+    table.each("missing turned", r"False", "True")
+    table.each("children exchanged", r"(-?\d+), (-?\d+)(?=\)[,\]])", r"\2, \1")
+    for match in table.find(r"\[((?:-?\d+, )+-?\d+)\]"):
+        children = sorted(set(match[1].split(", ")))
+        for child in re.finditer(r"-?\d+", match[1]):
+            if len(children) > 1:
+                start = match.start(1) + child.start()
+                new = others(child[0], children)
+                table.put("child", start, start + len(child[0]), new)
+    for category in texts_of(program):
+        written = rf"{re.escape(python_literal(category))}(?=: \d)"
+        for new in (f"{category}x", category.swapcase()):
+            text_ = python_literal(new)
+            table.each("category", written, always(text_))
+        table.each("category dropped", rf"{written}: \d+(?:, )?", "")
+    table.each("rule deleted", r"^    [(\[].*\],\n(?=    |\])", "")
+    made = code.made + table.made
+    for name, stop in (("ANSWERS[:]", "\n]"), ("IDS", "\n)")):
+        part = Breaker(text, between(text, f"\n{name} = ", stop))
+        lines = list(part.find(r"^ +([^\s\[\]d].*),$"))
+        known = sorted({line[1] for line in lines})
+        for line in lines:
+            part.put("answer", *line.span(1), others(line[1], known))
+        part.exchange("answers exchanged", [line.span(1) for line in lines])
+        made += part.made
+    if "\nSHARES = " in text:
+        part = Breaker(text, between(text, "\nSHARES = ", "\nIDS = "))
+        part.each("probability", r"\d\.\d+", lambda m: f"{float(m[0]) / 2 + 0.1!r}")
+        made += part.made
+    return made
+
+
+@dataclass
+class Emitted:
+    text: str

@@ -1,0 +1,173 @@
+"""`build` from Python: the files of the command, the model, and the proof."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import treecompile
+from tests.support.commands import contents, good, run
+from tests.support.samples import ROOT, TENNIS
+from treecompile import DataError, OptionError, TargetError
+from treecompile.api import building
+from treecompile.verify.verification import Mismatch, Report
+
+FILES = ["model.json", "predict.py", "predict.sql", "RULES.md"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_python_and_the_command_write_the_same_files() -> None:
+    made = treecompile.build(TENNIS, "one", target="play", algorithm="cart")
+    good("build", TENNIS, "--target", "play", "--algorithm", "cart", "--out", "other")
+    assert contents(Path("one")) == contents(Path("other"))
+    assert list(made.paths) == FILES
+    assert made.paths["RULES.md"] == Path("one/RULES.md")
+    assert made.passed
+    assert {name: report.engine for name, report in made.reports.items()} == {
+        "predict.py": "python",
+        "predict.sql": "sqlite",
+    }
+    assert treecompile.load("one/model.json").sha256 == made.model.sha256
+    assert made.model.notes == ("task: classify (target 'play' is text with 2 labels)",)
+
+
+def test_a_frame_is_data() -> None:
+    frame = pd.read_csv(TENNIS)
+    made = treecompile.build(frame, Path("out"), target="play", verify=False)
+    assert made.reports == {}
+    assert made.model.predict(frame).tolist() == frame["play"].tolist()
+    assert made.paths["predict.py"].is_file()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rules": "flat"},
+        {"rules": "c45rules"},
+        {"rules": "validation", "validation": TENNIS},
+        {"rules": "validation", "validation_fraction": 0.3},
+    ],
+)
+def test_rules_are_those_of_the_command(options: dict[str, Any]) -> None:
+    made = treecompile.build(TENNIS, "one", target="play", **options)
+    flags = [
+        (f"--{key.replace('_', '-')}", str(value)) for key, value in options.items()
+    ]
+    arguments = [text for pair in flags for text in pair]
+    good("build", TENNIS, "--target", "play", "--out", "other", *arguments)
+    assert contents(Path("one")) == contents(Path("other"))
+    assert made.model.program.body.__class__.__name__ == "RuleSet"
+
+
+def test_rules_are_compiled_as_they_are() -> None:
+    treecompile.build(TENNIS, "out", target="play")
+    again = treecompile.build("out/RULES.md", "again")
+    assert list(again.paths) == FILES
+    assert Path("again/predict.py").is_file()
+    for given, flag in (
+        ({"target": "play"}, "--target"),
+        ({"na_value": "?"}, "--na-value"),
+        ({"rules": "flat"}, "--rules"),
+        ({"validation": TENNIS}, "--validation"),
+    ):
+        with pytest.raises(
+            OptionError, match=f"^{flag} is for learning, and the rules"
+        ):
+            treecompile.build("out/RULES.md", "never", **given)
+    with pytest.raises(OptionError, match="would be written over"):
+        treecompile.build("out/RULES.md", "out")
+    assert not Path("never").exists()
+
+
+def test_what_is_wrong_is_said_before_anything_is_written() -> None:
+    for given, error, message in (
+        ({}, OptionError, "Missing option '--target'"),
+        ({"target": "none"}, DataError, "no column 'none'"),
+        ({"target": "play", "dialect": "db2"}, TargetError, "'db2'"),
+        ({"target": "play", "engine": "db2"}, TargetError, "'db2'"),
+        ({"target": "play", "rules": "some"}, OptionError, "--rules 'some'"),
+        ({"target": "play", "rules": "validation"}, OptionError, "--rules validation"),
+        ({"target": "play", "max_deph": 3}, TypeError, "build.*'max_deph'"),
+        ({"target": "play", "templates": "none"}, TargetError, "--templates none"),
+    ):
+        with pytest.raises(error, match=message):
+            treecompile.build(TENNIS, "out", **given)
+    table = treecompile.Table("duckdb://shop.db", "orders")
+    with pytest.raises(OptionError, match="build needs the rows in memory"):
+        treecompile.build(table, "out", target="play")
+    assert not Path("out").exists()
+
+
+@pytest.fixture
+def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
+    """Engine, address and text of everything that is verified; all of it passes."""
+    seen: list[tuple[str, str, str]] = []
+
+    def watching(program: Any, text: str, engine: str, url: str = "") -> Report:
+        seen.append((engine, url, text))
+        return Report(engine, 1, True, 1, 1)
+
+    monkeypatch.setattr(building, "verify_artefact", watching)
+    return seen
+
+
+def test_other_engines_get_the_address(verified: list[tuple[str, str, str]]) -> None:
+    server = "postgresql://me@host/shop"
+    arguments = ("build", TENNIS, "--target", "play", "--out", "out")
+    good(*arguments, "--engine", "postgres", "--url", server)
+    assert [(engine, url) for engine, url, _ in verified] == [
+        ("python", ""),
+        ("sqlite", ""),
+        ("postgres", server),
+    ]
+    verified.clear()
+    # The address of one server is no address of another.
+    engines = ("--dialect", "postgres", "--engine", "mariadb", "--engine", "spark")
+    good(*arguments, *engines, "--url", server)
+    assert [(engine, url) for engine, url, _ in verified] == [
+        ("python", ""),
+        ("postgres", server),
+        ("mariadb", ""),
+        ("spark", ""),
+    ]
+    verified.clear()
+    treecompile.build(TENNIS, "out", target="play", engine="spark", url="local[1]")
+    assert verified[-1][:2] == ("spark", "local[1]")
+
+
+def test_other_engines_get_the_templates(verified: list[tuple[str, str, str]]) -> None:
+    shutil.copytree(ROOT / "templates" / "sql", "ours/sql")
+    for path in Path("ours/sql").glob("*.jinja"):
+        path.write_text(f"-- ours\n{path.read_text()}")
+    arguments = ("build", TENNIS, "--target", "play", "--out", "out")
+    good(*arguments, "--engine", "duckdb", "--templates", "ours")
+    texts = {engine: text for engine, _, text in verified}
+    assert texts["sqlite"].startswith("-- ours\n")
+    assert texts["duckdb"].startswith("-- ours\n")
+    assert texts["sqlite"] == Path("out/predict.sql").read_text()
+
+
+def test_nothing_is_written_that_was_not_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def differing(program: Any, text: str, engine: str, url: str = "") -> Report:
+        mismatches = (Mismatch({"wind": "weak"}, "yes", "no"),)
+        return Report(engine, 1, True, 1, 1, mismatches=mismatches)
+
+    monkeypatch.setattr(building, "verify_artefact", differing)
+    made = treecompile.build(TENNIS, "out", target="play")
+    assert not made.passed
+    assert made.paths == {}
+    result = run("build", TENNIS, "--target", "play", "--out", "out", "--quiet")
+    assert result.exit_code == 1
+    assert "NOT verified: predict.py differs" in result.stderr
+    assert not Path("out").exists()

@@ -1,0 +1,224 @@
+"""Options are declared once: flags, keywords, checks and refusals agree with that."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import click
+import pytest
+
+import treecompile
+from tests.support.commands import good, run
+from tests.support.samples import TENNIS
+from treecompile import OptionError
+from treecompile.api.options import EmitKeywords, LearnKeywords, keywords_of
+from treecompile.cli import main
+from treecompile.cli.options import help_of
+from treecompile.emit.options import EmitOptions
+from treecompile.learning.options import LearnOptions
+from treecompile.model.options import Option, options_of
+from treecompile.tables.options import DataOptions
+
+LEARNING = keywords_of(DataOptions, LearnOptions)
+EMITTING = keywords_of(EmitOptions)
+COMMANDS = {
+    **dict.fromkeys(("learn", "build", "evaluate"), LEARNING),
+    "emit": EMITTING,
+}
+
+
+def flags(command: str) -> dict[str, click.Option]:
+    found = main.commands[command].params
+    return {each.opts[0]: each for each in found if isinstance(each, click.Option)}
+
+
+@pytest.mark.parametrize(
+    ("command", "declared"),
+    COMMANDS.items(),
+    ids=list(COMMANDS),
+)
+def test_the_command_line_has_every_declared_option(
+    command: str, declared: dict[str, Option]
+) -> None:
+    known = flags(command)
+    for keyword, each in declared.items():
+        option = known[each.flag]
+        assert option.name == keyword
+        assert option.help == help_of(each).replace("`", "")
+        assert option.metavar == (each.metavar or None)
+
+
+@pytest.mark.parametrize(
+    ("function", "typed", "declared"),
+    [
+        (treecompile.learn, LearnKeywords, LEARNING),
+        (treecompile.cross_validate, LearnKeywords, LEARNING),
+        (treecompile.build, LearnKeywords, LEARNING),
+        (treecompile.Model.emit, EmitKeywords, EMITTING),
+    ],
+)
+def test_python_has_every_declared_option(
+    function: Any, typed: type, declared: dict[str, Option]
+) -> None:
+    types = get_type_hints(typed)
+    assert list(types) == list(declared)
+    parameters = inspect.signature(function).parameters
+    for keyword, each in declared.items():
+        parameter = parameters[keyword]
+        assert parameter.annotation == types[keyword]
+        if not isinstance(each.default, (tuple, type(parameter.empty))):
+            assert parameter.default == each.default
+
+
+# Shapes of Python that become tuples are checked where they are used.
+PLAIN = [
+    (kind, name, each)
+    for kind in (DataOptions, LearnOptions, EmitOptions)
+    for name, each in options_of(kind).items()
+    if isinstance(each.default, (str, int, float, type(None)))
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "option"),
+    PLAIN,
+    ids=[f"{kind.__name__}-{name}" for kind, name, _ in PLAIN],
+)
+def test_the_types_of_keywords_are_those_declared(
+    kind: type, name: str, option: Option
+) -> None:
+    types = get_type_hints(EmitKeywords if kind is EmitOptions else LearnKeywords)
+    if option.is_hidden or name == "templates":  # a path as well
+        return
+    assert types[option.keyword] == option.type
+
+
+def test_a_default_is_what_its_own_check_accepts() -> None:
+    for each in (*LEARNING.values(), *EMITTING.values()):
+        if each.accepts and each.default is not None:
+            assert each.accepts(each.default)
+        if each.choices and each.default is not None:
+            assert each.default in each.choices
+        assert each.help.endswith(".")
+        assert each.help.count("`") % 2 == 0
+
+
+# ---------------------------------------------------------------- learning
+
+
+@pytest.mark.parametrize("algorithm", ["id3", "c45", "cart"])
+def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
+    given: dict[str, Any] = {
+        **{"cf": 0.1, "subset": True, "costs": {"wind": 2.0}, "max_leaves": 3},
+        **{"cost_measure": "idx", "cost_weight": 2.0},
+    }
+    for keyword, value in given.items():
+        declared = LEARNING[keyword].algorithms
+        options = {"target": "play", "algorithm": algorithm, keyword: value}
+        if algorithm in declared:
+            treecompile.learn(TENNIS, **options)
+            continue
+        with pytest.raises(OptionError) as raised:
+            treecompile.learn(TENNIS, **options)
+        known = " or ".join(declared)
+        flag = LEARNING[keyword].flag
+        assert (
+            str(raised.value) == f"{flag} is for --algorithm {known}, not {algorithm}"
+        )
+
+
+def test_all_columns_one_hot_in_both_spellings() -> None:
+    one = treecompile.learn(TENNIS, target="play", one_hot=True)
+    other = treecompile.learn(TENNIS, target="play", one_hot_all=True)
+    assert one.sha256 == other.sha256
+    assert dict(one.program.options) == {"one_hot_all": True}
+
+
+# ---------------------------------------------------------------- emitting
+
+VALUES: dict[str, Any] = {
+    **{"style": "numpy", "dialect": "duckdb", "form": "select", "table": "t"},
+    **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
+    **{"alias": "a", "comments": False, "glossary": "glossary.csv"},
+}
+OWN = {"python": {"style"}, "markdown": {"glossary"}, "rules": set(), "numpy": set()}
+OWN["sql"] = set(VALUES) - {"style", "glossary"}
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> treecompile.Model:
+    monkeypatch.chdir(tmp_path)
+    Path("glossary.csv").write_text("name,description,unit\nwind,of the air,\n")
+    made = treecompile.learn(TENNIS, target="play")
+    made.save("m.json")
+    return made
+
+
+@pytest.mark.parametrize("target", OWN)
+@pytest.mark.parametrize("keyword", VALUES)
+def test_a_target_takes_its_own_options_only(
+    model: treecompile.Model, target: str, keyword: str
+) -> None:
+    given: dict[str, Any] = {keyword: VALUES[keyword]}
+    needs = {"form": {"table": "t"}, "label": {"output": "probability"}}
+    if target == "sql":
+        given |= needs.get(keyword, {})
+    if keyword in OWN[target]:
+        assert model.emit(target, **given)
+        return
+    with pytest.raises(OptionError) as raised:
+        model.emit(target, **given)
+    owner = next(name for name in ("python", "sql", "markdown") if keyword in OWN[name])
+    flag = EMITTING[keyword].flag
+    assert str(raised.value) == (
+        f"{flag} is for {owner}, not {target}: leave it out, or use --to {owner}"
+    )
+
+
+def test_a_foreign_option_is_refused_whatever_its_value(
+    model: treecompile.Model,
+) -> None:
+    with pytest.raises(OptionError, match="--dialect is for sql, not python"):
+        model.emit("python", dialect="nonsense")
+    with pytest.raises(OptionError, match="--dialect is for sql, not python"):
+        model.emit("python", dialect="sqlite")  # although that is the default
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dialekt'"):
+        model.emit("sql", dialekt="sqlite")  # type: ignore[call-arg]
+    assert model.emit("python", columns=None, glossary=None) == model.emit()
+
+
+def test_the_command_line_refuses_a_foreign_option(model: treecompile.Model) -> None:
+    result = run("emit", "m.json", "--to", "python", "--dialect", "duckdb")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: --dialect is for sql, not python: leave it out, or use --to sql\n"
+    )
+    for arguments in (("--as", "view"), ("--no-comments",), ("--column", "wind=w")):
+        result = run("emit", "m.json", "--to", "markdown", *arguments)
+        assert f"{arguments[0]} is for sql, not markdown" in result.stderr
+    result = run("emit", "m.json", "--to", "sql", "--style", "numpy")
+    assert "--style is for python, not sql" in result.stderr
+    assert good("emit", "m.json", "--to", "python").stdout == model.emit()
+
+
+def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
+    model: treecompile.Model,
+) -> None:
+    for lowering in ("sql", "python", "markdown"):
+        folder = Path(lowering)
+        folder.mkdir()
+        (folder / "target.toml").write_text(
+            f'lowering = "{lowering}"\ntemplate = "it.jinja"\nsuffix = ".txt"\n'
+        )
+        (folder / "it.jinja").write_text("made\n")
+    assert model.emit("./sql", dialect="duckdb", output="rule") == "made\n"
+    assert model.emit("./markdown", glossary="glossary.csv") == "made\n"
+    with pytest.raises(OptionError, match="--glossary is for markdown, not ./sql"):
+        model.emit("./sql", glossary="glossary.csv")
+    with pytest.raises(OptionError, match="--dialect is for sql, not ./python"):
+        model.emit("./python", dialect="duckdb")
+    # A style chooses between built-in targets, and a folder is one of its own.
+    with pytest.raises(OptionError, match="--style is for python, not ./python"):
+        model.emit("./python", style="numpy")

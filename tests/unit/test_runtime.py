@@ -1,0 +1,194 @@
+"""The Python that is copied into artefacts, run in place and as a copy."""
+
+from __future__ import annotations
+
+import ast
+import io
+from itertools import product
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from treecompile.emit.runtime import columns, rows
+from treecompile.emit.runtime.source import copied, source_of
+from treecompile.model import values
+
+SKIES = ("clear", "grey", "red", None)
+HEATS = (None, 15.0, 20.0, 25.0, float("nan"))
+ROWS = [{"sky": sky, "heat": heat} for sky, heat in product(SKIES, HEATS)]
+TABLE = {
+    "sky": [row["sky"] for row in ROWS],
+    "heat": [row["heat"] for row in ROWS],
+    "wind": [0.0] * len(ROWS),
+}
+WARM = {"sky": "clear", "heat": 25}
+UNKNOWN = {"sky": None, "heat": 25}
+
+
+# ---------------------------------------------------------------- one row at a time
+
+
+def test_rows_one_by_one_and_in_columns() -> None:
+    expected = [rows.predict(row) for row in ROWS]
+    assert set(expected) == {"no", "yes"}
+    assert rows.predict_many(iter(ROWS)) == expected
+    assert rows.predict_columns(TABLE) == expected
+    arrays = {"sky": ["clear"] * 2, "heat": np.array([15.0, 25.0])}
+    assert rows.predict_columns(arrays) == ["yes", "no"]
+    with pytest.raises(ValueError, match="different lengths"):
+        rows.predict_columns({"sky": ["clear"], "heat": [1, 2]})
+
+
+@pytest.mark.parametrize("divides", [True, False])
+def test_probabilities_are_those_of_the_rule(
+    monkeypatch: pytest.MonkeyPatch, divides: bool
+) -> None:
+    monkeypatch.setattr(rows, "DIVIDES", divides)
+    assert rows.predict_proba(WARM) == {"no": 1.0, "yes": 0.0}
+
+
+@pytest.mark.parametrize("sentences", [True, False])
+def test_explanations(monkeypatch: pytest.MonkeyPatch, sentences: bool) -> None:
+    """Written out, or put together from steps, they say the same."""
+    monkeypatch.setattr(rows, "SENTENCES", sentences)
+    expected = "R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)"
+    assert rows.explain(WARM) == expected
+    assert rows.explain_divided(WARM) == expected
+
+
+def scored() -> str:
+    output = io.StringIO()
+    lines = ["\n", "heat,sky\n", "20,clear\n", "21,clear\n", "\n", "?,grey\n"]
+    rows.score(lines, output)
+    return output.getvalue()
+
+
+def test_scoring() -> None:
+    assert scored() == "heat,sky,prediction\n20,clear,yes\n21,clear,no\n?,grey,yes\n"
+
+
+def test_booleans_are_written_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "predict", lambda row: row["heat"] == 20)
+    monkeypatch.setattr(rows, "BOOLEANS", True)
+    assert [line.rpartition(",")[2] for line in scored().split()] == [
+        *("prediction", "true", "false", "false")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sky\nx\n", "column 'heat' occurs 0 times"),
+        ("heat,sky,sky\n1,a,b\n", "column 'sky' occurs 2 times"),
+        ("sky,heat,prediction\na,1,x\n", "there is already a column 'prediction'"),
+        ("heat,sky\n1\n", "line 2: 1 fields instead of 2"),
+        ("sky,heat\na,warm\n", "line 2: 'heat' is 'warm': expected a number"),
+    ],
+)
+def test_scoring_refuses(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rows.score(text.splitlines(keepends=True), io.StringIO())
+
+
+def test_the_script_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rows.main([]) == 2
+    assert rows.main(["/no/such/file.csv"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: python predict.py")
+    assert "No such file" in said
+
+
+# ---------------------------------------------------------------- divided rows
+
+
+def test_a_divided_row() -> None:
+    assert rows.divided(UNKNOWN, True) == "divided"
+    assert rows.divided(UNKNOWN, False) == "no"
+    assert rows.predict_proba(UNKNOWN) == pytest.approx({"no": 7 / 12, "yes": 5 / 12})
+    assert rows.explain_divided(UNKNOWN).split("\n") == [
+        "divided: play = no (58.3 %), shared by these rules; unknown: sky",
+        "  50.0 % R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)",
+        "  50.0 % R3: if sky = grey (or any other, or missing)"
+        " then play = yes (5 of 6 cases)",
+    ]
+
+
+def test_few_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "EXPLAINED", 1)
+    *_, last = rows.explain_divided({"sky": None, "heat": None}).split("\n")
+    assert last == "  and 2 more with smaller shares"
+
+
+def test_a_divided_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "CLASSIFIES", False)
+    estimates = {"R1": (1.0,), "R2": (4.0,), "R3": (8.0,)}
+    monkeypatch.setattr(rows, "PROBABILITIES", estimates)
+    row = {"sky": "clear", "heat": None}
+    assert rows.divided(row, False) == (4.0 * 1.0 + 2.0 * 4.0) / 6.0
+    assert rows.explain_divided(row).startswith("divided: hours = 2.0, shared by")
+
+
+# ---------------------------------------------------------------- whole columns
+
+
+def test_columns_divide_like_rows() -> None:
+    assert columns.divided_predict(TABLE).tolist() == [rows.predict(r) for r in ROWS]
+    ids = [rows.predict(row, True) for row in ROWS]
+    assert columns.divided_rules(TABLE).tolist() == ids
+    shares = [list(rows.predict_proba(row).values()) for row in ROWS]
+    assert columns.divided_proba(TABLE).tolist() == shares
+
+
+def test_a_tree_and_its_rules_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_tree = columns.rules(TABLE).tolist()
+    assert set(by_tree) == {"R1", "R2", "R3"}
+    monkeypatch.setattr(columns, "IS_TREE", False)
+    assert columns.rules(TABLE).tolist() == by_tree
+
+
+def test_an_array_has_its_columns_in_order() -> None:
+    array = np.array([["clear", 15.0, 0.0], ["red", 15.0, 0.0]], dtype=object)
+    assert columns.predict(array).tolist() == ["yes", "yes"]
+    assert columns.predict_proba(array).tolist() == [[0.25, 0.75], [1 / 6, 5 / 6]]
+    with pytest.raises(ValueError, match="expected 3 columns, got 2"):
+        columns.predict(array[:, :2])
+
+
+# ---------------------------------------------------------------- the copy
+
+FLAGS = {
+    rows: ("CLASSIFIES", "BOOLEANS", "SENTENCES", "DIVIDES"),
+    columns: ("IS_TREE", "CLASSIFIES"),
+    values: (),
+}
+
+
+@pytest.mark.parametrize("module", FLAGS, ids=lambda module: str(module.__name__))
+def test_every_copy_is_python_3_9_without_flags(module: ModuleType) -> None:
+    names = list(source_of(module).definitions)
+    known = FLAGS[module]
+    for chosen in product((True, False), repeat=len(known)):
+        flags = dict(zip(known, chosen, strict=True))
+        for text in copied(module, names, flags, {"Answer": "int"}):
+            tree = ast.parse(text, feature_version=(3, 9))
+            if isinstance(tree.body[0], ast.FunctionDef):
+                used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+                assert not used & {*known, "Answer"}
+
+
+def test_a_flag_chooses_a_branch() -> None:
+    (text,) = copied(rows, ["divided"], {"CLASSIFIES": True})
+    assert text.endswith(
+        "    shares = mixed(found)\n    return CLASSES[shares.index(max(shares))]"
+    )
+    (text,) = copied(rows, ["divided"], {"CLASSIFIES": False})
+    assert text.endswith("    shares = mixed(found)\n    return shares[0]")
+
+
+def test_only_whole_words_are_replaced() -> None:
+    replaced = {"CONCLUSION": "'x'"}
+    (text,) = copied(rows, ["explain_divided"], {"CLASSIFIES": False}, replaced)
+    assert "said = 'x' + repr(" in text
+    (text,) = copied(rows, ["explain_divided"], {"CLASSIFIES": True}, replaced)
+    assert "CONCLUSIONS[" in text

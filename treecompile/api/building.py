@@ -1,0 +1,207 @@
+"""Data or rules -> model.json, predict.py, predict.sql and RULES.md, verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from treecompile.api.model import Model
+from treecompile.api.options import (
+    LearnKeywords,
+    keywords_of,
+    learn_options,
+    several,
+    with_keywords,
+)
+from treecompile.api.rows import Data, Feedback, Silent, learn_from
+from treecompile.database.locations import in_database
+from treecompile.emit import compiler
+from treecompile.emit.compiler import Artefact
+from treecompile.emit.options import emit_options
+from treecompile.emit.render import write_texts
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.learning.options import LearnOptions
+from treecompile.learning.training import Learned
+from treecompile.model.errors import OptionError
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import Program
+from treecompile.model.paths import size
+from treecompile.rules.language.document import is_rules, read_source
+from treecompile.rules.pruning import (
+    C45RULES,
+    VALIDATION,
+    flattening_notes,
+    prune_by,
+    simplify,
+)
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import counted
+from treecompile.verify.verification import Report
+from treecompile.verify.verification import verify as verify_artefact
+
+FLAT = "flat"
+FORMS = (FLAT, VALIDATION, C45RULES)
+FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
+_, PYTHON, SQL, DOCUMENT = FILES
+SERVERS = {  # the engines that a server's address is for, by its scheme
+    **dict.fromkeys(("postgres", "postgresql"), ("postgres",)),
+    **dict.fromkeys(("mysql", "mariadb"), ("mysql", "mariadb")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What `build` made. The files are written only if every report passed."""
+
+    model: Model
+    paths: Mapping[str, Path]  # {"predict.py": Path("out/predict.py"), ...}
+    reports: Mapping[str, Report]  # {"predict.py": ..., "the SQL for duckdb": ...}
+
+    @property
+    def passed(self) -> bool:
+        return all(report.passed for report in self.reports.values())
+
+
+@with_keywords(LearnKeywords, DataOptions, LearnOptions)
+def build(
+    data: Data,
+    out: str | Path,
+    *,
+    target: str | None = None,
+    validation: Data | None = None,
+    rules: str | None = None,
+    dialect: str = "sqlite",
+    engine: str | Sequence[str] = (),
+    url: str = "",
+    glossary: str | Path | None = None,
+    templates: str | Path = "",
+    verify: bool = True,
+    feedback: Feedback = Silent(),
+    **options: Unpack[LearnKeywords],
+) -> Built:
+    """Learn from `data`, and write model.json, predict.py, predict.sql and RULES.md.
+
+    `data` can also be a file of rules: a `.rules` file, or a document such as RULES.md.
+    Then nothing is learned, and there is no `target` and no other option of `learn`.
+
+    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
+    that of predict.sql. The artefacts are verified before anything is written, the SQL
+    on the engine of its dialect and on every other `engine`; `url` is the address of a
+    server among them. `glossary` and `templates` are as for `Model.emit`.
+    """
+    own = read_dialect(dialect)
+    others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
+    for name in others:
+        read_dialect(name)
+    emit_options("markdown", {"glossary": glossary})  # refuses a damaged one now
+    learning = {"target": target, "validation": validation, "rules": rules}
+    given = {name: value for name, value in learning.items() if value is not None}
+    if isinstance(data, (str, Path)) and is_rules(data):
+        model = _read_rules(data, Path(out), {**given, **options}, feedback)
+    else:
+        model = _learn(data, given, dict(options), feedback)
+
+    program = model.program
+    emitted = partial(_emitted, program, templates)
+    python, sql = emitted("python"), emitted("sql", dialect=dialect)
+    document = emitted("markdown", glossary=glossary)
+    for warning in (*sql.warnings, *document.warnings):
+        feedback.tell(f"Warning: {warning}")
+    feedback.tell(*(f"note: {note}" for note in sql.notes))
+    reports = {}
+    if verify:
+        if not own.engine:
+            feedback.tell(f"note: {SQL} is not verified: {own.name} cannot be run here")
+        found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
+        found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
+        for name, on, artefact in found:
+            if on:
+                server = _address(on, url)
+                report = verify_artefact(program, artefact.text, on, url=server)
+                reports[name] = report
+    made = Built(model, {}, reports)
+    if not made.passed:
+        return made
+    texts = (dumps(program), python.text, sql.text, document.text)
+    paths = {name: Path(out) / name for name in FILES}
+    write_texts(dict(zip(paths.values(), texts, strict=True)))
+    return replace(made, paths=paths)
+
+
+def _emitted(
+    program: Program, templates: str | Path, to: str, **options: Any
+) -> Artefact:
+    chosen = emit_options(to, {"templates": templates, **options})
+    return compiler.emit(program, to, chosen)
+
+
+def _address(engine: str, url: str) -> str:
+    """The address, unless it is that of another engine's server."""
+    others = SERVERS.get(url.partition(":")[0], (engine,))
+    return url if engine in others else ""
+
+
+def _read_rules(
+    data: str | Path, out: Path, given: Mapping[str, object], feedback: Feedback
+) -> Model:
+    known = keywords_of(DataOptions, LearnOptions)
+    for name in given:
+        flag = known[name].flag if name in known else f"--{name}"
+        raise OptionError(
+            f"{flag} is for learning, and the rules in {data} are not learned: leave it"
+            " out"
+        )
+    if (out / DOCUMENT).resolve() == Path(data).resolve():
+        raise OptionError(
+            f"{data} would be written over: choose another folder with --out"
+        )
+    model = Model(*read_source(data))
+    feedback.tell(*(f"note: {note}" for note in model.notes), size(model.program.body))
+    return model
+
+
+def _learn(
+    data: Data, given: Mapping[str, Any], options: dict[str, Any], feedback: Feedback
+) -> Model:
+    """The tree that is learned, or the rules made of it."""
+    form, validation = given.get("rules"), given.get("validation")
+    if "target" not in given:
+        raise OptionError("Missing option '--target': the column to predict")
+    if form is not None and form not in FORMS:
+        raise OptionError(f"--rules {form!r}: expected one of {', '.join(FORMS)}")
+    if form in (VALIDATION, C45RULES):
+        # Rules are pruned from a tree that fits the data, not from a pruned tree.
+        options["prune"] = options.get("prune") or "none"
+    is_held_out = validation is not None or options.get("validation_fraction")
+    if form == VALIDATION and not is_held_out:
+        raise OptionError(
+            "--rules validation needs rows to prune against: add --validation FILE or"
+            " --validation-fraction F"
+        )
+    if in_database(data):
+        raise OptionError(
+            "build needs the rows in memory: in a database, use learn, and emit from"
+            " the model"
+        )
+    columns, how = learn_options("build", given["target"], options)
+    learned = learn_from(data, columns, how, validation, feedback)
+    model = Model(learned.program, learned.notes)
+    feedback.tell(size(model.program.body))
+    if form is None:
+        return model
+    notes = flattening_notes(learned.program)
+    feedback.tell(*(f"note: {note}" for note in notes))
+    made = Model(_rules(learned, form, feedback), (*learned.notes, *notes))
+    feedback.tell(counted(made.n_leaves, "rule"))
+    return made
+
+
+def _rules(learned: Learned, form: str, feedback: Feedback) -> Program:
+    program, cases = learned.program, (learned.training, learned.validation)
+    with feedback.progress("pruning") as start:
+        if form == FLAT:
+            return simplify(program)
+        return prune_by(program, form, *cases, start)

@@ -1,0 +1,209 @@
+"""What works on rows: in memory, or in the database that holds them.
+
+Every verb decides this here, by `in_database`. Commands and methods call these
+functions; what they show while they work goes through `Feedback`. What is heavy is
+imported where it is used, so that a command on a small file starts quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from treecompile.database.locations import (
+    ParquetFiles,
+    Table,
+    in_database,
+    open_location,
+)
+from treecompile.learning.limits import Progress
+from treecompile.learning.options import LearnOptions
+from treecompile.measure.quality import Evaluation, evaluate_on
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Program
+from treecompile.rules.pruning import Pruned, Start, prune, silent
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from treecompile.database.grow.levels import LevelProgress
+    from treecompile.database.journal import Journal
+    from treecompile.learning.training import Learned
+
+Data: TypeAlias = "str | Path | pd.DataFrame | Table | ParquetFiles"
+
+
+class Levels(Protocol):
+    """Hears how a tree grows in a database, level by level."""
+
+    def start(self, rows: int) -> Progress:
+        """The table has this many rows."""
+        return lambda settled: None
+
+    def level(self, level: LevelProgress) -> None:
+        """A level begins."""
+        return
+
+    def finish(self) -> None:
+        """The tree is complete."""
+        return
+
+
+class Feedback(Protocol):
+    """Hears what a verb says while it works."""
+
+    def tell(self, *lines: str) -> None:
+        """Something that a user should know now."""
+        return
+
+    def learned(self, result: Learned) -> None:
+        """A tree has been learned."""
+        return
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Start]:
+        """A progress bar."""
+        yield silent
+
+    @contextmanager
+    def levels(self, max_depth: int | None) -> Iterator[Levels]:
+        """A progress bar for a tree that grows in a database."""
+        yield SilentLevels()
+
+
+class SilentLevels(Levels):
+    pass
+
+
+class Silent(Feedback):
+    pass
+
+
+def in_memory(data: Data, verb: str) -> str | Path | pd.DataFrame:
+    """The same data, unless it stays in a database."""
+    if isinstance(data, (Table, ParquetFiles)):
+        raise OptionError(f"{verb} needs the rows in memory, not a Table")
+    return data
+
+
+def learn_from(
+    data: Data,
+    columns: DataOptions,
+    options: LearnOptions,
+    validation: Data | None = None,
+    feedback: Feedback = Silent(),
+    *,
+    temporary_tables: bool = True,
+    journal: Journal | None = None,
+) -> Learned:
+    """Learn a tree. The last two options are for a database."""
+    from treecompile.learning import training
+
+    place = in_database(data)
+    if place is not None:
+        learned = _learn_in_database(
+            place, columns, options, validation, feedback, temporary_tables, journal
+        )
+    elif not temporary_tables:
+        raise OptionError(
+            "--no-temporary-tables is for learning in a database, with --from"
+        )
+    elif isinstance(validation, Table):
+        raise OptionError("a Table to validate by goes with a Table to learn from")
+    else:
+        rows = None if validation is None else in_memory(validation, "learn")
+        with feedback.progress("learning") as start:
+            learned = training.learn(
+                in_memory(data, "learn"), columns, options, rows, start
+            )
+    feedback.learned(learned)
+    return learned
+
+
+def _learn_in_database(
+    place: Table | ParquetFiles,
+    columns: DataOptions,
+    options: LearnOptions,
+    validation: Data | None,
+    feedback: Feedback,
+    temporary_tables: bool,
+    journal: Journal | None,
+) -> Learned:
+    from treecompile.database.grow.levels import Listener
+    from treecompile.database.learn import learn
+    from treecompile.database.validation import validation_of
+
+    with (
+        open_location(place) as table,
+        validation_of(table, validation, place) as rows,
+        feedback.levels(options.max_depth) as levels,
+    ):
+        learned = learn(
+            table.store,
+            table.relation,
+            columns,
+            options,
+            table.source,
+            levels.start,
+            rows,
+            Listener(levels.level, feedback.tell),
+            temporary_tables=temporary_tables,
+            journal=journal,
+        )
+        levels.finish()
+    return learned
+
+
+def prune_rules(
+    program: Program,
+    how: str,
+    data: Data,
+    na_values: tuple[str, ...] = (),
+    feedback: Feedback = Silent(),
+) -> Pruned:
+    """Prune the rules of a program; `how` is VALIDATION or C45RULES."""
+    place = in_database(data)
+    with feedback.progress("pruning") as start:
+        if place is None:
+            return prune(program, how, in_memory(data, "prune"), na_values, start)
+        from treecompile.database.prune_rules import prune_in_database
+
+        with open_location(place) as table:
+            return prune_in_database(program, table, how, na_values, start)
+
+
+def evaluate(
+    program: Program, data: Data, na_values: tuple[str, ...] = ()
+) -> Evaluation:
+    place = in_database(data)
+    if place is None:
+        return evaluate_on(program, read_table(in_memory(data, "evaluate")), na_values)
+    from treecompile.database import evaluate as in_a_database
+
+    with open_location(place) as table:
+        return in_a_database.evaluate(table.store, table.relation, program, na_values)
+
+
+def score(
+    program: Program,
+    data: Data,
+    into: str,
+    output: str,
+    label: str,
+    na_values: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Predict in the database, into a new table; the result is notes for the user."""
+    place = in_database(data)
+    if place is None:
+        raise OptionError(
+            "score is for a Table or many Parquet files (a folder or a pattern): for"
+            " one file or a DataFrame, use predict"
+        )
+    from treecompile.database import score as in_a_database
+
+    with open_location(place, writes=True) as table:
+        return in_a_database.score(program, table, into, output, label, na_values)

@@ -1,0 +1,112 @@
+"""The public functions: learn a model, load or import one, compare two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from treecompile.api.model import Model
+from treecompile.api.options import LearnKeywords, learn_options, with_keywords
+from treecompile.api.rows import Data, in_memory, learn_from
+from treecompile.importers.sklearn import import_tree
+from treecompile.inspect import diff as inspect_diff
+from treecompile.inspect.diff import Diff
+from treecompile.learning import cross_validation
+from treecompile.learning.cross_validation import CrossValidation
+from treecompile.learning.options import LearnOptions
+from treecompile.model.ir import Label
+from treecompile.regions.boxes import STEPS
+from treecompile.rules.language.document import read_source
+from treecompile.tables.options import DataOptions
+from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@with_keywords(LearnKeywords, DataOptions, LearnOptions)
+def learn(
+    data: Data,
+    *,
+    target: str,
+    validation: Data | None = None,
+    **options: Unpack[LearnKeywords],
+) -> Model:
+    """Learn a tree that predicts the column `target` from the other columns.
+
+    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
+    It can also be a `Table` in a database, or a folder or pattern of Parquet files:
+    these are not read into memory.
+
+    The options are those of `treecompile learn`. `ordinal` maps columns to their
+    categories, `costs` maps columns to numbers, `class_weight` (or "balanced") and
+    `prior` map labels to numbers, and `one_hot` may be True for all columns.
+
+    The `notes` of the model say what was chosen and what looks odd about the data.
+
+    >>> model = learn("examples/tennis/tennis.csv", target="play")
+    >>> model.n_leaves
+    5
+    """
+    columns, how = learn_options("learn", target, options)
+    learned = learn_from(data, columns, how, validation)
+    return Model(learned.program, learned.notes)
+
+
+@with_keywords(LearnKeywords, DataOptions, LearnOptions)
+def cross_validate(
+    data: Data, *, target: str, k: int = 10, **options: Unpack[LearnKeywords]
+) -> CrossValidation:
+    """Measure by k-fold cross-validation how well a tree is learned from a table.
+
+    The options are those of `learn`. The folds are stratified by label, and `seed`
+    selects their rows. The result has the `mean` and the `deviation` over the `folds`
+    of the accuracy, or of the root mean squared error, and the `quality` of all
+    predictions together.
+
+    >>> result = cross_validate("examples/tennis/tennis.csv", target="play", k=7)
+    >>> len(result.folds)
+    7
+    """
+    columns, how = learn_options("cross_validate", target, options)
+    rows = in_memory(data, "cross_validate")
+    return cross_validation.cross_validate(rows, columns, how, k)
+
+
+def load(path: str | Path) -> Model:
+    """Read a model file, a `.rules` file or a rule document.
+
+    A damaged file raises ModelFileError, a mistake in the rules RulesError.
+    """
+    return Model(*read_source(path))
+
+
+def from_sklearn(
+    estimator: Any,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[Label] | None = None,
+) -> Model:
+    """A model from a fitted DecisionTreeClassifier or DecisionTreeRegressor.
+
+    It predicts what `estimator.predict` predicts, for every double. scikit-learn
+    compares 32-bit floats, so each threshold is moved to where the rounded comparison
+    changes. Names that are not given come from the estimator.
+    """
+    return Model(import_tree(estimator, feature_names, class_names))
+
+
+def diff(
+    old: Model,
+    new: Model,
+    data: str | Path | pd.DataFrame | None = None,
+    *,
+    budget: int = STEPS,
+) -> Diff:
+    """The regions in which two models decide differently, each with an example row.
+
+    With `data`, also how many of its rows are in each region. Features are matched by
+    name.
+    """
+    table = None if data is None else read_table(data)
+    return inspect_diff.diff(old.program, new.program, table, budget)

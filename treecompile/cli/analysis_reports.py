@@ -1,0 +1,201 @@
+"""The results of `check` and `diff`: a summary and the findings, or JSON.
+
+Example rows are JSON objects in the text, too, so that they can be pasted into a test
+or a table. Infinities are written as Python's JSON reader accepts them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from treecompile.inspect.check import Check, Fault, Finding
+from treecompile.inspect.diff import Diff
+from treecompile.model import words
+from treecompile.model.ir import Feature, RuleSet, Tree
+from treecompile.tables.raw import counted
+
+SHOWN = 10
+
+TITLES = {
+    Fault.UNREACHABLE: "unreachable: conditions that contradict each other",
+    Fault.SHADOWED: "shadowed: earlier rules take every row of these",
+    Fault.CONFLICT: "conflicts: both hold for the row and conclude differently",
+    Fault.OVERLAP: "overlaps: both hold for the row and conclude the same",
+    Fault.INCOMPLETE: "not covered: the default decides rows such as",
+}
+
+
+def row(values: Mapping[str, object]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+# ---------------------------------------------------------------- check
+
+
+def checked(name: str, result: Check, most: int = SHOWN) -> Iterator[str]:
+    """The result of `check` as text."""
+    if isinstance(result.body, Tree):
+        yield from _checked_tree(name, result, most)
+        return
+    yield f"{name}: {counted(len(result.body.rules), 'rule')} and a default"
+    yield from _answers(result)
+    yield from _findings(result, most)
+    if result.undecided:
+        yield ""
+        yield "undecided within the budget (see --budget)"
+        yield from (f"  {question}" for question in result.undecided[:most])
+        yield from _more(len(result.undecided) - most)
+
+
+def _answers(result: Check) -> Iterator[str]:
+    counts = result.counts
+
+    def is_open(word: str) -> bool:
+        return any(word in question for question in result.undecided)
+
+    pairs = counts[Fault.CONFLICT] + counts[Fault.OVERLAP]
+    exclusive = "undecided" if is_open("overlap") else "yes"
+    if pairs:
+        exclusive = (
+            f"no, {counted(pairs, 'pair')} of rules hold for one row,"
+            f" {counts[Fault.CONFLICT]} with different conclusions"
+        )
+    yield f"  mutually exclusive: {exclusive}"
+    complete = "undecided" if is_open("complete") else "yes"
+    if counts[Fault.INCOMPLETE]:
+        complete = "no, the default decides some rows"
+    yield f"  complete without the default: {complete}"
+    for fault in (Fault.SHADOWED, Fault.UNREACHABLE):
+        number = str(counts[fault] or "none")
+        if fault is Fault.SHADOWED and is_open("decides"):
+            number += " known, others undecided"
+        yield f"  {fault.value}: {number}"
+
+
+def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
+    number = result.counts[Fault.UNREACHABLE]
+    yield f"{name}: a tree"
+    yield "  every row reaches exactly one leaf, with missing and unseen values, too"
+    yield f"  unreachable leaves: {number or 'none'}"
+    if result.only_unknown:
+        shown = ", ".join(result.only_unknown[:most])
+        rest = len(result.only_unknown) - most
+        shown += f" and {rest} more" if rest > 0 else ""
+        yield f"  reached only with a missing or unseen value: {shown}"
+    yield from _findings(result, most)
+
+
+def _findings(result: Check, most: int) -> Iterator[str]:
+    for fault in Fault:
+        findings = [f for f in result.findings if f.fault is fault][:most]
+        if findings:
+            yield ""
+            yield TITLES[fault]
+            yield from (f"  {_finding(finding, result)}" for finding in findings)
+            yield from _more(result.counts[fault] - len(findings))
+
+
+def _finding(finding: Finding, result: Check) -> str:
+    if finding.row is None:
+        feature = result.body.features[finding.tests[0].feature]
+        tests = " and ".join(words.phrase([test], feature) for test in finding.tests)
+        return f"{finding.rules[0]}: {tests}"
+    shown = row(finding.row)
+    match finding.fault:
+        case Fault.INCOMPLETE:
+            return shown
+        case Fault.SHADOWED:
+            return f"{finding.rules[0]}: {finding.decider} decides {shown}"
+    is_first = finding.decider == finding.rules[0]
+    decides = "" if is_first else f" ({finding.decider} decides)"
+    names = list(finding.rules)
+    if finding.fault is Fault.CONFLICT:
+        assert isinstance(result.body, RuleSet)
+        values = {rule.id: rule.value for rule in result.body.rules}
+        names = [f"{name} ({words.value(values[name])})" for name in names]
+    return f"{' and '.join(names)}: {shown}{decides}"
+
+
+def checked_json(result: Check, most: int) -> str:
+    """The result of `check` as JSON."""
+    left = dict.fromkeys(Fault, most)
+    found = []
+    for finding in result.findings:
+        if left[finding.fault] > 0:
+            left[finding.fault] -= 1
+            found.append(_finding_object(finding, result.body.features))
+    return _dumped(
+        {
+            "counts": {fault.value: n for fault, n in result.counts.items()},
+            "findings": found,
+            "undecided": list(result.undecided),
+        }
+    )
+
+
+def _finding_object(finding: Finding, features: Sequence[Feature]) -> dict[str, object]:
+    shown = {"kind": finding.fault.value, "rules": list(finding.rules)}
+    if finding.row is not None:
+        return {**shown, "row": finding.row, "decided_by": finding.decider}
+    feature = features[finding.tests[0].feature]
+    return {**shown, "if": [words.phrase([test], feature) for test in finding.tests]}
+
+
+# ---------------------------------------------------------------- diff
+
+
+def differing(result: Diff, source: str = "", most: int = SHOWN) -> Iterator[str]:
+    """The result of `diff` as text."""
+    if result.same:
+        yield "the same everywhere"
+    elif not result.regions:
+        yield "no difference found within the budget: undecided (see --budget)"
+    else:
+        yield f"different in {counted(len(result.regions), 'region')}" + (
+            "" if result.complete else " at least: the budget ended the search"
+        )
+    if result.rows is not None:
+        yield (
+            f"{result.differing} of {counted(result.rows, 'row')} of {source}"
+            " get another answer"
+        )
+    if result.regions:
+        yield ""
+    for number, region in enumerate(result.regions[:most], start=1):
+        rows = "" if region.rows is None else f" ({counted(region.rows, 'row')})"
+        change = f"{words.value(region.old)} -> {words.value(region.new)}"
+        where = " and ".join(words.conjunction(region.tests, result.features))
+        yield f"{number}. {change}{rows} where {where or 'anything holds'}"
+        yield f"   {row(region.row)}"
+    yield from _more(len(result.regions) - most)
+
+
+def differing_json(result: Diff, most: int) -> str:
+    """The result of `diff` as JSON."""
+    regions = []
+    for region in result.regions[:most]:
+        tests = words.conjunction(region.tests, result.features)
+        shown: dict[str, object] = {"if": tests, "old": region.old, "new": region.new}
+        shown["row"] = region.row
+        if region.rows is not None:
+            shown["rows"] = region.rows
+        regions.append(shown)
+    count = len(result.regions)
+    summary: dict[str, object]
+    summary = {"same": result.same, "complete": result.complete, "count": count}
+    if result.rows is not None:
+        summary |= {"rows": result.rows, "differing": result.differing}
+    return _dumped({**summary, "regions": regions})
+
+
+# ---------------------------------------------------------------- both
+
+
+def _more(number: int) -> Iterator[str]:
+    if number > 0:
+        yield f"  and {number} more"
+
+
+def _dumped(result: Mapping[str, object]) -> str:
+    return json.dumps(result, ensure_ascii=False, indent=2) + "\n"

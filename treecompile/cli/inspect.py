@@ -1,0 +1,168 @@
+"""Look at models: show, draw, check, and the difference of two."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from treecompile.cli.options import (
+    budget_option,
+    json_option,
+    list_option,
+    na_option,
+    out_option,
+    quiet_option,
+)
+
+COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
+FAULTS = ("unreachable", "shadowed", "conflict", "overlap", "incomplete")
+
+
+def has_colours() -> bool:
+    """On a terminal, unless NO_COLOR is set (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def coloured(text: str, place: int) -> str:
+    if place < 0:
+        return click.style(text, dim=True)
+    return click.style(text, fg=COLOURS[place % len(COLOURS)], bold=True)
+
+
+@click.command("show")
+@click.argument("model")
+@click.option("--stats", is_flag=True, help="Cases, impurity and gain of every node.")
+@click.option("--importance", is_flag=True, help="The importance of every feature.")
+@click.option(
+    "--alphas",
+    is_flag=True,
+    help="The sequence of trees that cost-complexity pruning would make.",
+)
+def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
+    """Show the tree, or the rules, in the terminal."""
+    from treecompile.cli.terminal import read_model
+    from treecompile.inspect.importance import importances, tree_of
+    from treecompile.inspect.show import plain
+    from treecompile.inspect.show import show as text_of
+    from treecompile.model.paths import size
+    from treecompile.model.semantics import is_fractional
+
+    program = read_model(model)
+    if stats or importance or alphas:
+        tree_of(program)  # refuses a list of rules before anything is printed
+    click.echo(f"{program.target}, by {program.algorithm}: {size(program.body)}")
+    if is_fractional(program.body):
+        click.echo("missing and unseen values are divided among the branches")
+    click.echo(text_of(program, coloured if has_colours() else plain, stats=stats))
+    if importance:
+        from treecompile.cli.reports import importance_table
+
+        click.echo("\nimportance of the features:")
+        for line in importance_table(importances(program)):
+            click.echo(line)
+    if alphas:
+        from treecompile.cli.reports import pruning_sequence
+        from treecompile.learning.pruning import weakest_links
+
+        click.echo("\ncost-complexity pruning at each alpha:")
+        for line in pruning_sequence(weakest_links(tree_of(program))):
+            click.echo(line)
+
+
+@click.command("draw")
+@click.argument("model")
+@out_option
+@click.option(
+    "--max-depth", type=int, metavar="N", help="Draw only the first N levels of a tree."
+)
+@quiet_option
+def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> None:
+    """Draw the tree, or a table of the rules, as an SVG file."""
+    from treecompile.cli.terminal import Terminal, output, read_model
+    from treecompile.inspect.draw.picture import draw as picture_of
+
+    terminal = Terminal(quiet)
+    output(out, picture_of(read_model(model, terminal), max_depth))
+    if out not in (None, "-"):
+        terminal.tell(f"wrote {out}")
+
+
+@click.command("check")
+@click.argument("model")
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(FAULTS),
+    help="Do not count this as a finding. Repeatable.",
+)
+@budget_option
+@list_option
+@json_option
+def check(
+    model: str, allow: tuple[str, ...], budget: int, most: int | None, as_json: bool
+) -> None:
+    """Find rules that overlap, conflict or never decide, with a row that shows it.
+
+    The search is exact and does not sample. The exit code is 1 if anything is found,
+    and 3 if nothing is found but something is undecided within the budget.
+    """
+    from treecompile.cli import analysis_reports as reports
+    from treecompile.cli.terminal import output, read_model
+    from treecompile.inspect.check import LISTED, Fault
+    from treecompile.inspect.check import check as checked
+
+    shown = most if most is not None else LISTED if as_json else reports.SHOWN
+    result = checked(read_model(model), budget, shown)
+    if as_json:
+        output(None, reports.checked_json(result, shown))
+    else:
+        for line in reports.checked(model, result, shown):
+            click.echo(line)
+    if not result.passed(frozenset(map(Fault, allow))):
+        raise SystemExit(1)
+    raise SystemExit(3 if result.undecided else 0)
+
+
+@click.command("diff")
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--data", metavar="FILE", help="Count the rows of this file in each region."
+)
+@na_option
+@budget_option
+@list_option
+@json_option
+def diff(
+    old: str,
+    new: str,
+    data: str | None,
+    na_value: tuple[str, ...],
+    budget: int,
+    most: int | None,
+    as_json: bool,
+) -> None:
+    """Show where two models decide differently, with a row for each region.
+
+    Features are matched by name. The exit code is 0 if the models are the same
+    everywhere, 1 if they differ, and 3 if that is undecided within the budget.
+    """
+    from treecompile.cli import analysis_reports as reports
+    from treecompile.cli.terminal import output, read_model
+    from treecompile.inspect.diff import diff as differences
+    from treecompile.tables.read import read_table
+
+    table = read_table(data) if data else None
+    result = differences(read_model(old), read_model(new), table, budget, na_value)
+    if as_json:
+        shown = len(result.regions) if most is None else most
+        output(None, reports.differing_json(result, shown))
+    else:
+        source = table.source if table else ""
+        for line in reports.differing(result, source, most or reports.SHOWN):
+            click.echo(line)
+    if result.regions:
+        raise SystemExit(1)
+    raise SystemExit(0 if result.complete else 3)

@@ -1,0 +1,216 @@
+"""What commands read, write and show. They import this only when they run."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treecompile.model.errors import EngineError, OptionError
+
+if TYPE_CHECKING:
+    from treecompile.api.rows import Data
+    from treecompile.database.grow.levels import LevelProgress
+    from treecompile.database.journal import Journal
+    from treecompile.learning.training import Learned
+    from treecompile.model.ir import Program
+
+SMALL = 20_000  # rows: with fewer, a progress bar would only flicker
+END_SIGNALS = [  # not every system has all of them
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+class Terminal:
+    """What verbs say while they work (see `api.rows.Feedback`), on standard error.
+
+    Standard output is for the result.
+    """
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def tell(self, *lines: str) -> None:
+        if not self.quiet:
+            for line in lines:
+                click.echo(line, err=True)
+
+    def notes(self, notes: Iterable[str]) -> None:
+        self.tell(*(f"note: {note}" for note in notes))
+
+    def learned(self, result: Learned) -> None:
+        from treecompile.cli.reports import pruning_sequence
+
+        self.tell(*result.notes)
+        if result.choice is not None:
+            table = result.choice.table
+            steps = [entry.step for entry in table]
+            self.tell(*pruning_sequence(steps, table, result.choice.place))
+
+    def bar(self, label: str, length: int, rows: int) -> Any:
+        hidden = self.quiet or rows < SMALL or not sys.stderr.isatty()
+        return click.progressbar(
+            length=length, label=label, file=sys.stderr, hidden=hidden
+        ).__enter__()
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Callable[[int], Callable[[int], None]]]:
+        bars: list[Any] = []
+
+        def start(length: int) -> Callable[[int], None]:
+            bars.append(self.bar(label, length, length))
+            update: Callable[[int], None] = bars[-1].update
+            return update
+
+        try:
+            yield start
+        finally:
+            for bar in bars:
+                bar.__exit__(None, None, None)
+
+    @contextmanager
+    def levels(self, max_depth: int | None) -> Iterator[LevelBar]:
+        shown = LevelBar(self, max_depth)
+        try:
+            yield shown
+        finally:
+            if shown.bar:
+                shown.bar.__exit__(None, None, None)
+
+
+class LevelBar:
+    """The progress of a tree that grows level by level."""
+
+    def __init__(self, terminal: Terminal, max_depth: int | None) -> None:
+        self.terminal, self.max_depth = terminal, max_depth
+        self.bar: Any = None
+        self.length, self.done = 0, 0
+        self.rows, self.since = 0, 0.0  # of the current level
+
+    def start(self, rows: int) -> Callable[[int], None]:
+        self.length = rows * (self.max_depth or 1)
+        self.bar = self.terminal.bar("reading the table", self.length, rows)
+        return lambda settled: None  # `level` shows everything
+
+    def level(self, level: LevelProgress) -> None:
+        now = monotonic()
+        speed = ""
+        if self.rows:
+            rate = self.rows / max(now - self.since, 1e-3)
+            speed = f", {round(rate, 2 - len(str(int(rate)))):,.0f} rows/s"
+        self.rows, self.since = level.rows, now
+        of = f" of at most {self.max_depth}" if self.max_depth else ""
+        counted = f"{level.nodes:,} node{'s' * (level.nodes > 1)}"
+        self.bar.label = f"level {level.number}{of}: {counted}{speed}"
+        # A row that has reached its leaf counts as done for all further levels.
+        levels = self.max_depth - level.number + 1 if self.max_depth else 1
+        done = max(self.length - level.rows * levels, self.done)
+        self.bar.update(done - self.done)
+        self.done = done
+        self.bar.render_progress()
+
+    def finish(self) -> None:
+        self.bar.update(self.length - self.done)
+
+
+# ---------------------------------------------------------------- input and output
+
+
+def read_model(path: str, terminal: Terminal = Terminal(False)) -> Program:
+    """The model in a file: JSON, or rules in the rule language."""
+    from treecompile.rules.language.document import read_source
+
+    program, notes = read_source(path)
+    terminal.notes(notes)
+    return program
+
+
+def output(path: str | None, text: str) -> None:
+    """Write a result to a file, or to standard output."""
+    if path is None or path == "-":
+        click.echo(text.encode(), nl=False)  # bytes are written unchanged
+    else:
+        from treecompile.emit.render import write_text
+
+        write_text(Path(path), text)
+
+
+def source_of(
+    data: str | None,
+    url: str,
+    table: str,
+    memory_limit: str,
+    wanted: str = "--table NAME",
+) -> Data | None:
+    """The rows that a command names: a file, many files, or a table in a database."""
+    from treecompile.database.locations import Table, in_database
+
+    if url and data is not None:
+        raise OptionError(f"give {data!r} or --from, not both")
+    if bool(url) != bool(table):
+        missing = wanted if url else "--from URL"
+        raise OptionError(f"--from and a table belong together: add {missing}")
+    if url:
+        return Table(url, table, memory_limit)
+    return in_database(data, memory_limit) or data
+
+
+def required_source(data: str | None, url: str, table: str, memory_limit: str) -> Data:
+    found = source_of(data, url, table, memory_limit)
+    if found is None:
+        raise click.MissingParameter(param_hint="'DATA'", param_type="argument")
+    return found
+
+
+# ---------------------------------------------------------------- interrupted runs
+
+
+@contextmanager
+def resumable(out: str) -> Iterator[Journal | None]:
+    """Keep the state of a run in a database beside its output, until that is written.
+
+    If the run is interrupted, or the database fails, the message says what is kept.
+    """
+    from treecompile.database.journal import Journal
+
+    path = Path(out)
+    if out == "-" or (path.exists() and not path.is_file()):
+        journal = None
+    else:
+        journal = Journal(path.with_name(f"{path.name}.state"))
+    try:
+        with _stoppable():
+            yield journal
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(journal.kept() if journal else "") from None
+    except EngineError as error:
+        if journal and (kept := journal.kept()):
+            raise EngineError(f"{error}; {kept}") from None
+        raise
+    if journal:
+        journal.finish()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP as Ctrl-C, so that temporary tables are removed.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+    former = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in END_SIGNALS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                former[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

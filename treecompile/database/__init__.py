@@ -1,0 +1,3 @@
+"""Learning, measuring, pruning and scoring where the rows are: in their database.
+The answers equal those from memory.
+"""

@@ -1,0 +1,301 @@
+"""How cases pass the tests of a C4.5 tree in a database: for pruning.
+
+The growth has counted the cases of the grown tree and knows where they are. If other
+tests are tried on them, as when a branch is raised, a query says where they go. Such
+queries build on each other. Where temporary tables may be made, the result of each
+query is kept in one as long as it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import count
+from weakref import finalize
+
+import numpy as np
+
+from treecompile.database.c45.source import CaseTableSource
+from treecompile.database.c45.table import BORN, GONE, WEIGHT
+from treecompile.engines.base import Store
+from treecompile.learning.c45.cases import shares_of
+from treecompile.learning.c45.draft import CaseDraft
+from treecompile.learning.c45.prune import ReachedLeaves, fall_by_levels
+from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
+from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.errors import EngineError
+
+NONE = np.zeros(0, np.intp)
+NAME = "treecompile_passed"  # and a number
+
+
+class TemporaryTable:
+    """A temporary table that is removed when nothing refers to it any more."""
+
+    def __init__(self, store: Store, name: str, query: str) -> None:
+        store.make(name, query)
+        finalize(self, _discard, store, name)
+
+
+def _discard(store: Store, name: str) -> None:
+    with suppress(EngineError):  # the end of the connection removes it as well
+        store.discard(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueriedCases:
+    """The cases of some nodes: of the grown tree, or as a query finds them."""
+
+    counts: Floats  # of each class at each node
+    nodes: (
+        Positions  # numbers in the grown tree; with a query, values of its column `m`
+    )
+    query: str = ""  # for their rows
+    size: int = 0  # `m` is below
+    table: TemporaryTable | None = None  # from which the query reads
+
+    def some(self, chosen: Positions) -> QueriedCases:
+        return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueriedBranches:
+    cases: QueriedCases
+    branches: Positions
+    known: Floats
+
+
+class CasePassing:
+    """The cases of a tree as it was grown, before any of it is pruned."""
+
+    def __init__(
+        self,
+        source: CaseTableSource,
+        levels: Sequence[DraftLevel],  # of the grown tree
+        draft: CaseDraft,
+    ) -> None:
+        self.work, self.target = source.work, source.target
+        self.options = source.options
+        self.columns = ", ".join(source.work.columns)
+        self.parents = Draft.of(levels).parents()
+        sizes = [len(level.weight) for level in levels]
+        self.depths = np.repeat(np.arange(len(levels)), sizes)
+        self.grown = deepcopy(draft)
+        self.has_missing = any(each.missing for each in self.work.schema.summaries)
+        self.numbers = count()
+
+    def everything(self) -> QueriedCases:
+        return QueriedCases(self.grown.stats[:1], np.zeros(1, np.intp))
+
+    def some(self, cases: QueriedCases, chosen: Positions) -> QueriedCases:
+        return cases.some(chosen)
+
+    def counts(self, cases: QueriedCases) -> Floats:
+        return cases.counts
+
+    def fall(
+        self, draft: CaseDraft, nodes: Positions, cases: QueriedCases
+    ) -> ReachedLeaves:
+        if self.has_missing:  # where these go depends on where the others have gone
+            return fall_by_levels(self, draft, nodes, cases)
+        return self._fall_at_once(draft, nodes, cases)
+
+    def divide(self, splits: Splits, cases: QueriedCases) -> QueriedBranches:
+        if cases.query:
+            return self._asked(splits, cases)
+        if self._are_grown(splits, cases.nodes):
+            return self._as_grown(cases.nodes)
+        return self._asked(splits, self._found(cases))
+
+    # ------------------------------------------------------------ the grown tree
+
+    def _are_grown(self, splits: Splits, numbers: Positions) -> bool:
+        """Whether the grown tree has these splits."""
+        grown = self.grown.splits.some(numbers)
+        return (
+            np.array_equal(grown.feature, splits.feature)
+            and np.array_equal(grown.threshold, splits.threshold)
+            and grown.groups == splits.groups
+        )
+
+    def _as_grown(self, numbers: Positions) -> QueriedBranches:
+        slots = self.grown.branches(numbers)
+        known = self.grown.known[slots]
+        branches = np.flatnonzero(known)
+        here = self.grown.child[slots[branches]]
+        return QueriedBranches(
+            QueriedCases(self.grown.stats[here], here), branches, known
+        )
+
+    def _found(self, cases: QueriedCases, but: Positions = NONE) -> QueriedCases:
+        """The rows that were at some nodes of one depth of the grown tree.
+
+        Without the rows that went on to the nodes `but` below them.
+        """
+        numbers = cases.nodes
+        depth = int(self.depths[numbers[0]])
+        place = np.full(len(self.parents), -1)
+        place[numbers] = np.arange(len(numbers))
+        # A row rests at the node, or at a node below it.
+        is_left_out = np.zeros(len(place), np.bool_)
+        is_left_out[but] = True
+        for number in np.flatnonzero(self.depths > depth).tolist():
+            if not is_left_out[number]:
+                place[number] = place[self.parents[number]]
+        node = self.work.writer.item(map(str, place.tolist()), "-1 - node")
+        was_there = "node <= -2"
+        if self.target.is_divided:
+            was_there += f" AND {BORN} <= {depth}"
+        query = (
+            f"SELECT m, {self.columns} FROM (SELECT {node} AS m, {self.columns}"
+            f" FROM {self.work.rows()} AS v WHERE {was_there}) AS w WHERE m >= 0"
+        )
+        return QueriedCases(cases.counts, np.arange(len(numbers)), query, len(numbers))
+
+    # ------------------------------------------------------------ all tests at once
+
+    def _fall_at_once(
+        self, draft: CaseDraft, nodes: Positions, cases: QueriedCases
+    ) -> ReachedLeaves:
+        """`fall` where no value is missing.
+
+        Cases that came down to these nodes are counted there already, so a query is
+        needed for the others only.
+        """
+        roots, leaves = leaves_below(draft, nodes)
+        counts = draft.stats[leaves]
+        if cases.query:
+            counts = np.zeros_like(counts)
+        else:
+            cases = self._found(cases, but=nodes)
+        query = cases.query
+        at = np.full(cases.size, -1)  # the node of the draft at each `m`
+        at[cases.nodes] = nodes
+        while (draft.is_split[at] & (at >= 0)).any():
+            query, at = self._all_sent(draft, query, at)
+        m, y, weight = self.work.store.arrays(
+            f"SELECT m, y, {self.target.weight()} FROM ({query}) AS w GROUP BY m, y"
+        )
+        of_leaf = {leaf: place for place, leaf in enumerate(leaves.tolist())}
+        for here, label, more in zip(
+            m.astype(np.intp).tolist(), y.astype(np.intp).tolist(), weight, strict=True
+        ):
+            if at[here] >= 0:
+                counts[of_leaf[int(at[here])], label] += more
+        reached = np.flatnonzero(counts.sum(axis=1))
+        return roots[reached], leaves[reached], counts[reached]
+
+    def _all_sent(
+        self, draft: CaseDraft, query: str, at: Positions
+    ) -> tuple[str, Positions]:
+        """Send all cases that are not at a leaf yet through one test.
+
+        The query for them, and the node of the draft at each new `m`.
+        """
+        splits = Splits.none(len(at))
+        inner = np.flatnonzero((at >= 0) & draft.is_split[at])
+        splits.note(inner, draft.splits.some(at[inner]))
+        counts = np.where(at < 0, 0, np.maximum(splits.size, 1))
+        new = np.repeat(at, counts)
+        children = np.flatnonzero(np.repeat(splits.size > 0, counts))
+        new[children] = draft.child[draft.branches(at[inner])]
+        stays = np.where(at < 0, GONE, np.cumsum(counts) - counts)
+        query = (
+            f"SELECT * FROM (SELECT {self._sent(splits, children, stays)} AS m,"
+            f" {self.columns} FROM ({query}) AS w) AS v WHERE m >= 0"
+        )
+        return query, new
+
+    def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
+        """Where a row goes from its `m`; see `WorkTable.routes`."""
+        routes = self.work.routes(splits, children.tolist(), missing.tolist())
+        return self.work.destination(routes, "m")
+
+    # ------------------------------------------------------------ other tests
+
+    def _asked(self, splits: Splits, cases: QueriedCases) -> QueriedBranches:
+        """Each row goes to a slot: a branch, or, without a branch, a slot of its node.
+
+        The slots of nodes come after those of all branches. `cases.nodes` are in order.
+        """
+        every = Splits.none(cases.size)
+        every.note(cases.nodes, splits)
+        size, nodes = int(splits.size.sum()), len(cases.nodes)
+        missing = np.full(cases.size, GONE)
+        missing[cases.nodes] = size + np.arange(nodes)
+        slot = self._sent(every, np.arange(size), missing)
+        placed = f"SELECT {slot} AS slot, {self.columns} FROM ({cases.query}) AS w"
+        placed, kept = self._kept(placed)
+        sums = self._counted(placed, size + nodes)
+        table, lost = sums[:size], sums[size:]
+        known = table.sum(axis=1) * self.target.unit
+        shares = shares_of(
+            known,
+            splits.size,
+            splits.starts,
+            is_fractional=self.options.is_fractional,
+        )
+        parent = np.repeat(np.arange(nodes), splits.size)
+        weights = (table + lost[parent] * shares[:, None]) * self.target.unit
+        branches = np.flatnonzero(known)
+        query = self._divided(placed, branches, size + parent[branches], shares)
+        here = np.arange(len(branches))
+        sent = QueriedCases(weights[branches], here, query, len(here), kept)
+        return QueriedBranches(sent, branches, known)
+
+    def _kept(self, query: str) -> tuple[str, TemporaryTable | None]:
+        if self.work.is_inline:
+            return query, None
+        name = f"{NAME}{next(self.numbers)}"
+        return f"SELECT * FROM {name}", TemporaryTable(self.work.store, name, query)
+
+    def _counted(self, placed: str, slots: int) -> Array:
+        """The weight of each class in each slot."""
+        slot, y, weight = self.work.store.arrays(
+            f"SELECT slot, y, {self.target.weight()} FROM ({placed}) AS w"
+            " WHERE slot >= 0 GROUP BY slot, y"
+        )
+        sums = np.zeros((slots, self.target.groups), np.int64)
+        sums[slot.astype(np.intp), y.astype(np.intp)] = weight
+        return sums
+
+    def _divided(
+        self, placed: str, branches: Positions, missing: Positions, shares: Floats
+    ) -> str:
+        """A query for the rows after the tests.
+
+        `missing` is the slot whose rows each branch gets a share of.
+        """
+        number = self.work.writer.number
+        rows = []
+        for new, (branch, lost) in enumerate(
+            zip(branches.tolist(), missing.tolist(), strict=True)
+        ):
+            rows.append((str(branch), str(new), number(1.0)))
+            if shares[branch]:
+                rows.append((str(lost), str(new), number(float(shares[branch]))))
+        long = self.work.store.dialect.learning.long
+        weight = f"CAST(round(w.{WEIGHT} * share) AS {long}) AS {WEIGHT}"
+        columns = ", ".join(
+            weight if name == WEIGHT else f"w.{name}" for name in self.work.columns
+        )
+        table = self.work.writer.table("a", ("a_slot", "child", "share"), rows)
+        return (
+            f"SELECT child AS m, {columns} FROM ({placed}) AS w JOIN {table}"
+            " ON w.slot = a_slot"
+        )
+
+
+def leaves_below(draft: CaseDraft, nodes: Positions) -> tuple[Positions, Positions]:
+    """All leaves below some nodes: of each, the position of its node, and the leaf."""
+    roots, found = np.arange(len(nodes)), []
+    while len(nodes):
+        is_leaf = ~draft.is_split[nodes]
+        found.append((roots[is_leaf], nodes[is_leaf]))
+        roots, nodes = roots[~is_leaf], nodes[~is_leaf]
+        roots = np.repeat(roots, draft.splits.size[nodes])
+        nodes = draft.child[draft.branches(nodes)]
+    of_root, leaves = (np.concatenate(each) for each in zip(*found, strict=True))
+    return of_root, leaves

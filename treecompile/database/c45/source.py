@@ -1,0 +1,205 @@
+"""The cases of the open nodes in a database, as C4.5 asks for them.
+
+The growth is that of `learning.c45.growth`, and so are the choice, ties and cuts: a
+query counts what a column in memory would count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treecompile.database.c45.search import FeatureCounts, GainSearcher
+from treecompile.database.c45.table import GONE, CaseTable, Move, Part, at_rest
+from treecompile.database.grow import counting
+from treecompile.database.grow.bins import BinCounts, BinHistogram
+from treecompile.database.grow.levels import TableSource
+from treecompile.database.grow.source import CHANGED
+from treecompile.database.grow.work import Route
+from treecompile.learning.c45.cases import shares_of
+from treecompile.learning.c45.cuts import GainCandidates
+from treecompile.learning.c45.growth import FeatureChoice, node_stats
+from treecompile.learning.c45.learner import C45Options
+from treecompile.learning.c45.level import GainSearch
+from treecompile.learning.grow.draft import DraftLevel, Splits
+from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
+from treecompile.learning.limits import GrowthLimits
+from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseSplits:
+    """How the open nodes of a level are split."""
+
+    splits: Splits
+    numbers: Positions  # of the open nodes, in the draft
+    shares: Floats  # of each branch: the share of a case without a branch
+    filled: Positions  # the branches that have cases
+
+
+class CaseTableSource(TableSource):
+    """The nodes of a level with their counts; the rows are in the working table."""
+
+    work: CaseTable
+
+    def __init__(
+        self,
+        work: CaseTable,
+        choice: FeatureChoice,
+        limits: GrowthLimits,
+        options: C45Options,
+    ) -> None:
+        self.work, self.target = work, work.target
+        self.limits, self.options = limits, options
+        self.searcher = GainSearcher(work, choice, limits, options)
+        self.features = work.schema.features
+        # Of the new nodes that have cases, later of the open ones.
+        self.weights: Floats = np.zeros((0, 0))
+        self.numbers = np.zeros(1, np.intp)  # in the draft
+        self.drafted = 1  # nodes of the draft
+        self.counts: list[FeatureCounts] = []
+        self.root: list[BinHistogram] = []  # of each feature, before any bin is opened
+        self.split: CaseSplits | None = None
+        self.moves: list[Move] = []
+
+    def begin(self) -> None:
+        self.work.create()
+        sums = self.target.root(f"{self.work.rows()} AS w")
+        self.weights = sums * self.target.unit
+
+    def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
+        """The rows are moved to the open nodes as they were moved before."""
+        self.begin()
+        self.root = [each.known for each in self._counts()]
+        for routes, parts, depth in state["moves"]:
+            ways = [Route(index, tuple(way), cut) for index, way, cut in routes]
+            self.moves.append(Move(ways, [(a, b, c) for a, b, c in parts], depth))
+            self.work.move(self.moves[-1])
+        last = growth.levels[-1]
+        self.weights = last.stats[growth.nodes]
+        self.drafted = sum(len(level.weight) for level in growth.levels)
+        self.numbers = self.drafted - len(last.weight) + growth.nodes
+        found = self.target.at_nodes(self.work.rows(), len(self.weights))
+        if not np.allclose(found * self.target.unit, self.weights):
+            raise DataError(CHANGED)
+
+    def state(self) -> dict[str, Any]:
+        moves = [
+            ([(r.feature, r.ways, r.cut) for r in move.routes], move.parts, move.depth)
+            for move in self.moves
+        ]
+        return {"moves": moves}
+
+    def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
+        pass  # the rows have been moved
+
+    def measure(self) -> NodeStats:
+        return node_stats(self.weights)
+
+    def keep(self, is_open: Mask) -> None:
+        if self.split is not None and (is_open.any() or self.options.is_pruning):
+            self._move(self.split, is_open)
+        self.split = None
+        self.weights, self.numbers = self.weights[is_open], self.numbers[is_open]
+
+    # ------------------------------------------------------------ searching
+
+    def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
+        search = GainSearch(
+            self.target.scale,
+            counts.shape[1],
+            float(self.limits.min_leaf),
+            counts,
+            counts.sum(axis=1),
+        )
+        self.counts = self._counts()
+        if not self.root:
+            self.root = [each.known for each in self.counts]
+        return self.searcher.search(self.counts, search, usable)
+
+    def _counts(self) -> list[FeatureCounts]:
+        found = counting.counts(self.work, range(len(self.features)))
+        return list(map(self._feature_counts, found, self.work.sizes))
+
+    def _feature_counts(self, counts: BinCounts, size: int) -> FeatureCounts:
+        missing = np.zeros(self.weights.shape, np.int64)
+        lost = np.flatnonzero(counts.code == size)
+        missing[counts.node[lost]] = counts.sums[lost]
+        return FeatureCounts(BinHistogram.of(counts, size), missing)
+
+    # ------------------------------------------------------------ dividing
+
+    def table(self, splits: Splits) -> Floats:
+        sums = self.work.branch_sums(splits, [each.known for each in self.counts])
+        return sums * self.target.unit
+
+    def divide(self, splits: Splits) -> Division:
+        """The counts of the branches follow from the bins; `keep` moves the rows."""
+        unit = self.target.unit
+        sums = self.work.branch_sums(splits, [each.known for each in self.counts])
+        missing = np.zeros(self.weights.shape, np.int64)
+        for node in splits.nodes.tolist():
+            missing[node] = self.counts[int(splits.feature[node])].missing[node]
+        known = sums.sum(axis=1) * unit
+        is_fractional = self.options.is_fractional
+        some = splits.nodes
+        shares = shares_of(
+            known, splits.size[some], splits.starts[some], is_fractional=is_fractional
+        )
+        filled = np.flatnonzero(known)
+        parent = np.repeat(np.arange(len(splits.size)), splits.size)
+        weights = (sums + missing[parent] * shares[:, None]) * unit
+        self.split = CaseSplits(splits, self.numbers, shares, filled)
+        self.numbers = self.drafted + filled
+        self.drafted += len(known)
+        self.weights = weights[filled]
+        return Division(filled, known, sums * unit)
+
+    def _move(self, split: CaseSplits, is_open: Mask) -> None:
+        """Send the rows of the last level to the new nodes."""
+        splits, is_pruning = split.splits, self.options.is_pruning
+        children = np.full(len(split.shares), GONE)
+        if is_pruning:
+            children[split.filled] = [at_rest(n) for n in self.numbers.tolist()]
+        children[split.filled[is_open]] = np.arange(np.count_nonzero(is_open))
+        former = [at_rest(number) for number in split.numbers.tolist()]
+        missing = former if is_pruning else [GONE] * len(former)
+        parts: list[Part] = []
+        for node in splits.nodes.tolist():
+            start, size = int(splits.starts[node]), int(splits.size[node])
+            mine = children[start : start + size].tolist()
+            shares = split.shares[start : start + size]
+            if not self.options.is_fractional:
+                missing[node] = mine[int(shares.argmax())]
+            elif self.counts[int(splits.feature[node])].missing[node].any():
+                missing[node] = former[node]
+                parts += [
+                    (former[node], child, float(share))
+                    for child, share in zip(mine, shares, strict=True)
+                    if share and child != GONE
+                ]
+        routes = self.work.routes(splits, children.tolist(), missing)
+        self.moves.append(Move(routes, parts, len(self.moves) + 1))
+        self.work.move(self.moves[-1])
+
+    # ------------------------------------------------------------ at the end
+
+    def greatest(self, index: int, bounds: Floats) -> Floats:
+        bins = self.root[index]
+        if not self.work.is_binned(index):
+            values = self.work.numbers(index)[np.unique(bins.code)]
+            return values[np.searchsorted(values, bounds, side="right") - 1]
+        # The last bin that begins below the bound may end above it.
+        place = np.searchsorted(bins.low, bounds, side="right") - 1
+        found = bins.high[place]
+        inside = np.flatnonzero(found > bounds)
+        if len(inside):
+            asked, which = np.unique(bounds[inside], return_inverse=True)
+            codes = np.zeros(len(asked), np.intp)
+            codes[which] = bins.code[place[inside]]
+            found[inside] = self.work.greatest(index, codes.tolist(), asked)[which]
+        return found

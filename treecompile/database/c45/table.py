@@ -1,0 +1,240 @@
+"""The working table of C4.5, whose rows are cases and may be divided.
+
+A row is at an open node, or at rest: at a leaf, or at a split where its value is
+missing and it was divided. The parts of a divided row are rows of their own, which know
+at which depth they were made. So the cases of any node of the tree can be found again,
+with their weights.
+
+The part of a divided case weighs less than 1. Weights are whole numbers of a unit, a
+small power of two, so sums do not depend on the order in which a database adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.database.grow.bins import BinEdges, BinRanges
+from treecompile.database.grow.bounds import entropy_bound
+from treecompile.database.grow.targets import LabelTarget
+from treecompile.database.grow.work import NAME, Route, WorkTable
+from treecompile.database.schema import Schema
+from treecompile.engines.base import Store
+from treecompile.learning.c45.cuts import GAP
+from treecompile.learning.c45.level import Scale
+from treecompile.learning.grow.criteria import MEASURES
+from treecompile.learning.grow.search import LARGEST
+from treecompile.model.arrays import Array, Floats, Positions
+
+WEIGHT, BORN = "u", "born"  # columns: the weight, and the depth where a part was made
+GONE = -1  # the node of a row that no query needs any more
+FAR = 1e300  # greater numbers are far apart or equal: no need to subtract them
+
+Part = tuple[int, int, float]  # a node, a branch, and the share that the branch gets
+
+
+def at_rest(number: int) -> int:
+    """The `node` of rows at rest at the node of the draft with this number."""
+    return -2 - number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """Where the rows of the open nodes of a level go."""
+
+    routes: Sequence[Route]
+    parts: Sequence[Part]  # of rows that come to rest because their value is missing
+    depth: int  # of the new nodes
+
+
+class CaseTarget(LabelTarget):
+    """Labels. The sums are the weight of each label, in units."""
+
+    def __init__(self, store: Store, schema: Schema, *, is_divided: bool) -> None:
+        super().__init__(store, schema, MEASURES["entropy"], entropy_bound)
+        self.is_divided = is_divided
+        self.scale = Scale.of_size(schema.rows, is_divided=is_divided)
+
+    @property
+    def unit(self) -> float:
+        return self.scale.unit
+
+    def columns(self) -> list[str]:
+        columns = super().columns()
+        if self.is_divided:
+            long = self.store.dialect.learning.long
+            columns.append(f"CAST({round(1 / self.unit)} AS {long}) AS {WEIGHT}")
+            columns.append(f"CAST(0 AS INTEGER) AS {BORN}")
+        return columns
+
+    def asked(self, *, is_bounded: bool) -> list[str]:
+        return [self.weight()]
+
+    def root(self, rows: str) -> Array:
+        return self.at_nodes(rows, 1)
+
+    def at_nodes(self, rows: str, nodes: int) -> Array:
+        """The weights of the open nodes; `rows` is a relation."""
+        node, y, weight = self.store.arrays(
+            f"SELECT node, y, {self.weight()} FROM {rows} WHERE node >= 0"
+            " GROUP BY node, y"
+        )
+        weights = np.zeros((nodes, self.groups), np.int64)
+        weights[node.astype(np.intp), y.astype(np.intp)] = weight
+        return weights
+
+    def weight(self) -> str:
+        """The weight of rows, as SQL."""
+        if not self.is_divided:
+            return "count(*)"
+        return f"CAST(sum({WEIGHT}) AS {self.store.dialect.learning.long})"
+
+
+class CaseTable(WorkTable):
+    target: CaseTarget
+
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        target: CaseTarget,
+        edges: Mapping[int, BinEdges] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
+        super().__init__(store, schema, target, edges, is_inline=is_inline)
+        self.inline = self._query()  # instead of a table
+
+    def rows(self) -> str:
+        return f"({self.inline})" if self.is_inline else NAME
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether rows are moved within the table, not into a new one."""
+        learning = self.store.dialect.learning
+        return learning.updates and not learning.replaces and not self.is_inline
+
+    # ------------------------------------------------------------ moving on
+
+    def move(self, move: Move) -> None:
+        """Send the rows of the open nodes on."""
+        node = self.destination(move.routes)
+        columns = ", ".join(self.columns)
+        if self.is_changed:
+            self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
+            if move.parts:
+                divided = self._parts(NAME, move.parts, move.depth)
+                self.store.update(f"INSERT INTO {NAME} (node, {columns}) {divided}")
+            return
+        moved = (
+            f"SELECT CASE WHEN node >= 0 THEN {node} ELSE node END AS node, {columns}"
+            f" FROM {self.rows()} AS w WHERE node <> {GONE}"
+        )
+        query = self.store.dialect.learning.once.format(name="moved", query=moved)
+        query += " SELECT * FROM moved"
+        if move.parts:
+            query += f" UNION ALL {self._parts('moved', move.parts, move.depth)}"
+        if self.is_inline:
+            self.inline = query
+        else:
+            self.store.make(NAME, query)
+
+    def _parts(self, rows: str, parts: Sequence[Part], depth: int) -> str:
+        long = self.store.dialect.learning.long
+        changed = {
+            WEIGHT: f"CAST(round({WEIGHT} * part.share) AS {long})",
+            BORN: f"CAST({depth} AS INTEGER)",
+        }
+        columns = ", ".join(changed.get(name, name) for name in self.columns)
+        number = self.writer.number
+        table = self.writer.table(
+            "part",
+            ("parent", "child", "share"),
+            [(str(a), str(b), number(share)) for a, b, share in parts],
+        )
+        return (
+            f"SELECT part.child, {columns} FROM {rows} AS w JOIN {table}"
+            " ON w.node = part.parent"
+        )
+
+    # ------------------------------------------------------------ cuts
+
+    def gaps(self, index: int, nodes: Array) -> tuple[Array, Array, Array]:
+        """Count the possible cuts inside the bins of some open nodes.
+
+        `nodes` is a mask of the open nodes.
+        """
+        wanted = "node >= 0"
+        if not nodes.all():
+            flags = self.writer.of_node(map(str, nodes.astype(int).tolist()))
+            wanted += f" AND {flags} = 1"
+        x, code = f"x{index}", f"c{index}"
+        node, codes, count = self.store.arrays(
+            f"SELECT node, {code}, count(*) FROM (SELECT node, {code}, {x},"
+            f" lag({x}) OVER (PARTITION BY node, {code} ORDER BY {x}) AS former"
+            f" FROM {self.rows()} AS v"
+            f" WHERE {wanted} AND {code} <> {self.sizes[index]})"
+            f" AS w WHERE {self._are_apart('former', x)} GROUP BY node, {code}"
+        )
+        return node.astype(np.intp), codes.astype(np.intp), count.astype(np.intp)
+
+    def gaps_between(
+        self, index: int, bins: BinRanges, least: Array, most: Array
+    ) -> Positions:
+        """Count the possible cuts in some bins with such a weight of the bin below."""
+        columns = (range(len(bins.node)), bins.node, bins.code, least, most)
+        table = self.writer.table(
+            "a",
+            ("place", "a_node", "a_code", "least_weight", "most_weight"),
+            [tuple(map(str, row)) for row in zip(*columns, strict=True)],
+        )
+        x = f"x{index}"
+        over = f"OVER (PARTITION BY place ORDER BY {x})"
+        place, count = self.store.arrays(
+            "SELECT place, count(*) FROM (SELECT place, least_weight, most_weight,"
+            f" {x}, lead({x}) {over} AS following, sum(weight) {over} AS below FROM"
+            f" (SELECT place, least_weight, most_weight, {x},"
+            f" {self.target.weight()} AS weight FROM {self.rows()} AS w"
+            f" JOIN {table} ON w.node = a_node AND w.c{index} = a_code"
+            f" GROUP BY place, least_weight, most_weight, {x}) AS v) AS r"
+            " WHERE below >= least_weight AND below <= most_weight"
+            f" AND {self._are_apart(x, 'following')} GROUP BY place"
+        )
+        found = np.zeros(len(bins.node), np.intp)
+        found[place.astype(np.intp)] = count
+        return found
+
+    def _are_apart(self, low: str, high: str) -> str:
+        """`learning.c45.cuts.are_apart` in SQL.
+
+        Far numbers are not subtracted: PostgreSQL refuses an overflow, and to databases
+        NaN, the difference of infinities, is above all numbers.
+        """
+        number = self.writer.number
+        near = " AND ".join(f"abs({each}) < {number(FAR)}" for each in (low, high))
+        none = f"{high} = {number(-LARGEST)} AND {low} = {number(-np.inf)}"
+        return (
+            f"CASE WHEN {near} THEN {high} - {low} > {number(GAP)}"
+            f" ELSE {high} > {low} AND NOT ({none}) END"
+        )
+
+    def greatest(self, index: int, codes: Iterable[int], bounds: Floats) -> Floats:
+        """The greatest number in a bin up to each bound."""
+        rows = enumerate(zip(codes, bounds.tolist(), strict=True))
+        table = self.writer.table(
+            "a",
+            ("place", "code", "bound"),
+            [(str(n), str(code), self.writer.number(b)) for n, (code, b) in rows],
+        )
+        # A table that is replaced at each level has lost the rows at rest.
+        source = NAME if self.is_changed else f"({self._query()})"
+        place, found = self.store.arrays(
+            f"SELECT place, max(x{index}) FROM {source} AS w"
+            f" JOIN {table} ON w.c{index} = a.code"
+            f" AND w.x{index} <= a.bound GROUP BY place"
+        )
+        result = np.zeros(len(bounds))
+        result[place.astype(np.intp)] = found
+        return result

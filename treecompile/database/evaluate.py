@@ -1,0 +1,249 @@
+"""How good a model is on a table in a database; `measure.quality` does it in memory.
+
+The emitted SQL says which rule decides each row, and the database counts the rows of
+each rule by their actual answers. Counts of labels equal those of memory; sums of
+errors may differ in rounding, because their order differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.database.model_rows import MISSING, ModelRows, rows_for_model
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.lower import check_values, expressions
+from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.engines.base import Store
+from treecompile.measure.quality import (
+    Evaluation,
+    nothing_to_evaluate,
+    quality_of_counts,
+    quality_of_sums,
+    summed_up,
+)
+from treecompile.model.errors import DataError
+from treecompile.model.ir import (
+    Body,
+    Label,
+    Leaf,
+    MissingPolicy,
+    Program,
+    Quality,
+    Rule,
+    RuleSet,
+    RuleTally,
+    Tree,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import is_fractional
+
+Doubles = NDArray[np.float64]
+RowsAndErrors = tuple[int, float]  # how many rows, and the sum of their errors
+
+AT_ONCE = 40  # rules per query
+PLAIN = EmitOptions(comments=False)
+
+
+def evaluate(
+    store: Store, relation: str, program: Program, na_values: tuple[str, ...] = ()
+) -> Evaluation:
+    """Measure a program on a table; `relation` is what follows FROM."""
+    check_values(program.body, store.dialect)
+    rows = rows_for_model(store, relation, program, na_values)
+    counter = RuleCounter(store, rows, program.body)
+    found = counter.labels() if program.body.labels else counter.numbers()
+    if not found.decided and not found.unknown:
+        raise nothing_to_evaluate()
+    tallies = tuple(counter.tallies(found.decided))
+    return summed_up(program.body, found.quality, tallies, found.unknown)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecidedRows:
+    """The rows of a table, by the rule that decides them."""
+
+    quality: Quality
+    unknown: int  # rows whose answer is missing, or a label never learned
+    decided: Mapping[int, RowsAndErrors]  # by the position of a leaf or rule
+
+
+class RuleCounter:
+    """Counts, in the database, the rows that each rule decides and matches."""
+
+    def __init__(self, store: Store, read: ModelRows, body: Body) -> None:
+        self.store, self.read, self.body = store, read, body
+        self.dialect = store.dialect
+        self.rows = read.rows
+
+    def decided_rows(self) -> str:
+        """A query for `d`, the position of the leaf or rule that decides, and `y`.
+
+        Where `d` does not determine the answer, or the answer is a number, the query
+        also has the answer, as `p`.
+        """
+        columns = [f"{self._case(numbered(self.body))} AS d", "y"]
+        if not self.body.labels or is_fractional(self.body):
+            columns.append(f"{self._case(with_codes(self.body))} AS p")
+        return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
+
+    def _case(self, body: Body) -> str:
+        made = expressions(body, self.dialect, self.read.columns, PLAIN)
+        (lines,) = made.values()
+        return "\n".join(lines)
+
+    # ------------------------------------------------------------ labels
+
+    def labels(self) -> DecidedRows:
+        size = len(self.body.labels)
+        confusion = np.zeros((size, size), np.int64)  # actual by predicted
+        decided: dict[int, RowsAndErrors] = {}
+        unknown = 0
+        for position, predicted, actual, count in self._answers():
+            if actual == MISSING or actual >= size:
+                unknown += count
+                continue
+            confusion[actual, predicted] += count
+            rows, errors = decided.get(position, (0, 0.0))
+            errors += count if actual != predicted else 0.0
+            decided[position] = rows + count, errors
+        return DecidedRows(quality_of_counts(confusion), unknown, decided)
+
+    def _answers(self) -> Iterator[tuple[int, int, int, int]]:
+        """Position, predicted code, actual code, and the number of such rows."""
+        body = self.body
+        key = "d, p, y" if is_fractional(body) else "d, y"
+        *keys, counts = self._integers(
+            f"SELECT {key}, count(*) FROM {self.decided_rows()} GROUP BY {key}"
+        )
+        if is_fractional(body):
+            predicted = keys[1]
+        else:
+            rules = outcomes(body)
+            predicted = [body.labels.index(rules[at].value) for at in keys[0]]
+        yield from zip(keys[0], predicted, keys[-1], counts, strict=True)
+
+    def _integers(self, query: str) -> list[list[int]]:
+        return [column.astype(np.int64).tolist() for column in self.store.arrays(query)]
+
+    # ------------------------------------------------------------ numbers
+
+    def numbers(self) -> DecidedRows:
+        every, known, low, high, mean = (
+            column[0]
+            for column in self.store.arrays(
+                f"SELECT count(*), count(y), min(y), max(y), avg(y) FROM {self.rows}"
+            )
+        )
+        known, unknown = int(known), int(every) - int(known)
+        if not known:
+            return DecidedRows(quality_of_sums(0, 0.0, 0.0, 0.0), unknown, {})
+        if not isfinite(mean):
+            raise DataError("an answer is infinite: correct it, or leave the row out")
+        distance = f"(y - {literal(float(mean), self.dialect)})"
+        positions, counts, squares, sizes, spreads = self.store.arrays(
+            "SELECT d, count(*), sum((p - y) * (p - y)), sum(abs(p - y)),"
+            f" sum({distance} * {distance}) FROM {self.decided_rows()}"
+            f" WHERE {self.read.known} GROUP BY d ORDER BY d"
+        )
+        spread = float(spreads.sum()) if low < high else 0.0
+        absolute, squared = float(sizes.sum()), float(squares.sum())
+        decided = {
+            int(position): (int(count), float(square))
+            for position, count, square in zip(positions, counts, squares, strict=True)
+        }
+        quality = quality_of_sums(known, absolute, squared, spread)
+        return DecidedRows(quality, unknown, decided)
+
+    # ------------------------------------------------------------ leaves
+
+    def by_leaf(self) -> dict[int, Doubles]:
+        """The rows of each leaf, as `held_out.counted_losses` takes them."""
+        size = len(self.body.labels)
+        found: dict[int, Doubles] = {}
+        if size:
+            for position, _, actual, count in self._answers():
+                if 0 <= actual < size:
+                    found.setdefault(position, np.zeros(size))[actual] += count
+            return found
+        positions, *sums = self.store.arrays(
+            "SELECT d, count(*), sum(y - p), sum((y - p) * (y - p))"
+            f" FROM {self.decided_rows()} WHERE {self.read.known} GROUP BY d"
+        )
+        lines = np.array(sums, np.float64).T
+        return {int(at): line for at, line in zip(positions, lines, strict=True)}
+
+    # ------------------------------------------------------------ rules
+
+    def tallies(self, decided: Mapping[int, RowsAndErrors]) -> Iterator[RuleTally]:
+        """What each rule did; the leaves of a tree match the rows they decide."""
+        rules = self.body.rules if isinstance(self.body, RuleSet) else ()
+        matched: dict[int, RowsAndErrors] = {}
+        for start in range(0, len(rules), AT_ONCE):
+            some = rules[start : start + AT_ONCE]
+            matched.update(enumerate(self._matched(some), start))
+        for position in outcomes(self.body):
+            own = decided.get(position, (0, 0.0))
+            yield RuleTally(*matched.get(position, own), *own)
+
+    def _matched(self, rules: Sequence[Rule]) -> Iterator[RowsAndErrors]:
+        """The rows that meet the conditions of each rule, and their errors."""
+        writer = ConditionWriter(self.dialect, self.body, self.read.columns)
+        every = self.dialect.conditions.always
+        tests = [" AND ".join(map(writer.text, r.conditions)) or every for r in rules]
+        asked = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
+        labels = self.body.labels
+        if labels:
+            query = f"SELECT y, {', '.join(asked)} FROM {self.rows} GROUP BY y"
+            actual, *counts = self._integers(query)
+            for rule, by_label in zip(rules, counts, strict=True):
+                of = dict(zip(actual, by_label, strict=True))
+                rows = sum(of.get(code, 0) for code in range(len(labels)))
+                yield rows, float(rows - of.get(labels.index(rule.value), 0))
+            return
+        for test, rule in zip(tests, rules, strict=True):
+            assert isinstance(rule.value, float)
+            off = f"(y - {literal(rule.value, self.dialect)})"
+            asked.append(f"sum(CASE WHEN {test} THEN {off} * {off} END)")
+        found = self.store.arrays(
+            f"SELECT {', '.join(asked)} FROM {self.rows} WHERE {self.read.known}"
+        )
+        half = len(rules)
+        for count, square in zip(found[:half], found[half:], strict=True):
+            rows = int(count[0])
+            yield rows, float(square[0]) if rows else 0.0
+
+
+def numbered(body: Body) -> Body:
+    """A body that answers with the position of the leaf or rule that decides.
+
+    A row that a fractional tree divides follows the branches marked for it.
+    """
+    if isinstance(body, RuleSet):
+        rules = tuple(replace(r, value=n) for n, r in enumerate(body.rules))
+        default = replace(body.default, value=len(rules))
+        return replace(body, labels=(), rules=rules, default=default)
+    made = _with_values(body, range(len(body.nodes)))
+    return replace(made, labels=(), missing=MissingPolicy.BRANCH)
+
+
+def with_codes(body: Body) -> Body:
+    """A tree that answers with the codes of its labels; other bodies unchanged."""
+    if not isinstance(body, Tree) or not body.labels:
+        return body
+    codes = {label: code for code, label in enumerate(body.labels)}
+    values = [codes[n.value] if isinstance(n, Leaf) else 0 for n in body.nodes]
+    return replace(_with_values(body, values), labels=tuple(range(len(codes))))
+
+
+def _with_values(tree: Tree, values: Sequence[Label]) -> Tree:
+    """The tree whose leaf at position i answers with values[i]."""
+    nodes = (
+        replace(node, value=value) if isinstance(node, Leaf) else node
+        for node, value in zip(tree.nodes, values, strict=True)
+    )
+    return replace(tree, nodes=tuple(nodes))

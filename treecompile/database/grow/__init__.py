@@ -1,0 +1,3 @@
+"""Counts for growing ID3 and CART trees, by SQL.
+Bins are counted, bounded and refined until the best split is certain.
+"""

@@ -1,0 +1,281 @@
+"""A target of numbers in a database: distances from the mean of the node.
+
+As in memory, a distance is rounded to whole units of the node, so sums do not depend on
+the order of the rows. The unit is a power of two so small that the sum of all distances
+of a node just fits 61 bits.
+
+A query for the new nodes asks for their mean, squared distances and distances, measured
+from a centre that is estimated from the sums of the parent. Each sum has two parts, in
+whole numbers: the whole units, and what rounding to them left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.database.grow.bins import BinHistogram
+from treecompile.database.grow.bounds import squares_bound
+from treecompile.database.grow.query_writer import QueryWriter
+from treecompile.database.grow.targets import Rows
+from treecompile.database.schema import Schema
+from treecompile.engines.base import Store
+from treecompile.learning.grow.criteria import LEAST_SQUARES
+from treecompile.learning.grow.draft import Draft
+from treecompile.learning.grow.growth import NodeStats
+from treecompile.learning.grow.responses import (
+    SPARE_BITS,
+    NumberResponse,
+    OpenNodes,
+    Response,
+)
+from treecompile.learning.grow.segments import Units
+from treecompile.learning.limits import TIE
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.ir import Stats
+
+SQUARED = 2.0**-SPARE_BITS  # unit of squared distances: their sum fits as well
+# A node is asked for again if its mean was off by more than this share of the mean
+# distance, or if its numbers are so much nearer to it than was assumed.
+CENTRED, NEARER = 2.0**-34, 2.0**-10
+DISTANCES = 3  # the column of a node's statistics with the sum of distances
+LARGEST_POWER = 1000  # of two, in one factor
+
+
+class DistanceResponse(NumberResponse):
+    """Numbers with a sum of distances besides the moments."""
+
+    def stats(self, measured: Floats) -> list[Stats]:
+        return super().stats(measured[:, :DISTANCES])
+
+
+def distances(draft: Draft) -> list[float]:
+    """Of each node of a tree: the sum of the distances of its rows from its mean."""
+    found: list[float] = draft.stats[draft.reading_order(), DISTANCES].tolist()
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberStats:
+    """The numbers at some nodes."""
+
+    rows: Array
+    low: Floats
+    high: Floats
+    mean: Floats
+    distances: Floats  # the sum of the distances from the mean
+    squares: Floats  # the sum of the squared distances, each times 2^-power
+    power: Array
+
+    @property
+    def sse(self) -> Floats:
+        """The sum of squared errors; 0 if it is too small for a double."""
+        sse: Floats = np.ldexp(self.squares, 2 * self.power)
+        return sse
+
+    @property
+    def varies(self) -> Mask:
+        varies: Mask = self.low < self.high
+        return varies
+
+    def some(self, which: Array | slice) -> NumberStats:
+        return NumberStats(
+            *(getattr(self, name)[which] for name in NumberStats.__slots__)
+        )
+
+    def reach(self, centre: Floats, which: Array | slice) -> Floats:
+        """The greatest distance of the numbers of some nodes from a centre."""
+        return np.maximum(self.high[which] - centre, centre - self.low[which])
+
+
+class NumberTarget:
+    """Numbers. The sums are the rows and their distances from the mean of the node."""
+
+    criterion = LEAST_SQUARES
+    groups = 1
+    units: Units | None = None
+
+    def __init__(self, store: Store, schema: Schema) -> None:
+        self.store, self.schema = store, schema
+        self.writer = QueryWriter(store)
+        self.double = store.dialect.types.number
+        self.response: Response = DistanceResponse(np.zeros(0))
+        self.bits = SPARE_BITS - schema.rows.bit_length()  # of one row in a sum
+        self.held = self._root()  # of the new nodes, then of the open ones
+        self.unit = self._units()
+
+    # ------------------------------------------------------------ in queries
+
+    def columns(self) -> list[str]:
+        value = self.schema.target.value
+        return [f"{value} AS y", f"{self._distance(value, '0')} AS d"]
+
+    def moved(self, node: str) -> dict[str, str]:
+        return {"d": self._distance("y", node)}
+
+    def _distance(self, value: str, node: str) -> str:
+        mean = self._of_node(self.held.mean, node)
+        return self._whole(self._scaled(f"({value} - {mean})", -self.unit, node))
+
+    def _of_node(self, values: Floats, node: str) -> str:
+        return self.writer.of_node(map(self.writer.double, values.tolist()), node)
+
+    def _scaled(self, value: str, power: Array, node: str) -> str:
+        """A value times a power of two of the node, in steps that fit a double."""
+        first = np.clip(power, -LARGEST_POWER, LARGEST_POWER)
+        for each in (first, power - first):
+            if each.any():
+                value = f"{value} * {self._of_node(np.ldexp(1.0, each), node)}"
+        return value
+
+    def _whole(self, value: str) -> str:
+        learning = self.store.dialect.learning
+        return f"CAST({learning.round.format(value)} AS {learning.long})"
+
+    def _sum(self, value: str) -> str:
+        return f"CAST(sum({value}) AS {self.store.dialect.learning.long})"
+
+    def asked(self, *, is_bounded: bool) -> list[str]:
+        asked = ["count(*)", self._sum("d")]
+        if is_bounded:
+            unit = self.writer.double(SQUARED)
+            squared = self._whole(f"CAST(d AS {self.double}) * d * {unit}")
+            asked += ["min(d)", "max(d)", self._sum(squared)]
+        return asked
+
+    def gather(
+        self, line: Positions, group: Array, found: Sequence[Array]
+    ) -> tuple[Array, Array]:
+        whole = [each.astype(np.int64) for each in found]
+        spread = np.stack(whole[2:], axis=1) if whole[2:] else np.zeros((len(line), 0))
+        return np.stack(whole[:2], axis=1), spread
+
+    # ------------------------------------------------------------ of nodes
+
+    def root(self, rows: str) -> Array:
+        return np.stack([self.held.rows, np.zeros(1, np.int64)], axis=1)
+
+    def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
+        if len(parent):
+            size, total = sums.T
+            away = np.ldexp(total / size, self.unit[parent])
+            centre = self.held.mean[parent] + away
+            reach = self.held.reach(centre, parent)
+            self.held = self._ask(rows(), centre, reach)
+        held = self.held = self.held.some(slice(len(sums)))  # there may be none
+        size = held.rows.astype(np.float64)
+        stats = np.stack([size, held.mean, held.sse, held.distances], axis=1)
+        return NodeStats(stats, size, held.rows, held.varies)
+
+    def keep(self, is_open: Mask) -> None:
+        self.held = self.held.some(is_open)
+        self.unit = self._units()
+
+    def _units(self) -> Array:
+        """The unit of each node as a power of two, the finest in which sums fit."""
+        _, exponent = np.frexp(self.held.distances)
+        return exponent - SPARE_BITS
+
+    def state(self) -> dict[str, Array]:
+        return {name: getattr(self.held, name) for name in NumberStats.__slots__}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self.held = NumberStats(**state)
+        self.unit = self._units()
+
+    def open(self, sums: Array) -> OpenNodes:
+        size = self.rows(sums).astype(np.float64)
+        held, unit = self.held, self.unit
+        tie = TIE * np.ldexp(held.squares / size, 2 * (held.power - unit))
+        return OpenNodes([sums[:, 1]], size, tie, 2 * unit)
+
+    def _root(self) -> NumberStats:
+        target = self.schema.target
+        rows = (
+            f"(SELECT 0 AS node, {target.value} AS y FROM {self.schema.relation}"
+            f" WHERE {target.known}) AS source"
+        )
+        low, high = self.store.arrays(f"SELECT min(y), max(y) FROM {rows}")
+        centre = low / 2 + high / 2
+        return self._ask(rows, centre, np.maximum(high - centre, centre - low))
+
+    def _ask(self, rows: str, centre: Floats, reach: Floats) -> NumberStats:
+        """Measure the nodes from a centre near their mean; `reach` bounds distances."""
+        held = self._about(rows, centre, reach)
+        nearer = held.reach(held.mean, slice(None))
+        off = np.abs(held.mean - centre) * held.rows > CENTRED * held.distances
+        if np.any((off | (nearer < reach * NEARER)) & held.varies):
+            held = self._about(rows, held.mean, nearer)
+        return held
+
+    def _about(self, rows: str, centre: Floats, reach: Floats) -> NumberStats:
+        _, exponent = np.frexp(reach)
+        power, bits = self.bits - exponent, self.bits
+        fine = self.writer.double(2.0**bits)
+        coarse = self.writer.double(2.0**-bits)
+        away = f"(y - {self._of_node(centre, 'node')})"
+        scaled = self._scaled(away, power, "node")
+        inner = f"SELECT node, y, {scaled} AS t FROM {rows} WHERE node >= 0"
+        asked = ["count(*)", "min(y)", "max(y)"]
+        for value in ("t", f"t * t * {coarse}", "abs(t)"):
+            rounded = self.store.dialect.learning.round.format(value)
+            asked.append(self._sum(self._whole(value)))
+            asked.append(self._sum(self._whole(f"({value} - {rounded}) * {fine}")))
+        found = self.store.arrays(
+            f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
+        )
+        order = np.argsort(found[0])
+        size, low, high, *parts = (each[order] for each in found[1:])
+        total, squares, distances = (
+            whole.astype(np.float64) + np.ldexp(rest.astype(np.float64), -bits)
+            for whole, rest in zip(parts[::2], parts[1::2], strict=True)
+        )
+        size = size.astype(np.int64)
+        mean = np.clip(centre + np.ldexp(total / size, -power), low, high)
+        off = np.ldexp(mean - centre, power)  # from the mean, not from the centre
+        squares = squares * 2.0**bits - off * (2 * total - size * off)
+        varies = low < high
+        return NumberStats(
+            size,
+            low,
+            high,
+            np.where(varies, mean, low) + 0.0,
+            np.where(varies, np.ldexp(distances, -power), 0.0),
+            np.where(varies, np.maximum(squares, 0.0), 0.0),
+            -power,
+        )
+
+    # ------------------------------------------------------------ of bins
+
+    def rows(self, sums: Array) -> Array:
+        rows: Array = sums[:, 0]
+        return rows
+
+    def weights(self, sums: Array) -> Array:
+        return self.rows(sums)
+
+    def summands(self, sums: Array) -> list[Array]:
+        return [sums[:, 1]]
+
+    def joined(self, spread: Array, starts: Positions) -> Array:
+        least, greatest, squares = spread.T
+        ends = np.minimum.reduceat(least, starts), np.maximum.reduceat(greatest, starts)
+        return np.stack([*ends, np.add.reduceat(squares, starts)], axis=1)
+
+    def rest(self, spread: Array, taken: Array) -> Array:
+        least, greatest, squares = spread  # what is left lies in the same range
+        return np.array([least, greatest, squares - taken[:, 2].sum()])
+
+    def bound(self, before: Array, bins: BinHistogram, totals: Array) -> Floats:
+        size = self.rows(bins.sums)
+        spread = bins.spread.astype(np.float64)
+        # Rounding may have reduced the square of each row by half a unit.
+        spread[:, 2] = (spread[:, 2] + 0.5 * size) / SQUARED
+        return squares_bound(
+            before.astype(np.float64),
+            bins.sums.astype(np.float64),
+            spread,
+            totals.astype(np.float64),
+        )

@@ -1,0 +1,232 @@
+"""The rows of the open nodes in a database, as ID3 and CART ask for them.
+
+The growth is that of `learning.grow.growth`, and so are measures, ties and thresholds:
+a query counts what a column in memory would count. Features with many numbers are
+counted by bins. A bin that may have the best cut inside is looked into until the cut is
+found or ruled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from treecompile.database.grow import counting
+from treecompile.database.grow.bins import BINS, BinHistogram
+from treecompile.database.grow.levels import TableSource
+from treecompile.database.grow.refine import histogram_of, refine
+from treecompile.database.grow.work import CLOSED, Route, WorkTable, node_of_row
+from treecompile.learning.grow.columns import divide_branches, search_branches
+from treecompile.learning.grow.counted import divide_categories, search_histogram
+from treecompile.learning.grow.draft import DraftLevel, Splits
+from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
+from treecompile.learning.grow.impurity import Found, best_features
+from treecompile.learning.grow.search import (
+    LEFT,
+    CandidateSplits,
+    FeatureSplits,
+    SplitSearch,
+    divide_features,
+    in_two,
+    thresholds_between,
+)
+from treecompile.learning.limits import GrowthLimits
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Kind
+
+MOST_BINS = 2_000_000  # of all features, in memory at once
+CHANGED = (
+    "the rows of the table have changed since the run was interrupted: remove its state"
+    " file to start over"
+)
+
+
+class ImpurityTableSource(TableSource):
+    """The nodes of a level with their sums, for ID3 and CART."""
+
+    def __init__(
+        self, work: WorkTable, limits: GrowthLimits, *, is_multiway: bool = False
+    ) -> None:
+        self.work, self.target = work, work.target
+        self.limits, self.is_multiway = limits, is_multiway
+        self.features = work.schema.features
+        self.sums: Array = np.zeros((0, 0), np.int64)  # of the new or the open nodes
+        self.branches = np.array(
+            [
+                size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
+                for feature, size in zip(self.features, work.sizes, strict=True)
+            ]
+        )
+        self.level: SplitSearch | None = None
+        self.found: list[CandidateSplits] = []
+        self.bins: list[BinHistogram] = []
+        # The last splits: the parent of each new node, which of all branches the node
+        # is, and the side to which missing values went.
+        self.splits = Splits.none(0)
+        self.parent = np.zeros(0, np.intp)
+        self.filled = np.zeros(0, np.intp)
+        self.heaviest: Array = np.zeros(0, np.intp)
+
+    def begin(self) -> None:
+        self.work.create()
+        self.sums = self.target.root(f"{self.work.rows()} AS w")
+
+    def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
+        self.target.restore(state["target"])
+        self.sums = state["sums"]
+        self.work.node = node_of_row(self.work, growth.levels, growth.nodes)
+        self.work.create()
+        self._check(growth.rows)
+
+    def state(self) -> dict[str, Any]:
+        return {"sums": self.sums, "target": self.target.state()}
+
+    def _check(self, rows: Array) -> None:
+        """Refuse other rows than before: a checksum does not see every change."""
+        has_labels = self.target.groups > 1 and self.target.units is None
+        held = self.sums if has_labels else rows[:, None]
+        key, count = self.work.store.arrays(
+            f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"
+            f" FROM {self.work.rows()} AS w WHERE node >= 0 GROUP BY k"
+        )
+        found = np.zeros_like(held)
+        found.flat[key.astype(np.intp)] = count
+        if not np.array_equal(found, held):
+            raise DataError(CHANGED)
+
+    def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
+        if self.work.is_inline:
+            self.work.node = node_of_row(self.work, levels, opened)
+
+    def measure(self) -> NodeStats:
+        return self.target.measure(self.sums, self.parent, self._new_rows)
+
+    def _new_rows(self) -> str:
+        """A FROM clause for the rows of all new nodes."""
+        return self.work.moved(self._routes(np.arange(len(self.parent))))
+
+    def keep(self, is_open: Mask) -> None:
+        numbers = np.full(len(is_open), CLOSED)
+        numbers[is_open] = np.arange(np.count_nonzero(is_open))
+        self.sums = self.sums[is_open]
+        self.target.keep(is_open)
+        if len(self.parent) and is_open.any():
+            self.work.route(self._routes(numbers))
+
+    def _routes(self, numbers: Array) -> list[Route]:
+        """Where the rows of the last level go, if the new nodes have these numbers."""
+        children = np.full(int(self.splits.size.sum()), CLOSED)
+        children[self.filled] = numbers
+        missing = np.full(len(self.splits.size), CLOSED)
+        some = self.splits.nodes
+        missing[some] = children[self.splits.starts[some] + self.heaviest[some] - LEFT]
+        return self.work.routes(self.splits, children.tolist(), missing.tolist())
+
+    # ------------------------------------------------------------ searching
+
+    def search(self, stats: Floats) -> Found:
+        # In regression the sums are in another unit until the nodes are counted, which
+        # changes this array; `opened` shows the same array.
+        opened = self.target.open(self.sums)
+        limits, criterion, units = self.limits, self.target.criterion, self.target.units
+        self.level = SplitSearch(opened, criterion, limits.min_leaf, limits.chi2, units)
+        kept = [self._winners(nodes) for nodes in self._some_at_once()]
+        self.bins = [BinHistogram.joined(each) for each in zip(*kept, strict=True)]
+        self.found = [self._search(index, bins) for index, bins in enumerate(self.bins)]
+        return opened, self.found
+
+    def _some_at_once(self) -> Iterator[range]:
+        """The open nodes, in ranges whose bins fit in memory."""
+        room = max(BINS + 1, MOST_BINS // len(self.features))
+        bins = np.cumsum(np.minimum(self.target.rows(self.sums), BINS + 1)).tolist()
+        first = before = 0
+        for node, upto in enumerate(bins):
+            if upto - before > room:
+                yield range(first, node)
+                first, before = node, bins[node - 1]
+        yield range(first, len(bins))
+
+    def _winners(self, nodes: range) -> list[BinHistogram]:
+        """Of each feature, the bins of those nodes that it splits best."""
+        assert self.level is not None
+        some = nodes if len(nodes) < len(self.sums) else None
+        counts = counting.counts(self.work, range(len(self.features)), some)
+        sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
+        self.sums[nodes.start : nodes.stop] = sums
+        bins = list(map(BinHistogram.of, counts, self.work.sizes))
+        found = [self._search(index, each) for index, each in enumerate(bins)]
+        while self._refine(bins, found):
+            pass  # the best split may turn out to be chance: then others may win
+        best, _ = best_features(found, self.level.opened, self.limits)
+        winners = []
+        for index, (each, candidates) in enumerate(zip(bins, found, strict=True)):
+            won = best == index
+            if self.features[index].kind is Kind.CATEGORICAL:
+                winners.append(each.some(won[each.node]))
+            else:
+                cuts = candidates.position[won]
+                winners.append(each.halves(np.flatnonzero(won), cuts))
+        return winners
+
+    def _refine(self, bins: list[BinHistogram], found: list[CandidateSplits]) -> bool:
+        """Open the bins that may have a better cut inside; False if there are none."""
+        assert self.level is not None
+        is_better = False
+        tie, unit = self.level.opened.tie, self.level.opened.unit
+        with np.errstate(over="ignore"):  # infinite is right: no gain is so large
+            wanted = np.ldexp(self.limits.min_gain, -unit)
+        binned = [i for i in range(len(self.features)) if self.work.is_binned(i)]
+        # One by one, a cut found for one feature saves opening bins of the next.
+        at_once = binned if self.work.store.dialect.learning.stack else []
+        for some in [at_once] if at_once else [[index] for index in binned]:
+            best = np.max([each.gain for each in found], axis=0)
+            least = np.maximum(best, wanted) - tie
+            known = {index: bins[index] for index in some}
+            for index, opened in refine(self.work, known, self.level, least).items():
+                bins[index] = opened
+                found[index] = self._search(index, opened)
+                is_better = True
+        return is_better
+
+    def _search(self, index: int, bins: BinHistogram) -> CandidateSplits:
+        assert self.level is not None
+        is_ordered = self.features[index].kind is not Kind.CATEGORICAL
+        histogram = histogram_of(self.target, bins)
+        if self.is_multiway and not is_ordered:
+            return search_branches(self.level, histogram)
+        return search_histogram(self.level, histogram, is_ordered)
+
+    # ------------------------------------------------------------ dividing
+
+    def divide(self, splits: Splits) -> Division:
+        """The sums of the branches follow from the bins; rows are moved by `keep`."""
+        known, self.heaviest = divide_features(splits, self._divide)
+        sums = self.work.branch_sums(splits, self.bins)
+        parent = np.repeat(np.arange(len(splits.size)), splits.size)
+        some = splits.nodes
+        missing = self.sums.copy()
+        np.subtract.at(missing, parent, sums)
+        sums[splits.starts[some] + self.heaviest[some] - LEFT] += missing[some]
+        self.splits, self.filled = splits, np.flatnonzero(self.target.rows(sums))
+        self.parent, self.sums = parent[self.filled], sums[self.filled]
+        return Division(self.filled, known)
+
+    def _divide(self, index: int, some: Positions) -> FeatureSplits:
+        search, found, feature = self.level, self.found[index], self.features[index]
+        assert search is not None
+        assert found.histogram is not None
+        if feature.kind is Kind.CATEGORICAL:
+            if self.is_multiway:
+                return divide_branches(search, self.work.sizes[index], found, some)
+            return divide_categories(search, found, some)[1]
+        position, bins = found.position[some], self.bins[index]
+        low: Array = bins.high[position]
+        high: Array = bins.low[position + 1]
+        if feature.kind is Kind.ORDINAL:
+            code = found.histogram.code
+            low, high = code[position], code[position + 1]
+        thresholds = thresholds_between(feature, low, high)
+        return in_two(search, found.left[some], found.right[some], thresholds)

@@ -1,0 +1,344 @@
+"""The working table in the database: the node, the target and the codes of each row.
+
+    node   y   c0   x1      c1
+       0   1    2   0.731   17     c0: the code of a value or category of feature 0
+       3   0    4   1.25    52     x1, c1: the number of feature 1, and its bin
+      -1   1    0   ...            -1: no query needs this row any more
+
+Nodes are numbered within the open level. A missing value has the last code.
+
+Where no temporary table may be made, the same queries read the source table and compute
+all columns each time, the node from the tree so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from treecompile.database.grow.bins import BINS, BinEdges, BinHistogram
+from treecompile.database.grow.query_writer import QueryWriter
+from treecompile.database.grow.targets import TableTarget
+from treecompile.database.schema import Schema
+from treecompile.emit.retree import decision_steps
+from treecompile.emit.sql.lower import case_lines
+from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.engines.base import NoTemporaryTableError, Store
+from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
+from treecompile.learning.grow.impurity import finish_tree
+from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.ir import Kind, Leaf, Node, Tree
+
+NAME = "treecompile_rows"
+CLOSED = -1
+SAMPLED = 20_000  # rows from which bins are made
+SPELT_OUT = 60  # with more categories, codes are looked up by a join
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the rows of an open node go."""
+
+    feature: int  # -1: all to the same node
+    ways: tuple[int, ...]  # the new node by code; or below, above the cut, missing
+    cut: float = 0.0
+
+
+class WorkTable:
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        target: TableTarget,
+        edges: Mapping[int, BinEdges] | None = None,
+        *,
+        is_inline: bool = False,
+    ) -> None:
+        self.store, self.schema, self.target = store, schema, target
+        self.writer = QueryWriter(store)
+        # Of each feature: the number of its codes, without that of missing values.
+        self.sizes = [self._size(index) for index in range(len(schema.features))]
+        self.edges = self._edges() if edges is None else edges
+        self.is_inline = is_inline  # whether there is no table
+        # The node of a row of the source, as SQL; "": the root. For a table that is not
+        # made yet, and for queries where there is no table.
+        self.node = ""
+        self.columns, self.joins = self._columns()  # without the node
+        self.waiting: Sequence[Route] = ()  # by which rows have yet to be moved
+
+    def _size(self, index: int) -> int:
+        feature, values = self.schema.features[index], self.schema.values[index]
+        if feature.kind is not Kind.NUMERIC:
+            return len(feature.categories)
+        return len(values) or BINS
+
+    def is_binned(self, index: int) -> bool:
+        """Whether the codes of a feature are bins; then it has its numbers as well."""
+        numeric = self.schema.features[index].kind is Kind.NUMERIC
+        return numeric and not self.schema.values[index]
+
+    # ------------------------------------------------------------ making it
+
+    def create(self) -> None:
+        """Make the table; without the right to make it, go on without it."""
+        if self.is_inline:
+            return
+        try:
+            self.store.make(NAME, self._query())
+        except NoTemporaryTableError:
+            self.is_inline = True
+
+    def rows(self) -> str:
+        """What queries read from: a relation with the current node of each row."""
+        if self.is_inline:
+            return f"({self._query()})"
+        routes, self.waiting = self.waiting, ()
+        if routes:
+            self._move(routes)
+        return NAME
+
+    def _query(self) -> str:
+        columns = [f"CAST({self.node or 0} AS INTEGER) AS node"]
+        columns += [f"{value} AS {name}" for name, value in self.columns.items()]
+        rows = (
+            f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
+            f"{''.join(self.joins)} WHERE {self.schema.target.known}"
+        )
+        moved = self.target.moved("node") if self.node else {}
+        if not moved:
+            return rows
+        kept = ["node", *(name for name in self.columns if name not in moved)]
+        kept += [f"{value} AS {name}" for name, value in moved.items()]
+        return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
+
+    def _columns(self) -> tuple[dict[str, str], list[str]]:
+        """Each column as an expression of a source row, and the joins for them."""
+        joins, columns = [], {}
+        for column in self.target.columns():
+            value, _, name = column.rpartition(" AS ")
+            columns[name] = value
+        self.kept = ["node", *columns]  # columns that belong to no feature
+        for index, source in enumerate(self.schema.columns):
+            if self.is_binned(index):
+                value = self.edges[index].sql(source.value, self.writer)
+                # Added to 0 no zero is negative: all zeros are one value.
+                columns[f"x{index}"] = f"{source.value} + 0e0"
+            else:
+                value, join = self._code(index)
+                joins.append(join)
+            size = self.sizes[index]
+            code = f"CASE WHEN {source.missing} THEN {size} ELSE {value} END"
+            columns[f"c{index}"] = f"CAST({code} AS {self.writer.small(size)})"
+        return columns, joins
+
+    def _edges(self) -> dict[int, BinEdges]:
+        """Bins for each feature with many numbers, from one sample for all."""
+        binned = [i for i in range(len(self.sizes)) if self.is_binned(i)]
+        if not binned:
+            return {}
+        columns = ", ".join(self.schema.columns[index].value for index in binned)
+        rows = f"(SELECT * FROM {self.schema.relation}) AS source"
+        found = self.store.arrays(
+            self.store.dialect.learning.sample.format(
+                columns=columns,
+                relation=rows,
+                rows=SAMPLED,
+                share=min(1.0, SAMPLED / max(self.schema.rows, 1)),
+            )
+        )
+        return {i: BinEdges.of(values) for i, values in zip(binned, found, strict=True)}
+
+    def _code(self, index: int) -> tuple[str, str]:
+        """The code of a known value, and the join that looks it up, if any."""
+        feature, source = self.schema.features[index], self.schema.columns[index]
+        numbers = self.schema.values[index]
+        texts = [self.writer.number(value) for value in numbers] or [
+            literal(value, self.store.dialect) for value in feature.categories
+        ]
+        if len(texts) <= SPELT_OUT:
+            arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
+            return f"CASE {' '.join(arms)} END", ""
+        pairs = [(text, str(n)) for n, text in enumerate(texts)]
+        # Names that no column of the source has.
+        value, code = (f"treecompile_{what}{index}" for what in ("value", "code"))
+        table = self.writer.table(f"treecompile_codes{index}", (value, code), pairs)
+        join = f" LEFT JOIN {table} ON {source.value} = {value}"
+        return code, join
+
+    # ------------------------------------------------------------ splits
+
+    def numbers(self, index: int) -> Floats:
+        """The numbers that the codes of a feature stand for, in order."""
+        values = self.schema.values[index]
+        return np.array(values or range(self.sizes[index]), np.float64)
+
+    def branch_of_codes(self, splits: Splits, node: int) -> Array:
+        """The branch that each code takes by the split of a node; -1 for none."""
+        index = int(splits.feature[node])
+        if self.schema.features[index].kind is not Kind.CATEGORICAL:
+            above: Array = self.numbers(index) > splits.threshold[node]
+            return above.astype(np.intp)
+        if node not in splits.groups:
+            return np.arange(self.sizes[index])
+        branch = np.full(self.sizes[index], -1)
+        for place, group in enumerate(splits.groups[node]):
+            branch[list(group)] = place
+        return branch
+
+    def branch_sums(self, splits: Splits, bins: Sequence[BinHistogram]) -> Array:
+        """The sums of the known rows of each branch, from the bins of each feature."""
+        starts = splits.starts
+        sums = np.zeros((int(splits.size.sum()), bins[0].sums.shape[1]), np.int64)
+        for index in splits.features():
+            mine = bins[index].some(splits.feature[bins[index].node] == index)
+            if self.is_binned(index):
+                branch: Array = (mine.high > splits.threshold[mine.node]).astype(
+                    np.intp
+                )
+            else:
+                nodes, line = np.unique(mine.node, return_inverse=True)
+                by_code = [self.branch_of_codes(splits, n) for n in nodes.tolist()]
+                branch = np.stack(by_code)[line, mine.code]
+            np.add.at(sums, starts[mine.node] + branch, mine.sums)
+        return sums
+
+    def routes(
+        self, splits: Splits, children: Sequence[int], missing: Sequence[int]
+    ) -> list[Route]:
+        """Where the rows of each open node go.
+
+        `children` are the new nodes of all branches; `missing`, for each open node, is
+        the new node of rows without a branch.
+        """
+        routes = []
+        for node, (index, start, size, cut, lost) in enumerate(
+            zip(
+                splits.feature.tolist(),
+                splits.starts.tolist(),
+                splits.size.tolist(),
+                splits.threshold.tolist(),
+                missing,
+                strict=True,
+            )
+        ):
+            mine = (*children[start : start + size], lost)  # -1 takes the last
+            if index < 0 or self.is_binned(index):
+                routes.append(Route(index, mine, cut))
+            else:
+                codes = self.branch_of_codes(splits, node).tolist()
+                routes.append(Route(index, (*(mine[code] for code in codes), lost)))
+        return routes
+
+    # ------------------------------------------------------------ moving on
+
+    def route(self, routes: Sequence[Route]) -> None:
+        """Send the rows of the open nodes to the nodes of the next level.
+
+        They are moved when a query next needs them. Where there is no table, `node`
+        must be set instead.
+        """
+        self.waiting = routes
+
+    def _move(self, routes: Sequence[Route]) -> None:
+        """Give the rows of the table their new nodes, without a join."""
+        learning = self.store.dialect.learning
+        if learning.updates and not learning.replaces:
+            node = self.destination(routes)
+            moved = {"node": node, **self.target.moved(node)}
+            changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
+            self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
+            return
+        changed = self.target.moved("node")
+        selected = [f"{value} AS {name}" for name, value in changed.items()]
+        selected += (name for name in self.columns if name not in changed)
+        self.store.make(
+            NAME,
+            f"SELECT node, {', '.join(selected)} FROM {self.moved(routes)}"
+            " WHERE node >= 0",
+        )
+
+    def moved(self, routes: Sequence[Route]) -> str:
+        """A FROM clause for the rows as if they were moved."""
+        node = self.destination(routes)
+        stays = ", ".join(self.columns)
+        return (
+            f"(SELECT {node} AS node, {stays} FROM {self.rows()} AS w WHERE node >= 0)"
+            " AS moved"
+        )
+
+    def destination(self, routes: Sequence[Route], node: str = "node") -> str:
+        """The new node of a row, by its old one.
+
+        One list has the ways out of all nodes. Other lists say for each node which
+        feature decides, at which cut, and where its ways begin in the first list.
+        """
+        ways: list[int] = []
+        starts = []
+        for route in routes:
+            starts.append(str(len(ways) + 1))
+            ways += route.ways
+        of_node = partial(self.writer.of_node, node=node)
+        cut = of_node(self.writer.double(route.cut) for route in routes)
+        arms = []
+        for index in sorted({route.feature for route in routes} - {-1}):
+            way = f"CAST(c{index} AS INTEGER)"
+            if self.is_binned(index):
+                way = (
+                    f"CASE WHEN c{index} = {self.sizes[index]} THEN 2"
+                    f" WHEN x{index} <= {cut} THEN 0 ELSE 1 END"
+                )
+            arms.append(f"WHEN {index} THEN {way}")
+        place = of_node(starts)
+        if arms:
+            feature = of_node(str(route.feature) for route in routes)
+            place += f" + CASE {feature} {' '.join(arms)} ELSE 0 END"
+        # Not negative, because databases are slow to read minus signs.
+        least = min(CLOSED, *ways)
+        nodes = (str(each - least) for each in ways)
+        return f"{self.writer.item(nodes, place)} + {least}"
+
+
+def node_of_row(
+    work: WorkTable, levels: Sequence[DraftLevel], opened: Positions
+) -> str:
+    """The open node of a source row by the tree so far, as a SQL expression.
+
+    It is the CASE that the SQL target writes for a tree, with the numbers of open nodes
+    as answers. So its nesting stays within the limits of the database.
+    """
+    schema, dialect, draft = work.schema, work.store.dialect, Draft.of(levels)
+    number = np.full(len(draft.weight), CLOSED)
+    start = len(draft.weight) - len(levels[-1].weight)
+    number[start + opened] = np.arange(len(opened))
+    numbers = number[draft.reading_order()].tolist()
+    whole = finish_tree(draft, work.target.response, schema.features, schema.labels)
+    tree = _leading(whole, [number != CLOSED for number in numbers])
+    decided = {
+        position: numbers[position]
+        for position, node in enumerate(tree.nodes)
+        if isinstance(node, Leaf)
+    }
+    columns = {i: source.column for i, source in enumerate(schema.columns)}
+    steps = decision_steps(tree, dialect.limits.nesting)
+    text = ConditionWriter(dialect, tree, columns).text
+    return " ".join(
+        line.strip() for line in case_lines(steps, decided, text, str, dialect)
+    )
+
+
+def _leading(tree: Tree, is_open: Sequence[bool]) -> Tree:
+    """Without splits that lead to no open node; in large trees these are the most."""
+    leads = list(is_open)
+    nodes: list[Node] = list(tree.nodes)
+    leaf = next(node for node in tree.nodes if isinstance(node, Leaf))
+    for position in range(len(nodes) - 1, -1, -1):  # children come after parents
+        node = nodes[position]
+        if isinstance(node, Leaf):
+            continue
+        leads[position] = any(leads[branch.then] for branch in node.branches)
+        if not leads[position]:
+            nodes[position] = leaf
+    return replace(tree, nodes=tuple(nodes))

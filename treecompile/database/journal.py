@@ -1,0 +1,224 @@
+"""The state of a run in a database, and the file beside the output that keeps it.
+
+The state is what a run knows between two levels: the tree so far, the open nodes and
+the bins. It is small, whatever the size of the table, and is written as one line of
+JSON in which numbers keep their last bit.
+
+The file is written whole after each level and removed when the model is written. A run
+resumes from it only if version, options and rows are the same; else it starts over and
+says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treecompile import __version__
+from treecompile.database.grow.bins import BinEdges
+from treecompile.database.schema import AT_ONCE, Schema
+from treecompile.emit.render import write_text
+from treecompile.engines.base import Store
+from treecompile.learning.grow.draft import DraftLevel, Splits
+from treecompile.learning.grow.growth import GrowthState
+from treecompile.learning.options import LearnOptions
+from treecompile.model.arrays import Array
+from treecompile.model.options import as_flag, options_of
+from treecompile.tables.options import DataOptions
+
+FORMAT = 2
+FLAGS = {
+    name: each.flag
+    for kind in (DataOptions, LearnOptions)
+    for name, each in options_of(kind).items()
+}
+SPLITS = ("feature", "gain", "threshold", "size")
+LEVEL = ("stats", "weight", "first", "known")
+ARRAY = "array"  # the key of an array in JSON
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableState:
+    """What is needed to continue with the open nodes of a level."""
+
+    edges: Mapping[int, BinEdges]
+    growth: GrowthState
+    source: Mapping[str, Any]  # see `TableSource.state`
+
+    @property
+    def depth(self) -> int:
+        """Finished levels."""
+        return len(self.growth.levels) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What must be the same for one run to resume another."""
+
+    version: str
+    options: Mapping[str, str]
+    table: str
+    rows: str  # a digest of its contents
+
+
+def run_of(
+    store: Store, schema: Schema, columns: DataOptions, options: LearnOptions
+) -> RunIdentity:
+    given = {
+        field.name: repr(getattr(each, field.name))
+        for each in (columns, options)
+        for field in fields(each)
+    }
+    table = f"{store.dialect.key} {schema.relation}"
+    shape = (schema.features, schema.labels, schema.values, schema.rows)
+    digest = sha256(repr((shape, schema.summaries, _checksums(store, schema))).encode())
+    return RunIdentity(__version__, given, table, digest.hexdigest())
+
+
+def _checksums(store: Store, schema: Schema) -> list[str]:
+    """Sums over the rows: any changed value changes them, another order does not."""
+    if not store.dialect.learning.checksum:
+        return []
+    asked = []
+    for start in range(0, len(schema.columns), AT_ONCE):
+        some = [schema.target, *schema.columns[start : start + AT_ONCE]]
+        some += [schema.weights] if schema.weights else []
+        columns = ", ".join(source.column for source in some)
+        asked.append(store.dialect.learning.checksum.format(columns))
+    found = store.arrays(f"SELECT {', '.join(asked)} FROM {schema.relation}")
+    return [str(column[0]) for column in found]
+
+
+class Journal:
+    """The state of one run in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run: RunIdentity | None = None
+        self.levels = 0  # finished levels in the file
+
+    def begin(self, run: RunIdentity) -> tuple[TableState | None, list[str]]:
+        """The state to resume from, if there is one, and messages for the user."""
+        self.run = run
+        if not self.path.exists():
+            return None, []
+        state, why = self._read(run)
+        if state is None:
+            return None, [f"{self.path} {why}: starting over"]
+        self.levels = state.depth
+        message = f"resuming at level {state.depth + 1}, from {self.path}"
+        return state, [f"{message}; remove that file to start over"]
+
+    def _read(self, run: RunIdentity) -> tuple[TableState | None, str]:
+        try:
+            head, text, *_ = self.path.read_text(encoding="utf-8").splitlines()
+            read = json.loads(head)
+            if read["format"] != FORMAT or read["version"] != run.version:
+                return None, f"is of treecompile {read['version']}"
+            if read["sha256"] != sha256(text.encode()).hexdigest():
+                return None, "is damaged"
+            if other := _differing(read["options"], run.options):
+                return None, f"is of a run with another {other}"
+            if read["table"] != run.table:
+                return None, "is of another table"
+            if read["rows"] != run.rows:
+                return None, "is of other rows: those of the table have changed"
+            return loads(text), ""
+        except (OSError, ValueError, TypeError, KeyError):
+            return None, "cannot be read"
+
+    def write(self, state: TableState) -> None:
+        """Replace the file by this state."""
+        assert self.run is not None
+        text = dumps(state)
+        head = {
+            "format": FORMAT,
+            "version": self.run.version,
+            "sha256": sha256(text.encode()).hexdigest(),
+            "options": self.run.options,
+            "table": self.run.table,
+            "rows": self.run.rows,
+        }
+        write_text(self.path, f"{json.dumps(head)}\n{text}\n")
+        self.levels = state.depth
+
+    def kept(self) -> str:
+        """What is kept of a run that was stopped, as a part of a sentence."""
+        if not self.levels:
+            return ""
+        finished = f"{self.levels} finished level{'s' * (self.levels > 1)}"
+        return f"{self.path} keeps {finished}, and the same command resumes from there"
+
+    def finish(self) -> None:
+        """Remove the file at the end of the run."""
+        self.path.unlink(missing_ok=True)
+
+
+def _differing(one: Any, other: Mapping[str, str]) -> str:
+    """The first option that differs."""
+    for name in sorted({*one, *other}):
+        if one.get(name) != other.get(name):
+            return FLAGS.get(name, as_flag(name))
+    return ""
+
+
+# --- the state as text ----------------------------------------------------------------
+
+
+def dumps(state: TableState) -> str:
+    growth = state.growth
+    written = {
+        "depth": state.depth,
+        "edges": {index: [e.low, e.scale] for index, e in state.edges.items()},
+        "levels": [_level(level) for level in growth.levels],
+        "nodes": growth.nodes,
+        "rows": growth.rows,
+        "settled": growth.settled,
+        "more": growth.more,
+        "source": state.source,
+    }
+    return json.dumps(written, default=_array, separators=(",", ":"))
+
+
+def loads(text: str) -> TableState:
+    """Raises ValueError, TypeError or KeyError if the text is not a state."""
+    read = json.loads(text, object_hook=_read_array)
+    growth = GrowthState(
+        list(map(_read_level, read["levels"])),
+        read["nodes"],
+        read["rows"],
+        read["settled"],
+        read["more"],
+    )
+    edges = {int(index): BinEdges(*arrays) for index, arrays in read["edges"].items()}
+    return TableState(edges, growth, read["source"])
+
+
+def _level(level: DraftLevel) -> list[Any]:
+    splits = [getattr(level.splits, name) for name in SPLITS]
+    rest = [getattr(level, name) for name in LEVEL]
+    return [splits, list(level.splits.groups.items()), rest]
+
+
+def _read_level(written: list[Any]) -> DraftLevel:
+    (feature, gain, threshold, size), groups, rest = written
+    of_node = {node: tuple(map(tuple, each)) for node, each in groups}
+    splits = Splits(feature, gain, threshold, size, of_node)
+    return DraftLevel(splits, *rest)
+
+
+def _array(values: Array) -> dict[str, list[Any]]:
+    return {ARRAY: [values.dtype.str, values.shape, values.ravel().tolist()]}
+
+
+def _read_array(written: dict[str, Any]) -> Any:
+    if ARRAY not in written:
+        return written
+    kind, shape, values = written[ARRAY]
+    return np.array(values, kind).reshape(shape)

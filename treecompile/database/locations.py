@@ -1,0 +1,109 @@
+"""Where the rows are: a table in a database, Parquet files for DuckDB, or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treecompile.emit.literals import duckdb_string
+from treecompile.emit.sql.text import Quoting
+from treecompile.engines.addresses import open_store, opened
+from treecompile.engines.base import Store
+from treecompile.model.errors import DataError, OptionError
+
+PATTERN = frozenset("*?[")
+IN_MEMORY = "duckdb://"  # DuckDB without a database file
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in a database: `learn`, `evaluate`, `prune` and `score` work there.
+
+    `source` is an address (`duckdb://shop.db`, `postgresql://...`, `spark:` and others)
+    or, in a notebook, a DuckDB connection or a Spark session. `name` may include a
+    schema, as in `sales.orders`. `memory_limit` is for DuckDB, by address.
+    """
+
+    source: Any
+    name: str
+    memory_limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFiles:
+    """The Parquet files in a folder, or those that match a pattern, for DuckDB."""
+
+    pattern: str
+    memory_limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableLocation:
+    """An open table, or open files."""
+
+    relation: str  # what follows FROM
+    source: str  # as the model file calls it
+    store: Store
+    is_files: bool = False
+
+
+def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | None:
+    """The table or files that a database reads; None for data to read into memory.
+
+    `data` is a Table, the path of a file or folder, a pattern of paths, or anything
+    that `read_table` takes. `memory_limit` is for files.
+    """
+    if isinstance(data, (Table, ParquetFiles)):
+        return data
+    if isinstance(data, (str, Path)) and is_many_files(str(data)):
+        return ParquetFiles(str(data), memory_limit)
+    if memory_limit:
+        raise OptionError(
+            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
+            " Parquet files by pattern or folder"
+        )
+    return None
+
+
+def is_many_files(data: str) -> bool:
+    """Whether a path is a folder, or a pattern of file names."""
+    path = Path(data)
+    try:
+        return path.is_dir() or (bool(PATTERN & set(data)) and not path.exists())
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def open_location(
+    data: Table | ParquetFiles, *, writes: bool = False
+) -> AbstractContextManager[TableLocation]:
+    """Open what `in_database` found; `writes`: a table is created beside it."""
+    if isinstance(data, ParquetFiles):
+        return open_files(data.pattern, data.memory_limit)
+    return open_table(data.source, data.name, data.memory_limit, writes=writes)
+
+
+@contextmanager
+def open_table(
+    source: Any, table: str, memory_limit: str = "", *, writes: bool = False
+) -> Iterator[TableLocation]:
+    """A table of a database, at an address or behind a connection."""
+    with opened(source, memory_limit, writes=writes) as store:
+        relation = Quoting(store.dialect).path("--table", table)
+        yield TableLocation(relation, table, store)
+
+
+@contextmanager
+def open_files(data: str, memory_limit: str = "") -> Iterator[TableLocation]:
+    """All Parquet files in a folder, or those that match a pattern."""
+    pattern = data
+    if Path(data).is_dir():
+        pattern = str(Path(data) / "**" / "*.parquet")
+    elif not data.lower().endswith(".parquet"):
+        raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
+    with open_store(IN_MEMORY, memory_limit) as store:
+        relation = f"read_parquet({duckdb_string(pattern)})"
+        yield TableLocation(relation, Path(data).name, store, is_files=True)

@@ -1,0 +1,353 @@
+"""Which features and labels a table in a database has.
+
+Kinds, types, categories and labels depend only on the distinct values of a column. The
+database supplies those, and `tables` decides on them as it does for a table in memory:
+the same features, the same notes, the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from treecompile.emit.sql.text import Quoting, compared, literal
+from treecompile.engines.base import Family, Store, StoredColumn
+from treecompile.model.errors import DataError
+from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
+from treecompile.tables.columns import DATE_ADVICE, Raw
+from treecompile.tables.dataset import (
+    FeatureColumn,
+    dropped_note,
+    feature_names,
+    make_features,
+)
+from treecompile.tables.options import REGRESS, DataOptions
+from treecompile.tables.raw import RawTable, place_of
+from treecompile.tables.roles import (
+    LEAST_WEIGHT,
+    MOST_CATEGORIES,
+    MOST_LABELS,
+    MOST_WEIGHT,
+    check_range,
+    digest_of,
+    make_feature,
+    make_target,
+    stated_kinds,
+    summary,
+    target_notes,
+    task_for,
+    too_many_categories,
+)
+
+FEW = 256  # a column with at most this many distinct numbers is counted by value
+AT_ONCE = 40  # columns per query
+SAMPLE_ROWS = 2000  # rows in which a column may show more than FEW distinct numbers
+
+DTYPES = {
+    Family.INTEGER: "Int64",
+    Family.NUMBER: "float64",
+    Family.BOOLEAN: "bool",
+    Family.TEXT: "object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSql:
+    """How queries mention a column."""
+
+    name: str  # "size"
+    column: str  # '"size"'
+    value: str  # in the type that is compared: 'CAST("size" AS DOUBLE)'
+    missing: str  # the condition '"size" IS NULL'
+
+    @property
+    def known(self) -> str:
+        return f"NOT ({self.missing})"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A table to learn from."""
+
+    relation: str  # as it follows FROM
+    target: ColumnSql
+    features: tuple[Feature, ...]
+    columns: tuple[ColumnSql, ...]  # one for each feature
+    values: tuple[tuple[float, ...], ...]  # the numbers of a feature, if at most FEW
+    labels: tuple[Label, ...]
+    rows: int  # with a known target
+    summaries: tuple[ColumnSummary, ...]
+    notes: tuple[str, ...]
+    weights: ColumnSql | None = None  # how much each row counts; None: all the same
+
+
+def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
+    """Decide what each column of a table is."""
+    reader = SchemaReader(store, relation, options)
+    labels, notes = reader.labels()
+    rows, dropped = reader.count_rows()
+    names = feature_names([*reader.columns], reader.stated, options)
+    columns = reader.queried([reader.column_sql(name) for name in names])
+    found = dict(zip(names, columns, strict=True))
+    made, more = make_features(
+        names, options.target, lambda name: reader.feature(found[name], rows)
+    )
+    return Schema(
+        relation,
+        reader.target,
+        tuple(each.feature for each in made),
+        tuple(each.values.sql for each in made),
+        tuple(each.values.numbers for each in made),
+        labels,
+        rows,
+        tuple(summary(each.feature, each.digest) for each in made),
+        (*dropped_note(options.target, dropped), *notes, *more),
+        reader.weights() if options.weights else None,
+    )
+
+
+class StoredTable:
+    """A table in a database, and what its columns are stored as."""
+
+    def __init__(self, store: Store, relation: str, na_values: Sequence[str]) -> None:
+        self.store, self.relation, self.na_values = store, relation, na_values
+        self.dialect = store.dialect
+        self.columns = {column.name: column for column in store.columns(relation)}
+
+    def stored(self, name: str) -> StoredColumn:
+        """The column of that name; an absent one is an error that names the nearest."""
+        place_of(name, [*self.columns])
+        return self.columns[name]
+
+    def quoted(self, name: str) -> str:
+        return Quoting(self.dialect).name(name)
+
+    def is_na(self, column: str) -> str:
+        """The condition that a text is one of those that mean missing."""
+        value = self.dialect.columns.text.format(column)
+        texts = ", ".join(compared(text, self.dialect) for text in self.na_values)
+        return f"{value} IN ({texts})"
+
+    def one_row(self, query: str) -> list[Any]:
+        return [column[0] for column in self.store.arrays(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueriedColumn:
+    """The known values of a column, in the rows that are learned from."""
+
+    sql: ColumnSql
+    known: int
+    low: float = nan  # the range, if they are numbers
+    high: float = nan
+    numbers: tuple[float, ...] = ()  # all of them, if at most FEW
+
+
+class SchemaReader(StoredTable):
+    """Asks for distinct values and ranges, and has `tables` decide on them."""
+
+    def __init__(self, store: Store, relation: str, options: DataOptions) -> None:
+        super().__init__(store, relation, options.na_values)
+        self.options = options
+        self.stated = stated_kinds([*self.columns], options)
+        self.target = self.column_sql(options.target)
+
+    def column_sql(self, name: str) -> ColumnSql:
+        """How to query a column; a type that cannot be learned from is an error."""
+        family, column = self.columns[name].family, self.quoted(name)
+        if family is Family.BOOLEAN and self.stated.get(name) == "numeric":
+            family, column = Family.NUMBER, boolean_as_number(column)
+        typed, conditions = self.dialect.columns, self.dialect.conditions
+        if family is Family.OTHER:
+            type_ = self.columns[name].type
+            is_time = type_.lower().startswith(("date", "time"))
+            advice = DATE_ADVICE if is_time else "convert them to numbers or text"
+            raise DataError(
+                f"column {name!r} holds {type_} values: {advice}, or leave it out with"
+                " --ignore"
+            )
+        if family.is_number:
+            value = typed.number.format(column)
+            missing = conditions.number_missing.format(column=column, x=value)
+            return ColumnSql(name, column, value, missing)
+        missing = f"{column} IS NULL"
+        if family is Family.BOOLEAN:
+            value = typed.of(ValueType.BOOL).format(column)
+            return ColumnSql(name, column, value, missing)
+        if self.na_values:
+            missing = f"({missing} OR {self.is_na(column)})"
+        return ColumnSql(name, column, typed.text.format(column), missing)
+
+    def family(self, sql: ColumnSql) -> Family:
+        return self.columns[sql.name].family
+
+    def count_rows(self) -> tuple[int, int]:
+        """The rows with a known target, and those without."""
+        known, every = self.one_row(
+            f"SELECT count(CASE WHEN {self.target.known} THEN 1 END), count(*)"
+            f" FROM {self.relation}"
+        )
+        return int(known), int(every - known)
+
+    # ------------------------------------------------------------ target and weights
+
+    def labels(self) -> tuple[tuple[Label, ...], list[str]]:
+        """The labels of the target, none of a regression, and notes about them."""
+        target, family = self.target, self.family(self.target)
+        distinct = self.distinct(target, MOST_LABELS)
+        if family.is_number and len(distinct):
+            type_ = ValueType.INT if family is Family.INTEGER else ValueType.FLOAT
+            count = len(distinct)
+            if count > MOST_LABELS:
+                count = self.count_distinct(target)
+            if task_for(target.name, type_, count, self.options) == REGRESS:
+                self._check_numbers()
+                return (), target_notes(target.name, type_, count, (), self.options)
+        labels, _, notes = make_target(self._raw(target, distinct), self.options)
+        return labels, notes
+
+    def _check_numbers(self) -> None:
+        y = self.target
+        low, high, count = self.one_row(
+            f"SELECT min({y.value}), max({y.value}), count(*)"
+            f" FROM {self.relation} WHERE {y.known}"
+        )
+        check_range(y.name, max(abs(float(low)), abs(float(high))), int(count))
+
+    def weights(self) -> ColumnSql:
+        """The column of weights, which needs a number above 0 in every row."""
+        sql = self.column_sql(self.options.weights)
+        if not self.family(sql).is_number:
+            raise DataError(f"the weights {sql.name!r} are not numbers: convert them")
+        least, most = (literal(n, self.dialect) for n in (LEAST_WEIGHT, MOST_WEIGHT))
+        right = f"{sql.value} >= {least} AND {sql.value} <= {most}"
+        missing, wrong = self.one_row(
+            f"SELECT count(CASE WHEN {sql.missing} THEN 1 END),"
+            f" count(CASE WHEN {sql.known} AND NOT ({right}) THEN 1 END)"
+            f" FROM {self.relation} WHERE {self.target.known}"
+        )
+        if missing:
+            raise DataError(
+                f"the weight {sql.name!r} is missing in {missing} rows: add it"
+            )
+        if wrong:
+            raise DataError(
+                f"the weight {sql.name!r} is 0, negative or not finite in {wrong} rows:"
+                " expected numbers above 0"
+            )
+        return sql
+
+    # ------------------------------------------------------------ features
+
+    def queried(self, columns: Sequence[ColumnSql]) -> Iterator[QueriedColumn]:
+        """Count the known values of columns, and find the numbers or their range."""
+        for start in range(0, len(columns), AT_ONCE):
+            some = columns[start : start + AT_ONCE]
+            numeric = [sql for sql in some if self.is_numeric(sql)]
+            known = "CASE WHEN {.known} THEN {} END".format
+            asked = [f"count({known(sql, 1)})" for sql in some]
+            asked += [f"min({known(sql, sql.value)})" for sql in numeric]
+            asked += [f"max({known(sql, sql.value)})" for sql in numeric]
+            found = self.one_row(
+                f"SELECT {', '.join(asked)} FROM {self.relation}"
+                f" WHERE {self.target.known}"
+            )
+            highs = len(some) + len(numeric)
+            pairs = zip(found[len(some) : highs], found[highs:], strict=True)
+            ranges = dict(zip(numeric, pairs, strict=True))
+            numbers = dict(self._few_numbers(numeric))
+            for sql, count in zip(some, found, strict=False):
+                low, high = map(float, ranges.get(sql, (nan, nan)))
+                yield QueriedColumn(sql, int(count), low, high, numbers.get(sql, ()))
+
+    def is_numeric(self, sql: ColumnSql) -> bool:
+        """Whether a column makes a numeric feature."""
+        stated = self.stated.get(sql.name)
+        is_number = self.family(sql).is_number and stated is None
+        return is_number or (
+            stated == "numeric" and self.family(sql) is not Family.TEXT
+        )
+
+    def _few_numbers(
+        self, columns: Sequence[ColumnSql]
+    ) -> Iterator[tuple[ColumnSql, tuple[float, ...]]]:
+        """The distinct numbers of each column that has at most FEW."""
+        if not columns:
+            return
+        # Some rows first: for distinct numbers, Spark sends all from task to task.
+        sample = self.store.arrays(
+            f"SELECT {', '.join(sql.value for sql in columns)} FROM {self.relation}"
+            f" WHERE {self.target.known} LIMIT {SAMPLE_ROWS}"
+        )
+        for sql, column in zip(columns, sample, strict=True):
+            known = column.astype(np.float64)
+            if len(np.unique(known[~np.isnan(known)])) > FEW:
+                continue
+            distinct = self.distinct(sql, FEW, self.target.known)
+            if len(distinct) <= FEW:
+                yield sql, tuple(sorted(map(float, distinct)))
+
+    def feature(
+        self, found: QueriedColumn, rows: int
+    ) -> FeatureColumn[QueriedColumn] | None:
+        """The feature that a column makes; None if it has no known value."""
+        if not found.known:
+            return None
+        sql, where = found.sql, self.target.known
+        if self.is_numeric(sql):
+            raw = self._raw(sql, np.array([found.low, found.high]), "float64")
+        else:
+            values = self.distinct(sql, MOST_CATEGORIES, where)
+            if len(values) > MOST_CATEGORIES:
+                raise too_many_categories(sql.name, self.count_distinct(sql, where))
+            raw = self._raw(sql, values)
+        order = dict(self.options.ordinal).get(sql.name, ())
+        made = make_feature(raw, self.stated.get(sql.name), order)
+        assert made is not None
+        digest = replace(digest_of(*made), rows=rows, known=found.known)
+        if made[0].kind is Kind.NUMERIC:
+            whole = f"{where} AND {sql.value} = floor({sql.value})"
+            count = partial(self.count_distinct, sql, whole)
+            digest = replace(digest, distinct=count)
+        return FeatureColumn(made[0], digest, found)
+
+    # ------------------------------------------------------------ distinct values
+
+    def distinct(self, sql: ColumnSql, most: int, where: str = "") -> np.ndarray:
+        """The distinct known values; if there are more than `most`, one more."""
+        # Integers as they are stored, text as it is compared.
+        is_whole = self.family(sql) is Family.INTEGER
+        column = sql.column if is_whole else sql.value
+        (found,) = self.store.arrays(
+            f"SELECT DISTINCT {column} FROM {self.relation}"
+            f" WHERE {_both(sql.known, where)} LIMIT {most + 1}"
+        )
+        return found
+
+    def count_distinct(self, sql: ColumnSql, where: str = "") -> int:
+        (count,) = self.one_row(
+            f"SELECT count(DISTINCT {sql.value}) FROM {self.relation}"
+            f" WHERE {_both(sql.known, where)}"
+        )
+        return int(count)
+
+    def _raw(self, sql: ColumnSql, values: np.ndarray, dtype: str = "") -> Raw:
+        """Values as a column in memory, for `tables` to decide on."""
+        dtype = dtype or DTYPES[self.family(sql)]
+        series = pd.Series(sorted(values.tolist()), dtype=dtype)
+        table = RawTable((sql.name,), (series,), text=False, source="")
+        return Raw.of(table, sql.name, frozenset())
+
+
+def boolean_as_number(column: str) -> str:
+    return f"(CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END)"
+
+
+def _both(one: str, other: str) -> str:
+    return f"{one} AND {other}" if other else one

@@ -1,0 +1,103 @@
+"""Predict for a table in its database, into a new table, with the emitted SQL."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from treecompile.database.locations import TableLocation
+from treecompile.database.model_rows import ColumnReader
+from treecompile.emit.literals import duckdb_string
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.retree import note
+from treecompile.emit.sql.forms import SELECT
+from treecompile.emit.sql.lower import check_values, expressions, size_warnings
+from treecompile.emit.sql.text import Quoting
+from treecompile.model.errors import DataError, EngineError, OptionError
+from treecompile.model.ir import Program
+from treecompile.model.paths import outcomes
+
+PARQUET = ".parquet"
+
+
+def score(
+    program: Program,
+    location: TableLocation,
+    into: str,
+    output: str = "label",
+    label: str = "",
+    na_values: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Create the table `into` with all columns of the location, and the predictions.
+
+    For Parquet files, `into` is a Parquet file. An existing table or file is an error.
+    Returns notes for the user.
+    """
+    if location.is_files:
+        _check_file(into)
+    options = EmitOptions(form=SELECT, output=output, label=label, comments=False)
+    query, notes = scoring(program, location, options, na_values)
+    if location.is_files:
+        _write(location, query, Path(into))
+    else:
+        location.store.save(Quoting(location.store.dialect).path("--into", into), query)
+    return notes
+
+
+def scoring(
+    program: Program,
+    location: TableLocation,
+    options: EmitOptions,
+    na_values: tuple[str, ...],
+) -> tuple[str, tuple[str, ...]]:
+    """The query that predicts for each row, and notes for the user."""
+    body, store = program.body, location.store
+    dialect = store.dialect
+    check_values(body, dialect)
+    reader = ColumnReader(store, location.relation, (*program.na_values, *na_values))
+    made = expressions(body, dialect, reader.features(body), options)
+    fold = str.casefold if dialect.names.fold_case else str
+    taken = set(map(fold, reader.columns))
+    for name in made:
+        if fold(name) in taken:
+            raise DataError(
+                f"{location.source} has a column {name!r} already: predict for a view"
+                " without it, or write a query with `treecompile emit --to sql --as"
+                " select`"
+            )
+    everything = dialect.everything.format(table=location.relation)
+    lines = [f"SELECT {everything}"]
+    for name, case in made.items():
+        lines += [f", {case[0]}", *case[1:]]
+        lines[-1] += f" AS {reader.quoted(name)}"
+    lines.append(f"FROM {location.relation}")
+    warnings = size_warnings(lines, len(outcomes(body)), dialect)
+    return "\n".join(lines), (*warnings, *filter(None, [note(body)]))
+
+
+# ---------------------------------------------------------------- files
+
+
+def _check_file(into: str) -> None:
+    if not into.lower().endswith(PARQUET):
+        raise OptionError(f"--into {into!r}: for Parquet files, expected NAME{PARQUET}")
+    if os.path.lexists(into):
+        raise OptionError(
+            f"--into {into!r}: the file exists already, and is not overwritten"
+        )
+
+
+def _write(location: TableLocation, query: str, path: Path) -> None:
+    """Write the file under another name first, so that it appears only when whole."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        location.store.update(
+            f"COPY ({query}) TO {duckdb_string(str(part))} (FORMAT parquet)"
+        )
+        part.rename(path)
+    except OSError as error:
+        raise EngineError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()

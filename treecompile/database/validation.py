@@ -1,0 +1,158 @@
+"""Validation rows for a tree grown in a database: to prune by, to measure on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from treecompile.database.evaluate import RuleCounter, evaluate
+from treecompile.database.locations import (
+    ParquetFiles,
+    Table,
+    TableLocation,
+    in_database,
+    open_location,
+)
+from treecompile.database.model_rows import ColumnReader, is_known, rows_for_model
+from treecompile.emit.sql.text import Quoting
+from treecompile.learning.held_out import counted_losses, node_losses
+from treecompile.measure import quality
+from treecompile.measure.quality import Evaluation, no_known_answer, read_cases
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import Label, Program, Tree
+from treecompile.model.semantics import is_fractional
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
+
+DIVIDES = (
+    "--prune reduced-error: a tree that divides missing values can be pruned only by"
+    " rows in memory: give them in a file that is not Parquet, or leave"
+    " --predict-missing out"
+)
+
+
+class Validation(Protocol):
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        """Raise what can be known to fail before a tree is grown.
+
+        `divides` says that a tree that divides missing values is to be pruned.
+        """
+
+    def losses(self, program: Program) -> list[float]:
+        """The loss on the rows at each node of a tree, if the node were a leaf."""
+
+    def evaluation(self, program: Program) -> Evaluation:
+        """The quality of a program on the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationInDatabase:
+    location: TableLocation
+
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        if divides:
+            raise OptionError(DIVIDES)
+        store, relation = self.location.store, self.location.relation
+        with _named():
+            y = ColumnReader(store, relation, ()).answer(target, labels)
+            (found,) = store.arrays(
+                f"SELECT 1 FROM (SELECT {y} AS y FROM {relation})"
+                f" AS treecompile_answers WHERE {is_known(labels)} LIMIT 1"
+            )
+            if not len(found):
+                raise no_known_answer(target, labels, self.location.source)
+
+    def losses(self, program: Program) -> list[float]:
+        tree = program.body
+        assert isinstance(tree, Tree)
+        if is_fractional(tree):
+            raise OptionError(DIVIDES)
+        store = self.location.store
+        with _named():
+            read = rows_for_model(store, self.location.relation, program)
+            return counted_losses(tree, RuleCounter(store, read, tree).by_leaf())
+
+    def evaluation(self, program: Program) -> Evaluation:
+        with _named():
+            found = evaluate(self.location.store, self.location.relation, program)
+            if not any(tally.decided for tally in found.tallies):
+                labels, source = program.body.labels, self.location.source
+                raise no_known_answer(program.target, labels, source)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationInMemory:
+    table: RawTable
+
+    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        with _named():
+            self.table.column(target)
+
+    def losses(self, program: Program) -> list[float]:
+        tree = program.body
+        assert isinstance(tree, Tree)
+        with _named():
+            cases = read_cases(program, self.table)
+        return node_losses(tree, cases.columns, cases.y, None)
+
+    def evaluation(self, program: Program) -> Evaluation:
+        with _named():
+            cases = read_cases(program, self.table)
+        return quality.evaluate(program.body, cases.columns, cases.y)
+
+
+def validation_table(location: TableLocation, name: str) -> ValidationInDatabase:
+    """Another table of the same database."""
+    relation = Quoting(location.store.dialect).path("--validation-table", name)
+    return ValidationInDatabase(TableLocation(relation, name, location.store))
+
+
+@contextmanager
+def validation_of(
+    location: TableLocation, validation: Any, data: Table | ParquetFiles | None = None
+) -> Iterator[Validation | None]:
+    """The rows that a user names: a table, or anything that `read_table` takes.
+
+    A table in the database of `data` is read through its open connection. DuckDB
+    queries Parquet files; other files are read into memory.
+    """
+    is_path = isinstance(validation, (str, Path))
+    other = in_database(validation)
+    if is_path and Path(validation).suffix.lower() == ".parquet":
+        other = ParquetFiles(str(validation))
+    if validation is None:
+        yield None
+    elif other is None:
+        yield ValidationInMemory(read_table(validation))
+    elif (
+        isinstance(data, Table)
+        and isinstance(other, Table)
+        and other.source == data.source
+    ):
+        yield validation_table(location, other.name)
+    else:
+        with open_location(other) as opened:
+            yield ValidationInDatabase(opened)
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Errors in the data say that it is the validation data."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
+
+
+def with_validation(program: Program, validation: Validation) -> Program:
+    """The program with its quality on the validation rows."""
+    assert program.training is not None
+    found = validation.evaluation(program)
+    summary = replace(
+        program.training, validation=found.quality, validation_rules=found.tallies
+    )
+    return replace(program, training=summary)

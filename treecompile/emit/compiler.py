@@ -1,0 +1,87 @@
+"""From a program to an artefact.
+
+Tree -> extract -> RuleSet -> passes -> lower -> template -> text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from treecompile import __version__
+from treecompile.emit import code
+from treecompile.emit.lowering import Lowered, lower_rules
+from treecompile.emit.markdown import lower as markdown
+from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.python import columns as numpy
+from treecompile.emit.python import lower as python
+from treecompile.emit.render import render
+from treecompile.emit.sql import lower as sql
+from treecompile.emit.targets import Target, read_target
+from treecompile.model.collector import paused
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.file.write import sha256
+from treecompile.model.ir import Program, Tree
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
+
+# An explicit table: a target.toml can name only these.
+LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
+    "python": python.lower,
+    "numpy": numpy.lower,
+    "sql": sql.lower,
+    "markdown": markdown.lower,
+    "rules": lower_rules,
+    "code": code.lower,
+}
+STYLES = {"standard": "python", "numpy": "numpy"}
+
+
+@dataclass(frozen=True, slots=True)
+class Artefact:
+    text: str
+    suffix: str  # of its file: .py
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen
+    beside: str = ""  # the YAML file that goes with a dbt model
+
+
+def flatten(program: Program) -> Program:
+    """The same decisions as an ordered list of simplified rules."""
+    body = program.body
+    rules = extract(body) if isinstance(body, Tree) else body
+    return replace(program, body=apply_rule_passes(rules))
+
+
+def emit(
+    program: Program,
+    target: str = "python",
+    options: EmitOptions = EmitOptions(),
+    identity: str = "",
+) -> Artefact:
+    """Compile a program for a target; `identity` is its SHA-256, if already known."""
+    description = read_target(_style(options.style) if target == "python" else target)
+    lower = _lowering(description)
+    with paused():
+        identity = identity or sha256(program)
+        source = CompilerInput(program, identity, __version__, description)
+        lowered = lower(source, options)
+        text = render(description, lowered.strings, options.templates)
+    notes = tuple(filter(None, lowered.notes))
+    return Artefact(text, description.suffix, lowered.warnings, notes, lowered.beside)
+
+
+def _style(style: str) -> str:
+    """The target folder of a style of Python."""
+    if style not in STYLES:
+        raise OptionError(f"--style {style!r}: expected one of {', '.join(STYLES)}")
+    return STYLES[style]
+
+
+def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:
+    if target.lowering not in LOWERINGS:
+        raise TargetError(
+            f"{target.name}: target.toml: lowering = {target.lowering!r}:"
+            f" choose from {', '.join(LOWERINGS)}"
+        )
+    return LOWERINGS[target.lowering]

@@ -1,0 +1,307 @@
+"""Values and names as source text: the quoting functions that targets refer to.
+
+Each returns text that the language of the target reads back as exactly the same value,
+or raises TargetError if the language has no such text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from math import frexp, inf, ldexp, nextafter
+
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Body
+from treecompile.model.semantics import required_features
+
+MIN_NORMAL = sys.float_info.min
+
+# ---------------------------------------------------------------- Python
+
+
+def python_string(text: str) -> str:
+    """A Python string on one line, in the quotes that black chooses."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    escaped = "".join(_python_character(c, quote) for c in text)
+    return f"{quote}{escaped}{quote}"
+
+
+def _python_character(character: str, quote: str) -> str:
+    if character == "\\" or character == quote:
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return ascii(character)[1:-1]
+
+
+def python_literal(value: object) -> str:
+    """A label, a category or a number, as black formats it."""
+    if isinstance(value, float):
+        return repr(value).replace("e+", "e")
+    return python_string(value) if isinstance(value, str) else repr(value)
+
+
+# ---------------------------------------------------------------- other languages
+
+
+def c_string(text: str) -> str:
+    """C and similar languages: UTF-8, everything but printable ASCII in octal."""
+    if "\0" in text:
+        raise TargetError(f"a NUL character ends a string in C: {text!r}")
+    _require_unicode(text)
+    return '"' + "".join(map(_c_byte, text.encode())) + '"'
+
+
+def _c_byte(byte: int) -> str:
+    # Always three octal digits, or a digit after them would be read as a part of the
+    # number. A ? could begin a trigraph.
+    plain = 32 <= byte < 127 and byte not in b'"\\?'
+    return chr(byte) if plain else f"\\{byte:03o}"
+
+
+def json_string(text: str) -> str:
+    """JSON and JavaScript, in ASCII."""
+    return json.dumps(text)
+
+
+def excel_string(text: str) -> str:
+    """Spreadsheet formulas: quotes doubled."""
+    _require_unicode(text)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def shortest_double(value: float) -> str:
+    """The shortest decimal that most languages read back as the same double."""
+    return repr(value)
+
+
+# ---------------------------------------------------------------- SQL
+
+
+def sql_string(text: str) -> str:
+    """Standard SQL: quotes doubled, everything else unchanged."""
+    if "\0" in text:
+        raise TargetError(f"a NUL character cannot be written in a string: {text!r}")
+    _require_unicode(text)
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sqlite_string(text: str) -> str:
+    """Standard SQL, except for NUL, which ends a string in SQLite."""
+    _require_unicode(text)
+    if "\0" in text:
+        return f"CAST(x'{text.encode().hex()}' AS TEXT)"
+    return sql_string(text)
+
+
+def duckdb_string(text: str) -> str:
+    """Standard SQL, except for NUL, which DuckDB accepts only from chr()."""
+    if "\0" in text:
+        return "concat(" + ", chr(0), ".join(map(sql_string, text.split("\0"))) + ")"
+    return sql_string(text)
+
+
+def mysql_string(text: str) -> str:
+    """In hexadecimal if there is a backslash: its meaning depends on the server.
+
+    The introducer _utf8mb4 states the encoding, whatever that of the connection is.
+    """
+    _require_unicode(text)
+    if "\\" in text or "\0" in text:
+        return f"_utf8mb4 x'{text.encode().hex()}'"
+    return sql_string(text) if text.isascii() else f"_utf8mb4{sql_string(text)}"
+
+
+def clickhouse_string(text: str) -> str:
+    """Quotes, backslashes and NUL escaped with a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(CLICKHOUSE_ESCAPES)}'"
+
+
+def backslash_string(text: str) -> str:
+    """Quotes, backslashes, line ends and NUL escaped with a backslash."""
+    _require_unicode(text)
+    return f"'{text.translate(BACKSLASH_ESCAPES)}'"
+
+
+CLICKHOUSE_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\0": r"\0"})
+BACKSLASH_ESCAPES = str.maketrans(
+    {"\\": r"\\", "'": r"\'", "\0": r"\u0000", "\n": r"\n", "\r": r"\r"}
+)
+
+
+def redshift_string(text: str) -> str:
+    """Standard SQL, except for backslashes, whose meaning depends on a setting."""
+    if "\\" in text:
+        return f"({' || CHR(92) || '.join(map(sql_string, text.split(chr(92))))})"
+    return sql_string(text)
+
+
+def tsql_string(text: str) -> str:
+    """N'...', split where a backslash before a line end would join two lines."""
+    parts = re.split(r"(?<=\\)(?=\r?\n)", text)
+    joined = " + ".join(f"N{sql_string(part)}" for part in parts)
+    return f"({joined})" if len(parts) > 1 else joined
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be encoded; half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _require_unicode(text: str) -> None:
+    if not is_unicode(text):
+        raise TargetError(
+            f"{text!r} is not Unicode text (it has half a surrogate pair),"
+            " and no database can hold it"
+        )
+
+
+def sql_integer(value: int) -> str:
+    """An integer that fits a 64-bit column."""
+    if not -(2**63) <= value < 2**63:
+        raise TargetError(f"{value} does not fit a 64-bit integer column")
+    # -2^63 cannot be a literal: SQL reads the minus as an operator on 2^63.
+    return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
+
+
+def sql_double(value: float) -> str:
+    """The shortest text, with an exponent, or SQL would read an exact decimal."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def postgres_double(value: float) -> str:
+    """The shortest text with a cast, or PostgreSQL would read an exact decimal."""
+    return f"{value!r}::float8"
+
+
+def text_double(value: float) -> str:
+    """The shortest text, cast from a string, so that it is never a decimal."""
+    return f"CAST('{value!r}' AS DOUBLE PRECISION)"
+
+
+def tsql_double(value: float) -> str:
+    """Like `sql_double`; SQL Server has no subnormal numbers."""
+    if 0.0 < abs(value) < MIN_NORMAL:
+        raise TargetError(f"SQL Server has no number as close to zero as {value!r}")
+    return sql_double(value)
+
+
+def oracle_double(value: float) -> str:
+    """The shortest text with the suffix of binary doubles."""
+    return f"{value!r}d"
+
+
+@cache
+def sqlite_double(value: float) -> str:
+    """Text that every release of SQLite reads exactly.
+
+    Different releases misread different decimals by one unit in the last place. Plain
+    text is used only where inexact arithmetic gives the right double too: for whole
+    numbers below 2^53, and for short decimals clearly nearer to this double than to its
+    neighbours. All others are an odd whole number times a power of two, which is exact.
+    """
+    text = repr(value)
+    if value < 0:
+        return f"-{sqlite_double(-value)}"
+    if value < 2.0**53 and value == int(value):
+        return text
+    if _clearly_nearest(value, text):
+        return text
+    mantissa, exponent = frexp(value)
+    whole, power = int(ldexp(mantissa, 53)), exponent - 53
+    while whole % 2 == 0:
+        whole, power = whole // 2, power + 1
+    sign = "/" if power < 0 else "*"
+    steps, rest = divmod(abs(power), 62)
+    factors = [f"{sign}(1<<62)"] * steps + ([f"{sign}(1<<{rest})"] if rest else [])
+    return f"({whole}.0{''.join(factors)} /* {text} */)"
+
+
+def _clearly_nearest(value: float, text: str) -> bool:
+    digits, _, exponent = text.partition("e")
+    whole, _, decimals = digits.partition(".")
+    scale = int(exponent or 0) - len(decimals)
+    number = int(whole + decimals)
+    if not (number < 2**53 and -22 <= scale < 0):
+        return False
+    power = 10**-scale
+    numerator, denominator = value.as_integer_ratio()
+    for towards in (0.0, inf):
+        other, below = nextafter(value, towards).as_integer_ratio()
+        # The midpoint between the double and its neighbour, as a ratio of integers.
+        middle, unit = numerator * below + other * denominator, 2 * denominator * below
+        if abs(number * unit - middle * power) << 59 <= number * unit:
+            return False
+    return True
+
+
+# Explicit tables: a dialect or a target can name only these.
+STRINGS: dict[str, Callable[[str], str]] = {
+    "sql": sql_string,
+    "sqlite": sqlite_string,
+    "duckdb": duckdb_string,
+    "mysql": mysql_string,
+    "clickhouse": clickhouse_string,
+    "backslash": backslash_string,
+    "redshift": redshift_string,
+    "tsql": tsql_string,
+    "python": python_string,
+    "c": c_string,
+    "json": json_string,
+    "excel": excel_string,
+}
+BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
+DOUBLES: dict[str, Callable[[float], str]] = {
+    "sql": sql_double,
+    "postgres": postgres_double,
+    "sqlite": sqlite_double,
+    "text": text_double,
+    "tsql": tsql_double,
+    "oracle": oracle_double,
+    "shortest": shortest_double,
+}
+INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}
+
+
+# ---------------------------------------------------------------- names
+
+
+def identifiers(
+    body: Body,
+    reserved: Iterable[str],
+    longest: int = 40,
+    *,
+    lower: bool = False,
+) -> dict[int, str]:
+    """A distinct identifier for each required feature, of ASCII letters, digits and _.
+
+    With `lower` they are in lower case, for a language in which case matters.
+    Otherwise no two of them differ only by case.
+    """
+    folded = str if lower else str.casefold
+    taken = set(map(folded, reserved))
+    names = {}
+    for index in required_features(body):
+        stem = re.sub(r"[^0-9A-Za-z]+", "_", body.features[index].name).strip("_")
+        stem = stem[:longest].strip("_") or "feature"
+        stem = stem.lower() if lower else stem
+        if stem[0].isdigit():
+            stem = f"x_{stem}"
+        name, number = stem, 1
+        while folded(name) in taken:
+            number += 1
+            name = f"{stem}_{number}"
+        taken.add(folded(name))
+        names[index] = name
+    return names

@@ -1,0 +1,156 @@
+"""Many rules in groups of readable size, with a table of contents.
+
+The rules of a tree are grouped by their position in it: a group is a branch with few
+leaves, or neighbouring branches below one split. An ordered list is cut into groups of
+equal size.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treecompile.emit.markdown.rules import RuleWriter
+from treecompile.emit.markdown.text import listing, shown_value, table
+from treecompile.model.ir import Branch, Condition, Leaf, Rule, Split, Tree
+from treecompile.rules.passes.flatten import Tests
+
+FEW = 25  # rules that need no grouping, and the maximum in a group
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """Consecutive rules, and the tests that all of them have."""
+
+    rules: tuple[Rule, ...]
+    common: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupText:
+    title: str  # R26 to R50
+    where: str  # All of these rules require heat > 20, and:
+    table: str  # one row for each rule
+
+
+def group_texts(writer: RuleWriter, groups: Sequence[RuleGroup]) -> list[GroupText]:
+    heads = writer.heads()
+    texts, done = [], 0
+    for group in groups:
+        first, last = done + 1, done + len(group.rules)
+        done = last
+        rows = [writer.row(rule, group.common) for rule in group.rules]
+        if writer.ordered:
+            title = f"Rules {first} to {last}" if last > first else f"Rule {first}"
+            rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
+            text = table(["Order", *heads], rows)
+        else:
+            ids = [rule.id for rule in group.rules]
+            title = f"{ids[0]} to {ids[-1]}" if len(ids) > 1 else ids[0]
+            text = table(heads, rows)
+        where = writer.brief(group.common)
+        where = f"All of these rules require {where}, and:" if where else ""
+        texts.append(GroupText(title, where, text))
+    return texts
+
+
+def contents(
+    writer: RuleWriter, groups: Sequence[RuleGroup], texts: Sequence[GroupText]
+) -> str:
+    """The table of contents: a link to each group."""
+    rows = []
+    for group, text in zip(groups, texts, strict=True):
+        anchor = text.title.lower().replace(" ", "-")
+        row = [f"[{text.title}](#{anchor})"]
+        if not writer.ordered:
+            row.append(writer.brief(group.common) or "any")
+        rows.append([*row, _answers(group.rules)])
+    where = [] if writer.ordered else ["Cases where"]
+    return table(["Rules", *where, "Answers"], rows)
+
+
+def _answers(rules: Sequence[Rule]) -> str:
+    """How many rules have which answer: "no: 3, yes: 2"; or the range of numbers."""
+    values = [rule.value for rule in rules]
+    numbers = [value for value in values if type(value) is float]
+    if len(numbers) == len(values):
+        low, high = shown_value(min(numbers)), shown_value(max(numbers))
+        return f"{low} to {high}" if low != high else low
+    counted = Counter(shown_value(value) for value in values)
+    return listing([f"{value}: {count}" for value, count in counted.most_common()])
+
+
+# ---------------------------------------------------------------- where to cut
+
+
+def groups_of_list(rules: Sequence[Rule]) -> list[RuleGroup]:
+    """An ordered list in groups of equal size."""
+    return [
+        RuleGroup(tuple(rules[start : start + FEW]), ())
+        for start in range(0, len(rules), FEW)
+    ]
+
+
+def groups_of_tree(
+    tree: Tree, tests: Sequence[Tests | None], rules: Sequence[Rule]
+) -> list[RuleGroup]:
+    """The largest branches with at most FEW leaves; small neighbours together."""
+    spans = _spans(tree, tests)
+    parents = {
+        branch.then: position
+        for position, node in enumerate(tree.nodes)
+        if isinstance(node, Split)
+        for branch in node.branches
+    }
+    cuts: list[tuple[int, int, int]] = []  # a node, the start and the end of its rules
+    stack = [0]
+    while stack:
+        position = stack.pop()
+        node, (start, stop) = tree.nodes[position], spans[position]
+        if stop == start:
+            continue
+        if stop - start > FEW and isinstance(node, Split):
+            stack.extend(branch.then for branch in reversed(node.branches))
+            continue
+        if cuts and stop - cuts[-1][1] <= FEW:
+            # Join neighbours below one split, unless that is the root, whose rules have
+            # nothing in common.
+            above = cuts[-1][0]
+            if not _within(spans[above], start, stop):
+                above = parents.get(above, 0)
+            if above and _within(spans[above], start, stop):
+                cuts[-1] = (above, cuts[-1][1], stop)
+                continue
+        cuts.append((position, start, stop))
+    return [
+        RuleGroup(tuple(rules[start:stop]), _flat(tests[position]))
+        for position, start, stop in cuts
+    ]
+
+
+def _within(span: tuple[int, int], start: int, stop: int) -> bool:
+    return span[0] <= start and stop <= span[1]
+
+
+def _flat(tests: Tests | None) -> tuple[Condition, ...]:
+    return tuple(c for merged in (tests or {}).values() for c in merged)
+
+
+def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
+    """The start and the end of the rules below each node; dead rules do not count."""
+    counts = [0] * len(tree.nodes)
+    for position in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            counts[position] = int(tests[position] is not None)
+        else:
+            counts[position] = sum(counts[b.then] for b in node.branches)
+    spans = [(0, counts[0])] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
+        start = spans[position][0]
+        branches: tuple[Branch, ...] = getattr(node, "branches", ())
+        for branch in branches:
+            spans[branch.then] = (start, start + counts[branch.then])
+            start += counts[branch.then]
+    return spans

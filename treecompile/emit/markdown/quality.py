@@ -1,0 +1,228 @@
+"""How good the model is, and how often each of its rules applies and is right.
+
+Each section has one part for the training rows and one for the validation rows, if they
+were counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treecompile.emit.markdown.text import cases, number_of, share, shown_value, table
+from treecompile.measure.statistics import Figures, figures
+from treecompile.model import words
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    ClassQuality,
+    Label,
+    Program,
+    Quality,
+    RuleSet,
+    RuleTally,
+    Stats,
+    Training,
+    ValueQuality,
+)
+from treecompile.model.semantics import answer, is_fractional
+from treecompile.model.words import rounded
+
+# ---------------------------------------------------------------- the model
+
+
+def actual_counts(quality: ClassQuality) -> ClassCounts:
+    """How many cases of each label there are, whatever was predicted."""
+    return ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
+
+
+@dataclass(frozen=True, slots=True)
+class QualityPart:
+    title: str  # Training data
+    summary: str  # The rules are right in 12 of 14 cases: accuracy 85.7 %. ...
+    table: str  # the confusion matrix, or the errors of a regression
+
+
+def quality(
+    labels: Sequence[Label],
+    training: Training | None,
+    base: Stats | None,
+    pruned_by_validation: bool,
+) -> list[QualityPart]:
+    if training is None:
+        return []
+    # A tree pruned to fit these cases fits them better than it will fit others.
+    seen = ", which also pruned the tree" if pruned_by_validation else ""
+    measured = [
+        ("Training data", training.quality),
+        (f"Validation data{seen}", training.validation),
+    ]
+    return [
+        _quality_part(title, quality, labels, base)
+        for title, quality in measured
+        if quality is not None
+    ]
+
+
+def _quality_part(
+    title: str, quality: Quality, labels: Sequence[Label], base: Stats | None
+) -> QualityPart:
+    if isinstance(quality, ValueQuality):
+        return _value_quality(title, quality)
+    actual = actual_counts(quality)
+    total = actual.weight
+    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    common = answer(base or actual, labels)  # the most common label in training
+    baseline = actual.weights[labels.index(common)]
+    names = [shown_value(label) for label in labels]
+    summary = (
+        f"The rules are right in {right} of {cases(total)}:"
+        f" accuracy {share(right, total)}."
+        f" Always answering {shown_value(common)}, the most common answer in training,"
+        f" would be right in {words.amount(baseline)}: {share(baseline, total)}."
+    )
+    rows = [
+        [name, *map(str, row), f"{row[i]} of {sum(row)} ({share(row[i], sum(row))})"]
+        for i, (name, row) in enumerate(zip(names, quality.confusion, strict=True))
+    ]
+    head = ["Actual", *(f"Predicted {name}" for name in names), "Right"]
+    return QualityPart(title, summary, table(head, rows))
+
+
+def _value_quality(title: str, quality: ValueQuality) -> QualityPart:
+    summary = (
+        f"Measured on {number_of(quality.rows, 'row')}. The baseline answers the same"
+        " mean for every case: R² is the share of its squared error that the rules"
+        " remove (1: all of it, 0: none)."
+    )
+    r_squared = quality.r_squared
+    rows = [
+        ["Mean absolute error (MAE)", rounded(quality.mean_absolute_error)],
+        ["Root mean squared error (RMSE)", rounded(quality.root_mean_squared_error)],
+        ["R²", "undefined" if r_squared is None else f"{r_squared:.3f}"],
+    ]
+    return QualityPart(title, summary, table(["Measure", "Value"], rows))
+
+
+# ---------------------------------------------------------------- the rules
+
+CLASS_NOTE = (
+    "Coverage is the share of all rows that meet the conditions of a rule. Support is"
+    " the share of all rows that also have its answer. Confidence is support divided by"
+    " coverage, with its 95 % Wilson interval in brackets. Lift is confidence divided"
+    " by the share of that answer among all rows."
+)
+VALUE_NOTE = (
+    "Coverage is the share of all rows that meet the conditions of a rule. RMSE, the"
+    " root mean squared error, says how far the values of these rows are from the"
+    " rule's answer."
+)
+ORDER_NOTE = (
+    " Left are the rows that no earlier rule decided. Of these, the rule decides those"
+    " that meet its conditions; the last column is about them."
+)
+TREE_NOTE = " Each row is decided by the one rule whose conditions it meets."
+DIVIDED_NOTE = (
+    " A row with a missing or unseen value is counted for the rule that the marks lead"
+    " to, and as an error if the divided answer is wrong."
+)
+SELECTED = (
+    "The rules were pruned and sorted on these rows: expect them to do less well on new"
+    " ones."
+)
+PRUNED_BY = {"validation": "Validation data", "c45rules": "Training data"}
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsPart:
+    title: str  # Training data
+    remark: str  # The rules were pruned and sorted on these rows: ...; or ""
+    table: str  # one row for each rule
+
+
+def pruned_by(program: Program) -> str:
+    """How the rules of a program were pruned; "" if they were not."""
+    how = dict(program.options).get("rules", "")
+    return str(how) if isinstance(program.body, RuleSet) else ""
+
+
+def statistics_note(body: Body) -> str:
+    """What the columns of the statistics mean."""
+    note = CLASS_NOTE if body.labels else VALUE_NOTE
+    if isinstance(body, RuleSet):
+        return note + ORDER_NOTE
+    return note + (DIVIDED_NOTE if is_fractional(body) else TREE_NOTE)
+
+
+def statistics(program: Program) -> list[StatisticsPart]:
+    """The tables; none if nothing was counted."""
+    training = program.training
+    if training is None:
+        return []
+    counted = (
+        ("Training data", training.rules, training.quality),
+        ("Validation data", training.validation_rules, training.validation),
+    )
+    own = PRUNED_BY.get(pruned_by(program), "")
+    return [
+        StatisticsPart(
+            title,
+            SELECTED if title == own else "",
+            _table(program.body, tallies, quality),
+        )
+        for title, tallies, quality in counted
+        if tallies
+    ]
+
+
+def _table(
+    body: Body,
+    tallies: Sequence[RuleTally],
+    quality: Quality | None,
+) -> str:
+    actual = None
+    if isinstance(quality, ClassQuality):
+        actual = list(actual_counts(quality).weights)
+    total = sum(tally.decided for tally in tallies)
+    head = ["Rule", "Answer", "Coverage"]
+    head += ["Support", "Confidence", "Lift"] if body.labels else ["RMSE"]
+    if isinstance(body, RuleSet):
+        head += ["Left", "Decided"]
+    head += ["Errors"] if body.labels else []
+    if isinstance(body, RuleSet) and not body.labels:
+        head += ["RMSE of these"]
+    rows = [
+        [
+            entry.rule.id,
+            shown_value(entry.rule.value),
+            f"{entry.matched} of {total}{_share(entry.coverage)}",
+            *_figures(entry, body),
+        ]
+        for entry in figures(body, tallies, actual)
+    ]
+    return table(head, rows)
+
+
+def _figures(entry: Figures, body: Body) -> list[str]:
+    order = isinstance(body, RuleSet)
+    place = [str(entry.left), str(entry.decided)] if order else []
+    if not body.labels:
+        own = [_number(entry.own_deviation)] if order else []
+        return [_number(entry.deviation), *place, *own]
+    confidence, lift = "", ""
+    if entry.confidence is not None and entry.low is not None:
+        assert entry.high is not None
+        ends = f"{100 * entry.low:.1f} to {100 * entry.high:.1f}"
+        confidence = f"{100 * entry.confidence:.1f} % ({ends})"
+    if entry.lift is not None:
+        lift = f"{entry.lift:.2f}"
+    support = "" if entry.support is None else f"{100 * entry.support:.1f} %"
+    return [support, confidence, lift, *place, words.amount(entry.errors)]
+
+
+def _share(part: float | None) -> str:
+    return "" if part is None else f" ({100 * part:.1f} %)"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else rounded(value)

@@ -1,0 +1,244 @@
+"""Every rule: its conditions, its conclusion, and the cases it rests on.
+
+A few rules get a section each. Many rules become rows of tables (see `groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from treecompile.emit.markdown.text import (
+    cases,
+    deviation,
+    listing,
+    share,
+    shown,
+    shown_name,
+    shown_value,
+    spread,
+    table,
+)
+from treecompile.model import words
+from treecompile.model.ir import (
+    ClassCounts,
+    Condition,
+    Feature,
+    Moments,
+    Op,
+    Rule,
+    RuleSet,
+    Stats,
+)
+from treecompile.model.words import Rounding, rounded
+from treecompile.rules.language.evidence import has_counts
+
+BY_HAND = "No case was counted for this rule: it was written or edited by hand."
+EVIDENCE_NOTES = {
+    True: (
+        "Coverage is the share of all {} cases that meet the conditions."
+        " Confidence is the share of these that have the rule's answer. Lift is"
+        " confidence divided by the share of that answer among all cases."
+        " Answers that are not listed did not occur."
+    ),
+    False: (
+        "Coverage is the share of all {} cases that meet the conditions."
+        " Mean and standard deviation are those of these cases."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    heading: str  # R1: play = no
+    opening: str  # If; or: Otherwise, if; or: Always **play = no**.
+    conditions: tuple[str, ...]  # ("outlook = sunny", "and humidity > 75")
+    conclusion: str  # **play = no**
+    evidence: str  # a table, or a sentence if no case reached the rule
+
+
+@dataclass(frozen=True, slots=True)
+class RuleWriter:
+    """Writes rules for readers who do not program."""
+
+    target: str  # play, as Markdown
+    rules: RuleSet
+    ordered: bool  # the first rule whose conditions hold decides
+    fractional: bool  # missing values are divided among the branches
+    base: Stats | None  # of all cases; None if unknown
+    total: float  # the number of all cases; 0 if unknown
+    last: Mapping[str, Feature]  # by rule id, the feature of the split above its leaf
+    rounding: Rounding
+    whose: str = "training"  # the cases that were counted: training or validation
+    phrases: dict[tuple[Condition, ...], str] = field(default_factory=dict)  # a cache
+
+    def note(self) -> str:
+        return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
+
+    def distribution(self) -> str:
+        if not isinstance(self.base, ClassCounts) or not self.total:
+            return ""
+        if self.whose != "training":
+            return ""  # the section is about the training data
+        pairs = zip(self.rules.labels, self.base.weights, strict=True)
+        rows = [
+            [shown_value(label), words.amount(weight), share(weight, self.total)]
+            for label, weight in pairs
+        ]
+        return table([self.target, "Cases", "Share"], rows)
+
+    def reading(self, dropped: Sequence[str]) -> str:
+        whom = "case whose values are known" if self.fractional else "case"
+        text = (
+            f"Exactly one rule applies to every {whom}, so their order does not matter."
+        )
+        if self.ordered:
+            text = (
+                "Read from the top: the first rule whose conditions all hold decides."
+            )
+        if dropped:
+            text += f" Left out, because no case can meet them: {listing(dropped)}."
+        tests = (test for rule in self.rules.rules for test in rule.conditions)
+        if any(test.op in (Op.LE, Op.GT) for test in tests):
+            text += " A value equal to a threshold meets ≤ and not >."
+        return text
+
+    # ------------------------------------------------------------ one by one
+
+    def all_rules(self) -> list[RuleText]:
+        return [
+            self.rule(place, rule)
+            for place, rule in enumerate(self.rules.rules, start=1)
+        ]
+
+    def rule(self, place: int, rule: Rule) -> RuleText:
+        conclusion = self.conclusion(rule)
+        tests = [self.tests(group) for group in words.by_feature(rule.conditions)]
+        opening = "Otherwise, if" if self.ordered and place > 1 else "If"
+        return RuleText(
+            heading=f"{f'{place}. ' if self.ordered else ''}{rule.id}: {conclusion}",
+            opening=opening if tests else f"Always **{conclusion}**.",
+            conditions=(*tests[:1], *(f"and {test}" for test in tests[1:])),
+            conclusion=f"**{conclusion}**",
+            evidence=self.evidence(rule) if rule.weight else self.stand_in(rule),
+        )
+
+    def tests(self, tests: Sequence[Condition]) -> str:
+        """Tests of one feature: "heat > 20.3 (exactly 20.299999)"."""
+        index = tests[0].feature
+        feature, figure = self.rules.features[index], self.rounding.figure(index)
+        exact = words.phrase(tests, feature, shown)
+        short = words.phrase(tests, feature, shown, figure)
+        if short == exact:
+            return exact
+        edges = [t.value for t in tests if isinstance(t.value, float)]
+        numbers = " and ".join(words.number(edge) for edge in edges)
+        return f"{short} (exactly {numbers})"
+
+    def conclusion(self, rule: Rule) -> str:
+        return f"{self.target} = {shown_value(rule.value)}"
+
+    # ------------------------------------------------------------ in few words
+
+    def brief(
+        self, conditions: Sequence[Condition], common: Sequence[Condition] = ()
+    ) -> str:
+        """Conditions on one line, exact, without those in `common`."""
+        found = []
+        shared = set(words.by_feature(common))
+        for group in words.by_feature(conditions):
+            if group in shared:
+                continue
+            text = self.phrases.get(group)
+            if text is None:
+                feature = self.rules.features[group[0].feature]
+                text = self.phrases[group] = words.phrase(group, feature, shown)
+            found.append(text)
+        return " and ".join(found)
+
+    def heads(self) -> list[str]:
+        """The head of a table of rules."""
+        heads = ["Rule", "If", self.target, "Coverage"]
+        if not self.rules.labels:
+            return [*heads, "Standard deviation"]
+        return [*heads, "Confidence", *(["Lift"] if self.lifts else []), "By answer"]
+
+    def row(self, rule: Rule, common: Sequence[Condition]) -> list[str]:
+        """A rule as a row of that table."""
+        tests = self.brief(rule.conditions, common)
+        row = [rule.id, tests or "always", shown_value(rule.value)]
+        stats = rule.stats
+        if not rule.weight:
+            width = len(self.heads()) - len(row)
+            return [*row, *[""] * (width - 1), self.stand_in(rule)]
+        row.append(words.amount(rule.weight))
+        if self.total:
+            row[-1] += f" ({share(rule.weight, self.total)})"
+        if isinstance(stats, Moments):
+            return [*row, deviation(stats)]
+        right = stats.weights[self.rules.labels.index(rule.value)]
+        lift = [self.lift(rule)] if self.lifts else []
+        answers = spread(stats, self.rules.labels)
+        return [*row, share(right, stats.weight), *lift, answers]
+
+    @property
+    def lifts(self) -> bool:
+        """Whether the frequency of each answer is known."""
+        return isinstance(self.base, ClassCounts) and self.base.weight > 0
+
+    def lift(self, rule: Rule) -> str:
+        assert isinstance(self.base, ClassCounts)
+        assert isinstance(rule.stats, ClassCounts)
+        label = self.rules.labels.index(rule.value)
+        usual = self.base.weights[label] / self.base.weight
+        own = rule.stats.weights[label] / rule.stats.weight
+        return f"{own / usual:.2f}" if usual else "undefined"
+
+    # ------------------------------------------------------------ evidence
+
+    def evidence(self, rule: Rule) -> str:
+        cells = {"Coverage": cases(rule.weight)}
+        if self.total:
+            cells["Coverage"] = (
+                f"{words.amount(rule.weight)} of {cases(self.total)}"
+                f" ({share(rule.weight, self.total)})"
+            )
+        stats = rule.stats
+        if isinstance(stats, Moments):
+            cells["Mean"] = rounded(stats.mean)
+            cells["Standard deviation"] = deviation(stats)
+        else:
+            right = stats.weights[self.rules.labels.index(rule.value)]
+            cells["Confidence"] = (
+                f"{words.amount(right)} of {cases(stats.weight)}"
+                f" ({share(right, stats.weight)})"
+            )
+            if self.lifts:
+                cells["Lift"] = self.lift(rule)
+            cells["Cases by answer"] = spread(stats, self.rules.labels)
+        return table(list(cells), [list(cells.values())])
+
+    def stand_in(self, rule: Rule) -> str:
+        """A sentence for a rule that no case reached: which cases it rests on."""
+        if not has_counts(rule, self.rules.labels) and self.ordered:
+            return BY_HAND
+        text = f"No {self.whose} case reached this rule."
+        if not rule.stats.weight:
+            return text
+        whose = "other cases"
+        if rule.id in self.last:
+            last = self.last[rule.id]
+            whose = f"cases that reached the test of {shown_name(last.name)}"
+        return (
+            f"{text} Its answer rests on the {words.amount(rule.stats.weight)} {whose}:"
+            f" {spread(rule.stats, self.rules.labels)}."
+        )
+
+    def default(self) -> tuple[str, str]:
+        if not self.ordered:
+            return "The rules cover every case, so no default is ever used.", ""
+        rule = self.rules.default
+        text = f"A case that meets no rule gets **{self.conclusion(rule)}**."
+        if rule.weight:
+            return text, self.evidence(rule)
+        return f"{text} No {self.whose} case reached it.", ""

@@ -1,0 +1,204 @@
+"""The short sections: columns, missing values, the picture, the rules as source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from treecompile.emit.glossary import NO_ENTRY, Entry
+from treecompile.emit.markdown.text import (
+    in_mermaid,
+    listing,
+    longest_fence,
+    prose,
+    shown_name,
+    shown_value,
+    table,
+    with_operators,
+)
+from treecompile.emit.targets import ByType
+from treecompile.model import words
+from treecompile.model.ir import Body, Feature, Kind, Leaf, RuleSet, Training, Tree
+from treecompile.model.paths import rule_ids
+from treecompile.model.semantics import required_features
+from treecompile.model.words import Rounding, rounded
+from treecompile.rules.language.document import INFO
+
+# ---------------------------------------------------------------- columns
+
+SQL_TYPES = ByType("DOUBLE PRECISION", "VARCHAR", "BIGINT", "BOOLEAN")
+
+
+def features_note(body: Body) -> str:
+    note = (
+        "The SQL type is the type that the column must have in a database;"
+        " each database has its own name for it."
+    )
+    if any(feature.categories for feature in body.features):
+        note += " Categories are compared exactly: case, accents and spaces count."
+    return note
+
+
+def features(
+    body: Body, training: Training | None, glossary: Mapping[str, Entry]
+) -> str:
+    """The table of the columns: what they contain and mean, and their SQL types."""
+    tested = set(required_features(body))
+    rows = []
+    for index, feature in enumerate(body.features):
+        column = training.columns[index] if training else None
+        values = listing([shown_value(category) for category in feature.categories])
+        if feature.kind is Kind.NUMERIC:
+            values = "not recorded"
+            if column and column.low is not None and column.high is not None:
+                values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
+        rows.append(
+            {
+                "Name": shown_name(feature.name),
+                **_meaning(feature, body, glossary),
+                "Kind": feature.kind.value,
+                "Values in training" if training else "Values": values,
+                "Missing": str(column.missing) if column else "not recorded",
+                "SQL type": SQL_TYPES.of(feature.type),
+                "Used": "yes" if index in tested else "no",
+            }
+        )
+    if not rows:
+        return "There are none."
+    return table(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _meaning(
+    feature: Feature, body: Body, glossary: Mapping[str, Entry]
+) -> dict[str, str]:
+    """The cells from the glossary; no column that would be empty."""
+    known = [glossary.get(other.name, NO_ENTRY) for other in body.features]
+    own = glossary.get(feature.name, NO_ENTRY)
+    cells = {}
+    if any(entry.description for entry in known):
+        cells["Meaning"] = prose(own.description)
+    if any(entry.unit for entry in known):
+        cells["Unit"] = prose(own.unit)
+    return cells
+
+
+# ---------------------------------------------------------------- missing values
+
+DIVIDED = {
+    True: (
+        "A case with a missing value, or with a category that never occurred in"
+        " training, is divided: at the test of that column, the case goes down every"
+        " branch, with the share of the training cases that went there. The"
+        " probabilities at the leaves that it reaches are added up, weighted with these"
+        " shares. The answer is the label with the greatest sum, at a tie the first."
+    ),
+    False: (
+        "A case with a missing value, or with a category that never occurred in"
+        " training, is divided: at the test of that column, the case goes down every"
+        " branch, with the share of the training cases that went there. The answer is"
+        " the mean of the leaves that it reaches, weighted with these shares."
+    ),
+}
+MARKED = (
+    "The marks “or missing” and “or any other” name the heaviest branch. They say what"
+    " the rules do if they are used without the tree, which is a different model."
+)
+
+
+def missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
+    """What the rules do with missing and unseen values, in sentences."""
+    tests = [condition for rule in rules.rules for condition in rule.conditions]
+    kinds = {rules.features[test.feature].kind for test in tests}
+    if not tests:
+        return ["No column is used, so no value can be missing or unseen."]
+    sentences = ["A value is missing if its field is empty, NULL or NaN."]
+    if na_values:
+        texts = ", ".join(map(shown_name, na_values))
+        sentences.append(f"In text files, these fields also count as empty: {texts}.")
+    if fractional:
+        return [*sentences, DIVIDED[bool(rules.labels)], MARKED]
+    if any(test.missing for test in tests):
+        sentences.append(
+            "A missing value meets the conditions marked “or missing” or saying “is"
+            " missing”, and no other condition on its column."
+        )
+    else:
+        sentences.append("A missing value meets no condition on its column.")
+    if Kind.CATEGORICAL in kinds:
+        sentences.append(
+            "A category that never occurred in training meets the conditions marked"
+            " “or any other” or saying “is none of the known values”, “is known”, “!=”"
+            " or “not in”, and no other condition on its column."
+        )
+    if Kind.ORDINAL in kinds:
+        sentences.append(
+            "In an ordinal column, a category that never occurred in training has no"
+            " place in the order and is treated as missing."
+        )
+    return sentences
+
+
+# ---------------------------------------------------------------- picture
+
+MAX_LEAVES = 32  # in a picture
+MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
+
+
+def picture(tree: Tree, rounding: Rounding) -> tuple[str, str]:
+    """A sentence, and the Mermaid diagram, or "" if it would be too large."""
+    ids = rule_ids(tree)
+    if len(ids) > MAX_LEAVES:
+        return (
+            f"With {len(ids)} leaves the tree is too large for a picture here:"
+            " `treecompile draw` makes one.",
+            "",
+        )
+    diagram = "\n".join(_diagram(tree, ids, rounding))
+    if len(diagram) > MAX_PICTURE:
+        return "The names in the tree are too long for a picture.", ""
+    note = "From the top, follow the arrow whose test the case passes."
+    if diagram != "\n".join(_diagram(tree, ids, None)):
+        note += " Thresholds are rounded here; the rules below state them exactly."
+    return note, diagram
+
+
+def _diagram(
+    tree: Tree, ids: dict[int, str], rounding: Rounding | None
+) -> Iterator[str]:
+    yield "flowchart TD"
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Leaf):
+            rests = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            lines = [words.value(node.value), f"{ids[position]}, {rests}"]
+            yield f'    n{position}["{"<br>".join(map(in_mermaid, lines))}"]'
+            continue
+        index = node.branches[0].when.feature
+        feature = tree.features[index]
+        figure = rounding.figure(index) if rounding else words.number
+        yield f'    n{position}("{in_mermaid(words.name(feature.name))}")'
+        for branch in node.branches:
+            test = words.phrase([branch.when], feature, with_operators, figure)
+            test = test.removeprefix(f"{words.name(feature.name)} ")
+            yield f'    n{position} -->|"{in_mermaid(test)}"| n{branch.then}'
+
+
+# ---------------------------------------------------------------- source
+
+
+def source_note(fractional: bool) -> str:
+    note = (
+        "The same rules again, for editing: change a threshold, delete a rule, add one,"
+        " then compile this document with `treecompile build RULES.md --out DIR`."
+        " The counts in brackets are kept only for rules that are not changed."
+    )
+    if fractional:
+        note += (
+            " The rules compiled from here do not divide missing values: they are a"
+            " different model."
+        )
+    return note
+
+
+def fenced(text: str) -> str:
+    """The block of code that can be edited and compiled; no text in it ends it."""
+    fence = "`" * max(3, longest_fence(text) + 1)
+    return f"{fence}{INFO}\n{text}{fence}"

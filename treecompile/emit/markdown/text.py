@@ -1,0 +1,112 @@
+"""Text from the data as Markdown, and short phrases that several sections use.
+
+Only text from the data could contain markup. It passes through `shown` for Markdown or
+`in_mermaid` for the picture. Pipes end a table cell even inside code; `table` escapes
+them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from treecompile.model import words
+from treecompile.model.ir import Label, Moments, Stats
+from treecompile.model.words import rounded
+
+MAX_LISTED = 12  # names in a list that is not a rule
+OPERATORS = {"<=": "≤", "<": "<", ">": ">"}  # < and > between spaces are not markup
+# Plain words that are markup all the same: a list item, a link, emphasis.
+ACTIVE = re.compile(r"^\d+\.(?: |$)|www\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=65_536)
+def shown(text: str) -> str:
+    """A name or a value from `words`: plain words as they are, anything else as code.
+
+    As code, because GitHub turns addresses into links and `:tada:` into a picture even
+    if they are escaped.
+    """
+    if text in OPERATORS:
+        return OPERATORS[text]
+    if words.PLAIN.fullmatch(text.removeprefix("-")) and not ACTIVE.search(text):
+        return text
+    fence = "`" * (longest_fence(text) + 1)
+    return f"{fence}{text}{fence}"
+
+
+def longest_fence(text: str) -> int:
+    """The length of the longest run of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def shown_name(text: str) -> str:
+    return shown(words.name(text))
+
+
+def shown_value(item: Label) -> str:
+    return shown(words.value(item))
+
+
+PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
+
+
+def prose(text: str) -> str:
+    """A sentence that a person wrote about the data, on one line, without markup."""
+    line = " ".join(text.split())
+    visible = "".join(c for c in line if c.isprintable())
+    return PUNCTUATION.sub(r"\\\1", visible)
+
+
+# Not active: letters, digits, spaces, and punctuation that Mermaid takes literally. Its
+# labels are Markdown, so "1. x", "- x" and "_x_" are active. So is every colon: after
+# the word "style", Mermaid would read the line as a style and drop entities.
+ACTIVE_IN_MERMAID = re.compile(r"[^\w ,()=≤.-]|[.-](?!\w)|(?<![^\W_])_|_(?![^\W_])")
+
+
+def with_operators(text: str) -> str:
+    return OPERATORS.get(text, text)
+
+
+def in_mermaid(text: str) -> str:
+    """Text inside the quotes of a Mermaid label."""
+    return ACTIVE_IN_MERMAID.sub(lambda found: f"#{ord(found[0])};", text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    cells = ([cell.replace("|", r"\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def listing(items: Sequence[str]) -> str:
+    """A list in a sentence; a long one ends in "and 7 more"."""
+    if len(items) <= MAX_LISTED + 1:  # never "and 1 more"
+        return ", ".join(items)
+    rest = len(items) - MAX_LISTED
+    return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
+
+
+def number_of(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def cases(weight: float) -> str:
+    return f"{words.amount(weight)} {words.plural(weight)}"
+
+
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "none"
+
+
+def deviation(moments: Moments) -> str:
+    return "not known" if moments.deviation is None else rounded(moments.deviation)
+
+
+def spread(stats: Stats, labels: Sequence[Label]) -> str:
+    """The cases by label, without zeros: "no: 2, yes: 3"; or mean and deviation."""
+    if isinstance(stats, Moments):
+        return f"mean {rounded(stats.mean)}, standard deviation {deviation(stats)}"
+    pairs = zip(labels, stats.weights, strict=True)
+    return ", ".join(f"{shown_value(x)}: {words.amount(w)}" for x, w in pairs if w)

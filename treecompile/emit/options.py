@@ -1,0 +1,142 @@
+"""What a user can ask of an artefact, and what a lowering starts from.
+
+Every option of `emit` is declared here, with the lowerings that use it. A target takes
+the options of its lowering and refuses all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treecompile.emit.glossary import Glossary, read_glossary
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Program
+from treecompile.model.options import option, options_of
+
+if TYPE_CHECKING:
+    from treecompile.emit.targets import Target
+
+PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
+
+
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    style: str = option(
+        "standard",
+        "Python: one row at a time (`standard`) or whole columns (`numpy`).",
+        "NAME",
+        targets=PYTHON,
+    )
+    dialect: str = option(
+        "sqlite",
+        "SQL: the database, such as `duckdb`, or `./FILE.toml` for a dialect of your"
+        " own.",
+        "NAME",
+        targets=SQL,
+    )
+    form: str = option(
+        "expression",
+        "SQL: `expression`, `select`, `view`, `function` or `dbt`.",
+        "FORM",
+        flag="--as",
+        targets=SQL,
+    )
+    table: str = option("", "SQL: the table that a query reads.", "NAME", targets=SQL)
+    name: str = option(
+        "",
+        "SQL: the name of the view, the dbt model or the function.",
+        "NAME",
+        shown="`predictions`; for a function `predict`",
+        targets=SQL,
+    )
+    output: str = option(
+        "label",
+        "SQL: `label`, `probability` or `rule`; in a query several, separated by"
+        " commas.",
+        "WHAT",
+        targets=SQL,
+    )
+    label: str = option(
+        "",
+        "SQL: the label whose probability to compute.",
+        "L",
+        shown="the predicted label",
+        targets=SQL,
+    )
+    columns: Mapping[str, str] = option(
+        {},
+        "SQL: a feature whose column has another name in the table.",
+        "FEATURE=COLUMN",
+        flag="--column",
+        repeatable=True,
+        targets=SQL,
+    )
+    alias: str = option(
+        "", "SQL: the name of the table in the surrounding query.", "NAME", targets=SQL
+    )
+    comments: bool = option(
+        True,
+        "SQL: leave out the model's hash, the rule ids and the numbers of cases.",
+        flag="--no-comments",
+        targets=SQL,
+    )
+    templates: str = option(
+        "",
+        "Folder with templates that replace the built-in ones, laid out like them:"
+        " `DIR/python/module.py.jinja`.",
+        "DIR",
+    )
+    glossary: Glossary = option(
+        {},
+        "Markdown: CSV file with lines `name,description,unit` that explain the"
+        " columns.",
+        "FILE",
+        targets=MARKDOWN,
+    )
+
+
+def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
+    """The options from the keywords that were given; None counts as not given."""
+    values = {name: value for name, value in given.items() if value is not None}
+    _check_given(target, values)
+    if "glossary" in values:
+        path = values["glossary"]
+        values["glossary"] = read_glossary(path) if path else {}
+    if "columns" in values:
+        values["columns"] = dict(values["columns"])
+    if "templates" in values:
+        values["templates"] = str(values["templates"])
+    return EmitOptions(**values)
+
+
+def _check_given(target: str, given: Iterable[str]) -> None:
+    """Refuse options that the target does not have."""
+    from treecompile.emit.targets import read_target  # not needed for --help
+
+    declared = options_of(EmitOptions)
+    for name in given:
+        if name not in declared:
+            raise TypeError(f"emit() got an unexpected keyword argument {name!r}")
+    lowering = read_target(target).lowering
+    for name in given:
+        each = declared[name]
+        # A style names one of the built-in targets, so that no folder has it.
+        takes = target in PYTHON if name == "style" else lowering in each.targets
+        if each.targets and not takes:
+            (own,) = each.targets
+            raise OptionError(
+                f"{each.flag} is for {own}, not {target}: leave it out, or use --to"
+                f" {own}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerInput:
+    """What a lowering starts from."""
+
+    program: Program
+    sha256: str  # of the program, which the artefact carries
+    version: str  # of treecompile
+    target: Target

@@ -1,0 +1,3 @@
+"""The standalone Python module: one row at a time, standard library only.
+`lower` makes its strings.
+"""

@@ -1,0 +1,254 @@
+"""IR -> the strings of a Python module that predicts whole columns with numpy.
+
+The decision is data, not code: a table of splits or of rules, which `runtime.columns`
+walks for all rows at once. Categories become codes: their position in the list of
+categories, then one code for unseen values and one for missing ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from treecompile.emit.literals import python_literal, python_string
+from treecompile.emit.lowering import Lowered
+from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.python.decision import CONVERTERS
+from treecompile.emit.python.layout import collection, in_docstring
+from treecompile.emit.retree import nest, note
+from treecompile.emit.runtime import columns
+from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.model import words
+from treecompile.model.divide import divisible, settled
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Rule,
+    RuleSet,
+    Split,
+    Tree,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
+    probabilities,
+    required_features,
+    threshold,
+    truth_table,
+)
+
+# The functions of runtime/columns.py that differ between trees that divide and others.
+PLAIN = ("predict", "predict_proba", "rules", "deciders")
+DIVIDING = (
+    *("divided_predict", "divided_proba", "divided_rules", "unknown_rows"),
+    *("is_unknown", "divided", "passed", "mixed", "known_deciders"),
+)
+RENAMED = dict(zip((*DIVIDING[:3], DIVIDING[-1]), PLAIN, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NumpyModule:
+    """The strings of a numpy module; a list has one line in each entry."""
+
+    target: str  # play
+    version: str  # of treecompile: 0.9
+    sha256: str  # of the model
+    imports: list[str]  # "from typing import Any", "", "import numpy as np"
+    columns: list[str]  # COLUMNS = ("sky", "heat", "wind"): all, in order
+    features: list[str]  # FEATURES = ("sky", "heat"): those that are read
+    classes: list[str]  # CLASSES = ("no", "yes")
+    is_classifier: bool  # false for a regression
+    is_divided: bool  # true for a tree that divides unknown values
+    is_tree: bool  # false for rules that are run one after the other
+    runtime: list[str]  # the functions: "def predict(...", "def read(...", ...
+    helpers: list[str]  # "def as_number(...", ...
+    limits: list[str]  # BLOCK = 2**17  # rows at a time, ...
+    has_numbers: bool  # whether a numeric column is read
+    has_categories: bool  # whether another column is read
+    converters: list[str]  # '    "heat": numbers,', ...
+    table: list[str]  # splits: '    (1, 20.0, True, ~0, ~1),'; or rules
+    answer_type: str  # the dtype of the answers: object
+    answers: list[str]  # '    "yes",', ...
+    shares: list[str]  # of labels, for each answer: '        [0.25, 0.75],', ...
+    ids: list[str]  # of the rule of each answer: '        "R1",', ...
+    # Placed only for a tree that divides:
+    branches: list[str]  # (child, weight) of each branch: '    ((~0, 4.0), (~1, 2.0)),'
+    sizes: str  # number of categories of each feature: [2, 0]
+    labels: list[str]  # '    "no",', ...
+    estimates: list[str]  # of a regression, for each answer: '        [20.0],', ...
+
+
+def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    body = settled(source.program.body)
+    decided = outcomes(body)
+    required = required_features(body)
+    used = [body.features[index] for index in required]
+    helpers = Helpers(CONVERTERS.of(f.type) for f in used)
+    tree, answers = _tree(body, decided)
+    names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
+    if divisible(body):
+        names["collections.abc"].add("Iterator")
+    module = NumpyModule(
+        target=in_docstring(words.name(source.program.target)),
+        version=source.version,
+        sha256=source.sha256,
+        imports=[*helpers.imports(set(), names), "", "import numpy as np"],
+        columns=_names("COLUMNS", body.features),
+        features=_names("FEATURES", used),
+        classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
+        is_classifier=bool(body.labels),
+        is_divided=divisible(body),
+        is_tree=tree is not None,
+        runtime=_runtime(body, used, is_tree=tree is not None),
+        helpers=helpers.texts(),
+        limits=[
+            *copied(columns, ["BLOCK"] if tree is not None else []),
+            *copied(columns, ["MOST"] if divisible(body) else []),
+        ],
+        has_numbers=any(f.kind is Kind.NUMERIC for f in used),
+        has_categories=any(f.kind is not Kind.NUMERIC for f in used),
+        converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
+        table=(
+            list(_rules(body, list(required)))
+            if tree is None
+            else list(_splits(tree, list(required), answers))
+        ),
+        answer_type=_answer_type(body),
+        answers=[f"    {python_literal(rule.value)}," for rule in decided.values()],
+        shares=[
+            f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
+            for rule in decided.values()
+            if isinstance(rule.stats, ClassCounts)
+        ],
+        ids=[f'        "{rule.id}",' for rule in decided.values()],
+        branches=list(_branches(body, answers)),
+        sizes=str([len(feature.categories) for feature in used]),
+        labels=[f"    {python_literal(label)}," for label in body.labels],
+        estimates=[
+            f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
+        ],
+    )
+    return Lowered(module, notes=(note(body),))
+
+
+def _runtime(body: Body, used: Sequence[Feature], *, is_tree: bool) -> list[str]:
+    """The functions of the module."""
+    names = list(DIVIDING if divisible(body) else PLAIN)
+    if not body.labels:
+        del names[1]  # predict_proba
+    names += ["walk" if is_tree else "holds", "read"]
+    if any(feature.kind is Kind.NUMERIC for feature in used):
+        names.append("numbers")
+    if any(feature.kind is not Kind.NUMERIC for feature in used):
+        names.append("codes")
+    flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
+    return copied(columns, names, flags, RENAMED)
+
+
+def _names(name: str, features: Sequence[Feature]) -> list[str]:
+    return collection(f"{name} = (", (python_string(f.name) for f in features), ")")
+
+
+def _converter(feature: Feature) -> str:
+    """The call that turns a column into numbers or codes."""
+    if feature.kind is Kind.NUMERIC:
+        return "numbers"
+    codes = (f"{python_literal(c)}: {i}" for i, c in enumerate(feature.categories))
+    return f"codes({CONVERTERS.of(feature.type)}, {{{', '.join(codes)}}})"
+
+
+def _answer_type(body: Body) -> str:
+    """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
+    if not body.labels or isinstance(body.labels[0], float):
+        return "np.float64"
+    if isinstance(body.labels[0], bool):
+        return "np.bool_"
+    if isinstance(body.labels[0], int) and all(
+        abs(int(label)) < 2**63 for label in body.labels
+    ):
+        return "np.int64"
+    return "object"
+
+
+def _tree(
+    body: Body, decided: Mapping[int, Rule]
+) -> tuple[Tree | None, Mapping[int, int]]:
+    """The tree to walk, if there is one, and the number of each leaf's answer."""
+    if isinstance(body, Tree):
+        return body, {position: number for number, position in enumerate(decided)}
+    nested = nest(body)
+    if nested is None or not nested.tests:  # without a test, a tree has one answer
+        return None, {}
+    return nested.tree, nested.outcomes
+
+
+def _rules(body: Body, required: list[int]) -> Iterator[str]:
+    assert isinstance(body, RuleSet)
+    for rule in body.rules:
+        tests = (_rule_test(test, body, required) for test in rule.conditions)
+        yield f"    [{', '.join(tests)}],"
+
+
+def _splits(
+    tree: Tree, required: list[int], answers: Mapping[int, int]
+) -> Iterator[str]:
+    """The splits, whose children are splits or, as ~n, answers."""
+    place = _places(tree, answers)
+    for node in tree.nodes:
+        if isinstance(node, Split):
+            yield f"    {_split(node, tree, required, place)},"
+
+
+def _places(tree: Tree, answers: Mapping[int, int]) -> dict[int, int]:
+    """Each split by its number, each leaf by ~n for the answer n."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            place[position] = len(place)
+    return place | {position: ~number for position, number in answers.items()}
+
+
+def _branches(body: Body, answers: Mapping[int, int]) -> Iterator[str]:
+    """For a tree that divides: the children of each split, in order, with weights."""
+    if not isinstance(body, Tree) or not divisible(body):
+        return
+    place = _places(body, answers)
+    for node in body.nodes:
+        if isinstance(node, Split):
+            pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)
+            yield f"    ({', '.join(pairs)}),"
+
+
+def _split(
+    split: Split, tree: Tree, required: list[int], place: Mapping[int, int]
+) -> str:
+    """(column, threshold, whether missing is low, low child, high child), or
+    (column, the child for each code)."""
+    where = split.branches[0].when.feature
+    feature = tree.features[where]
+    column = required.index(where)
+    if feature.kind is Kind.NUMERIC:
+        low, high = sorted(split.branches, key=lambda branch: branch.when.op is Op.GT)
+        limit = repr(threshold(low.when))
+        return (
+            f"({column}, {limit}, {low.when.missing},"
+            f" {place[low.then]}, {place[high.then]})"
+        )
+    children = [0] * (len(feature.categories) + 2)
+    for branch in split.branches:
+        for code, holds in enumerate(truth_table(branch.when, feature)):
+            if holds:
+                children[code] = place[branch.then]
+    return f"({column}, {children})"
+
+
+def _rule_test(test: Condition, body: Body, required: list[int]) -> str:
+    """(column, threshold, whether above it, truth if missing), or (column, truths)."""
+    column = required.index(test.feature)
+    feature = body.features[test.feature]
+    if feature.kind is Kind.NUMERIC:
+        return f"({column}, {threshold(test)!r}, {test.op is Op.GT}, {test.missing})"
+    return f"({column}, {truth_table(test, feature)})"

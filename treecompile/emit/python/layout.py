@@ -1,0 +1,82 @@
+"""Python text as black formats it, without running black."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from treecompile.emit.literals import python_string
+
+WIDTH = 88
+
+
+def in_docstring(text: str) -> str:
+    """Text in which nothing ends a docstring or is an escape."""
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def collection(
+    start: str, items: Iterable[str], end: str, indent: int = 0
+) -> list[str]:
+    """A bracketed list: on one line, or one item on each line."""
+    parts = list(items)
+    comma = "," if len(parts) == 1 and start.endswith((" = (", ": (")) else ""
+    line = f"{start}{', '.join(parts)}{comma}{end}"
+    if len(line) <= WIDTH or not parts:
+        return [line]
+    inner = " " * (indent + 4)
+    return [start, *(f"{inner}{part}," for part in parts), " " * indent + end]
+
+
+def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[str]:
+    """A call or a definition with its arguments."""
+    line = f"{start}{', '.join(items)}{end}"
+    if len(line) <= WIDTH:
+        return [line]
+    inner = " " * (indent + 4) + ", ".join(items)
+    if len(inner) <= WIDTH:
+        return [start, inner, " " * indent + end]
+    return collection(start, items, end, indent)
+
+
+def subscript(start: str, key: str, indent: int) -> list[str]:
+    """A subscript: row["heat"]."""
+    line = f"{start}[{key}]"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"{start}[", " " * (indent + 4) + key, " " * indent + "]"]
+
+
+def condition(tests: Sequence[str], margin: str, joint: str = "and") -> list[str]:
+    """The head of an `if` with its tests."""
+    line = f"{margin}if {f' {joint} '.join(tests)}:"
+    if len(line) <= WIDTH:
+        return [line]
+    first, *others = tests
+    inner = margin + "    "
+    more = [f"{inner}{joint} {test}" for test in others]
+    return [f"{margin}if (", f"{inner}{first}", *more, f"{margin}):"]
+
+
+def mapping(name: str, items: Mapping[str, str]) -> list[str]:
+    parts = [f"{python_string(key)}: {value}" for key, value in items.items()]
+    return collection(f"{name} = {{", parts, "}")
+
+
+def frozen_set(name: str, items: Sequence[str]) -> list[str]:
+    line = f"{name} = frozenset({{{', '.join(items)}}})"
+    if len(line) <= WIDTH:
+        return [line]
+    inner = f"    {{{', '.join(items)}}}"
+    if len(inner) <= WIDTH:
+        return [f"{name} = frozenset(", inner, ")"]
+    lines = [f"        {item}," for item in items]
+    return [f"{name} = frozenset(", "    {", *lines, "    }", ")"]
+
+
+def with_comment(line: str, comment: str) -> list[str]:
+    """The line with a comment, which goes above it if both together are too wide."""
+    whole = f"{line}  # {comment}"
+    if len(whole) <= WIDTH:
+        return [whole]
+    margin = line[: len(line) - len(line.lstrip())]
+    return [f"{margin}# {comment}", line]

@@ -1,0 +1,290 @@
+"""IR -> the strings of a Python module.
+
+The text comes out as black formats it, without running black.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from treecompile.emit.literals import python_literal, python_string
+from treecompile.emit.lowering import Lowered
+from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.python.decision import (
+    CONVERTERS,
+    DecisionCode,
+    FunctionText,
+    node_table,
+    readers,
+)
+from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
+from treecompile.emit.retree import note
+from treecompile.emit.runtime import rows
+from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.targets import ByType
+from treecompile.model import words
+from treecompile.model.divide import divisible, settled
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    Program,
+    Rule,
+    RuleSet,
+    Split,
+    Tree,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import predict, probabilities, required_features
+from treecompile.regions.space import example
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
+
+# Up to this many rules, each is written out as a sentence. Beyond that, `explain`
+# builds the sentence from the tests on the way to the leaf, which needs far less text.
+SENTENCES = 1000
+IMPORTED = {
+    "collections.abc": {"Iterable", "Mapping"},
+    "typing": {"Any", "Literal", "TextIO", "overload"},
+}
+DIVIDES = (
+    "A value that is missing or was never seen goes down every branch of its test, in",
+    "proportion to the training cases that went there.",
+)
+PARSERS = ByType("parse_number", "parse_text", "parse_integer", "parse_boolean")
+PLAIN_NAMES = ByType("number", "str", "int", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonModule:
+    """The strings of a Python module; a list has one line in each entry."""
+
+    docstring: list[str]  # "Predict play: 5 rules learned by c45.", ...
+    imports: list[str]  # "import csv", "from math import nan", ...
+    model: list[str]  # MODEL = {"name": "play", "algorithm": "c45", ...}
+    features: list[str]  # FEATURES = {"heat": "number", "sky": "str"}
+    classes: list[str]  # CLASSES = ("no", "yes")
+    constants: list[str]  # TOWN_1 = frozenset({"Athens", "Berlin", ...})
+    is_classifier: bool  # false for a regression
+    is_divided: bool  # true for a tree that divides unknown values
+    answer_type: str  # str, int, bool, float
+    target: str  # play
+    decision: list[str]  # the body of `predict`: '    heat = row["heat"]', ...
+    functions: list[FunctionText]  # where it nests deeper than a line is wide
+    runtime: list[str]  # the other functions: "def predict_many(...", ...
+    probabilities: list[str]  # '    "R1": (0.25, 0.75),', ...
+    sentences: list[str]  # '    "R1": "R1: if heat <= 20 then play = yes ...",', ...
+    # Instead of too many sentences:
+    steps: list[str]  # for each node, its parent and the test: '    (0, "heat > 20"),'
+    ends: list[str]  # for each rule, its leaf: '    "R1": (1, "play = yes ..."),'
+    # Placed only for a tree that divides:
+    explained: list[str]  # EXPLAINED = 10  # ...
+    shown_names: list[str]  # NAMES = ("sky", "heat")
+    conclusions: list[str]  # CONCLUSIONS = ("play = no", "play = yes")
+    conclusion: str  # of a regression: "hours = "
+    estimates: list[str]  # of a regression: '    "R1": (20.0,),', ...
+    readers: list[str]  # '    "sky": (as_text, frozenset({"clear", "grey"})),', ...
+    nodes: list[str]  # '    (1, 20.0, 0, (3, 4), (4.0, 2.0)),', '    "R1",', ...
+    # Conversion of values, and the script mode:
+    helpers: list[str]  # "def as_number(...", ...
+    parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
+    blanks: list[str]  # BLANKS = ("", "NA")
+    script: list[str]  # "def main(...", "def score(..."
+    shown: str  # how `score` writes an answer: str(answer).lower()
+
+
+def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    program = replace(source.program, body=settled(source.program.body))
+    body = program.body
+    used = [body.features[index] for index in required_features(body)]
+    answer_type = type(body.labels[0]).__name__ if body.labels else "float"
+    converters = [*(CONVERTERS.of(f.type) for f in used)]
+    parsers = {f.name: PARSERS.of(f.type) for f in used}
+    helpers = Helpers([*converters, *parsers.values()])
+    code = DecisionCode(body, helpers.names)
+    decided = outcomes(body)
+    decision, *others = code.functions(decided)
+    sentences = _sentences(program, decided)
+    steps, ends = ([], []) if sentences else _steps(program, decided)
+    dividing = body if isinstance(body, Tree) and divisible(body) else None
+    target = words.name(program.target)
+    flags = {
+        "SENTENCES": bool(sentences),
+        "CLASSIFIES": bool(body.labels),
+        "BOOLEANS": answer_type == "bool",
+        "DIVIDES": dividing is not None,
+    }
+    replaced = {
+        "Answer": answer_type,
+        "CONCLUSION": python_string(f"{target} = "),
+        "explain_divided": "explain",
+        **({} if body.labels else {"PROBABILITIES": "ESTIMATES"}),
+    }
+    module = PythonModule(
+        docstring=_docstring(source, len(decided)),
+        imports=helpers.imports({"csv", "sys"}, IMPORTED),
+        model=mapping("MODEL", _identity(source, len(decided))),
+        features=mapping(
+            "FEATURES", {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used}
+        ),
+        classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
+        constants=code.constants(),
+        is_classifier=bool(body.labels),
+        is_divided=dividing is not None,
+        answer_type=answer_type,
+        target=in_docstring(target),
+        decision=decision.lines,
+        functions=others,
+        runtime=copied(rows, _runtime(body), flags, replaced),
+        probabilities=_probabilities(decided),
+        sentences=sentences,
+        steps=steps,
+        ends=ends,
+        explained=copied(rows, ["EXPLAINED"]),
+        shown_names=collection(
+            "NAMES = (", (python_string(words.name(f.name)) for f in used), ")"
+        ),
+        conclusions=collection(
+            "CONCLUSIONS = (",
+            (python_string(f"{target} = {words.value(x)}") for x in body.labels),
+            ")",
+        ),
+        conclusion=replaced["CONCLUSION"],
+        estimates=[
+            f'    "{rule.id}": ({python_literal(rule.value)},),'
+            for rule in decided.values()
+            if dividing is not None and not body.labels
+        ],
+        readers=list(readers(body)),
+        nodes=list(node_table(dividing, decided)) if dividing is not None else [],
+        helpers=helpers.texts(),
+        parsers=mapping("PARSERS", parsers),
+        blanks=collection(
+            "BLANKS = (", map(python_string, ("", *program.na_values)), ")"
+        ),
+        script=copied(rows, ["main", "score"], flags, replaced),
+        shown="str(answer).lower()" if answer_type == "bool" else "answer",
+    )
+    return Lowered(module, notes=(note(body),))
+
+
+def _runtime(body: Body) -> list[str]:
+    """The functions that users call beside `predict`, and what these call."""
+    first = ["predict_proba"] if body.labels else []
+    many = ["predict_many", "predict_columns"]
+    if not divisible(body):
+        return [*first, *many, "explain"]
+    inner = ["parts_of", "divided", "reached", "mixed", "sentence"]
+    return [*first, *many, "explain_divided", *inner]
+
+
+def _identity(source: CompilerInput, rules: int) -> dict[str, str]:
+    program = source.program
+    known: dict[str, object] = {
+        "name": program.target,
+        "algorithm": program.algorithm,
+        "version": source.version,
+        "sha256": source.sha256,
+        "rules": rules,
+    }
+    if program.training is not None:
+        known["rows"] = program.training.rows
+    return {key: python_literal(value) for key, value in known.items()}
+
+
+def _docstring(source: CompilerInput, rules: int) -> list[str]:
+    """The docstring of the module, with one call that can be tried."""
+    program = source.program
+    body = program.body
+    plural = "rule" if rules == 1 else "rules"
+    row = example(body, program.training.columns if program.training else ())
+    items = [
+        f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
+        for p in required_features(body)
+    ]
+    call = [f">>> predict({{{', '.join(items)}}})"]
+    if len(call[0]) > WIDTH - 4:
+        call = [">>> predict(", "...     {"]
+        call += [f"...         {item}," for item in items]
+        call += ["...     }", "... )"]
+    lines = [
+        f"Predict {words.name(program.target)}:"
+        f" {rules} {plural} learned by {program.algorithm}.",
+        "",
+        *(f"    {line}" for line in call),
+        f"    {predict(body, row)!r}",
+        "",
+        f"Compiled by treecompile {source.version} from the model with SHA-256",
+        f"{source.sha256}.",
+        *(DIVIDES if divisible(body) else ()),
+        *_how(body),
+        "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
+        "and writes it with a column of predictions: python predict.py input.csv",
+    ]
+    return [in_docstring(line).rstrip() for line in lines]
+
+
+def _how(body: Body) -> list[str]:
+    """How a list of rules is run."""
+    how = note(body)
+    return textwrap.wrap(f"{how[0].upper()}{how[1:]}.", WIDTH) if how else []
+
+
+def _probabilities(decided: Mapping[int, Rule]) -> list[str]:
+    lines = []
+    for rule in decided.values():
+        if isinstance(rule.stats, ClassCounts):
+            shares = map(repr, probabilities(rule.stats))
+            lines += collection(f'    "{rule.id}": (', shares, "),", 4)
+    return lines
+
+
+def _sentences(program: Program, decided: Mapping[int, Rule]) -> list[str]:
+    """What `explain` says about each rule; empty if there are too many rules."""
+    body = program.body
+    if isinstance(body, Tree) and len(decided) > SENTENCES:
+        return []
+    extracted = extract(body) if isinstance(body, Tree) else body
+    rules = apply_rule_passes(extracted)
+    said = {
+        rule.id: words.sentence(rule, rules, program.target)
+        for rule in (*rules.rules, rules.default)
+    }
+    if divisible(body):  # a part of a row may reach a leaf that no whole row can
+        for rule in extracted.rules:
+            if rule.id not in said:
+                said[rule.id] = _unmerged_sentence(rule, extracted, program.target)
+    return [
+        f'    "{rule.id}": {python_string(said[rule.id])},'
+        for rule in decided.values()
+        if rule.id in said
+    ]
+
+
+def _unmerged_sentence(rule: Rule, rules: RuleSet, target: str) -> str:
+    """A rule that no whole row can meet, with each of its tests by itself."""
+    tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
+    said = words.conclusion(rule, rules.labels, target)
+    return f"{rule.id}: if {' and '.join(tests)} then {said}"
+
+
+def _steps(
+    program: Program, decided: Mapping[int, Rule]
+) -> tuple[list[str], list[str]]:
+    """For each node the node above it and the test between; for each rule its leaf."""
+    tree = program.body
+    assert isinstance(tree, Tree)
+    steps = ['    (0, ""),'] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            feature = tree.features[node.branches[0].when.feature]
+            for branch in node.branches:
+                test = python_string(words.phrase([branch.when], feature))
+                lines = collection("    (", (str(position), test), "),", 4)
+                steps[branch.then] = "\n".join(lines)
+    ends = []
+    for position, rule in decided.items():
+        said = python_string(words.conclusion(rule, tree.labels, program.target))
+        ends += collection(f'    "{rule.id}": (', (str(position), said), "),", 4)
+    return steps, ends

@@ -1,0 +1,279 @@
+"""The functions that a Python module has beside `predict`, and its script mode.
+
+The constants and `predict` are an example of what a generated module has in their
+place. Functions are copied as they are, so this file keeps to the standard library and
+to Python 3.9.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TextIO, overload
+
+from treecompile.model.values import as_number, as_text, parse_number, parse_text
+
+Answer = str  # replaced by the type of the labels
+# Which version of a function is copied: whether there are labels, True and False among
+# them, a sentence for each rule in RULES (not STEPS and ENDS), a tree that divides.
+CLASSIFIES = True
+BOOLEANS = False
+SENTENCES = True
+DIVIDES = True
+
+FEATURES = {"sky": "str", "heat": "number"}
+CLASSES = ("no", "yes")
+PROBABILITIES = {"R1": (0.25, 0.75), "R2": (1.0, 0.0), "R3": (1 / 6, 5 / 6)}
+RULES = {
+    "R1": "R1: if sky = clear and heat <= 20 then play = yes (3 of 4 cases)",
+    "R2": "R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)",
+    "R3": "R3: if sky = grey (or any other, or missing) then play = yes (5 of 6 cases)",
+}
+STEPS = (
+    (0, ""),
+    (0, "sky = clear"),
+    (0, "sky = grey (or any other, or missing)"),
+    (1, "heat <= 20"),
+    (1, "heat > 20"),
+)
+ENDS = {
+    "R1": (3, "play = yes (3 of 4 cases)"),
+    "R2": (4, "play = no (2 of 2 cases)"),
+    "R3": (2, "play = yes (5 of 6 cases)"),
+}
+NAMES = ("sky", "heat")
+CONCLUSIONS = ("play = no", "play = yes")
+CONCLUSION = "hours = "  # of a regression
+READERS: dict[str, Any] = {
+    "sky": (as_text, frozenset({"clear", "grey"})),
+    "heat": (as_number, None),
+}
+NODES: list[Any] = [
+    (0, {"clear": 0}, 1, (1, 2), (6.0, 6.0)),
+    (1, 20.0, 0, (3, 4), (4.0, 2.0)),
+    "R3",
+    "R1",
+    "R2",
+]
+EXPLAINED = 10  # maximum number of rules in an explanation
+PARSERS: dict[str, Callable[[str, str], Any]] = {
+    "sky": parse_text,
+    "heat": parse_number,
+}
+BLANKS = ("", "?")
+
+
+@overload
+def predict(row: Mapping[str, Any]) -> Answer: ...
+@overload
+def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
+def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
+    return divided(row, rule)
+
+
+# ---------------------------------------------------------------- copied
+
+
+def predict_proba(row: Mapping[str, Any]) -> dict[Answer, float]:
+    """The probability of each label: its share of the training cases of the rule."""
+    if DIVIDES:
+        rule = predict(row, True)
+        if rule == "divided":
+            return dict(zip(CLASSES, mixed(reached(row))))
+        return dict(zip(CLASSES, PROBABILITIES[rule]))
+    else:
+        return dict(zip(CLASSES, PROBABILITIES[predict(row, True)]))
+
+
+def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[Answer]:
+    """Predict each of the rows."""
+    return [predict(row) for row in rows]
+
+
+def predict_columns(columns: Mapping[str, Any]) -> list[Answer]:
+    """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
+    sizes = {len(columns[name]) for name in columns}
+    if len(sizes) > 1:
+        raise ValueError("the columns have different lengths")
+    values = [columns[name] for name in FEATURES]
+    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
+    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    return [predict(dict(zip(FEATURES, row))) for row in rows]
+
+
+def explain(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words."""
+    if SENTENCES:
+        return RULES[predict(row, True)]
+    else:
+        rule = predict(row, True)
+        step, conclusion = ENDS[rule]
+        tests = []
+        while step:
+            step, test = STEPS[step]
+            tests.append(test)
+        return f"{rule}: if {' and '.join(reversed(tests))} then {conclusion}"
+
+
+def main(arguments: list[str]) -> int:
+    """Write a CSV file with a column of predictions to standard output."""
+    if len(arguments) != 1:
+        print("usage: python predict.py input.csv (or -)", file=sys.stderr)
+        return 2
+    csv.field_size_limit(2**31 - 1)
+    try:
+        source = 0 if arguments[0] == "-" else arguments[0]
+        with open(source, encoding="utf-8-sig", newline="") as lines:
+            with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+                score(lines, output)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of the output has closed it
+    except (OSError, UnicodeError, ValueError, csv.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def score(lines: Iterable[str], output: TextIO) -> None:
+    """Predict the rows of a CSV file whose first line names the columns."""
+    reader = csv.reader(lines, strict=True)
+    writer = csv.writer(output, lineterminator="\n")
+    header = next(filter(None, reader), [])
+    for name in FEATURES:
+        if header.count(name) != 1:
+            raise ValueError(f"column {name!r} occurs {header.count(name)} times")
+    if "prediction" in header:
+        raise ValueError("there is already a column 'prediction': rename or remove it")
+    places = {name: header.index(name) for name in FEATURES}
+    writer.writerow([*header, "prediction"])
+    for record in reader:
+        if not record and len(header) > 1:
+            continue
+        record = record or [""]
+        try:
+            if len(record) != len(header):
+                raise ValueError(f"{len(record)} fields instead of {len(header)}")
+            row: dict[str, Any] = {}
+            for name, place in places.items():
+                text = record[place]
+                row[name] = None if text in BLANKS else PARSERS[name](name, text)
+            answer = predict(row)
+        except ValueError as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from None
+        if BOOLEANS:
+            writer.writerow([*record, str(answer).lower()])
+        else:
+            writer.writerow([*record, answer])
+
+
+# ---------------------------------------------------------------- copied if it divides
+# The guard clauses of `predict` are the fast path, for rows whose values are all known.
+# Any other row walks the tree as a table, from which its explanation is made too.
+
+
+def explain_divided(row: Mapping[str, Any]) -> str:
+    """The rule that decides a row, in words; if several do, each with its share."""
+    rule = predict(row, True)
+    if rule != "divided":
+        return sentence(rule)
+    found = reached(row)
+    shares = mixed(found)
+    if CLASSIFIES:
+        said = f"{CONCLUSIONS[shares.index(max(shares))]} ({100 * max(shares):.1f} %)"
+    else:
+        said = CONCLUSION + repr(shares[0])
+    unknown = sorted({NODES[node][0] for node in found if len(found[node]) > 1})
+    names = ", ".join(NAMES[column] for column in unknown)
+    lines = [f"divided: {said}, shared by these rules; unknown: {names}"]
+    parts = parts_of(found)
+    for part, rule in parts[:EXPLAINED]:
+        lines.append(f"  {100 * part:.1f} % {sentence(rule)}")
+    rest = len(parts) - EXPLAINED
+    if rest > 0:
+        lines.append(f"  and {rest} more with smaller shares")
+    return "\n".join(lines)
+
+
+def parts_of(found: Mapping[int, tuple[int, ...]]) -> list[tuple[float, str]]:
+    """The rules that share a decision, the greatest share first."""
+    parts = {0: 1.0}
+    for node in sorted(found):
+        taken = found[node]
+        weights = NODES[node][4] if len(taken) > 1 else (1.0,)
+        for child, weight in zip(taken, weights):
+            parts[child] = parts[node] * weight / sum(weights)
+    leaves = [(parts[node], NODES[node]) for node in found if not found[node]]
+    return sorted((leaf for leaf in leaves if leaf[0]), key=lambda leaf: -leaf[0])
+
+
+def divided(row: Mapping[str, Any], rule: bool) -> Any:
+    """The answer to a row with a value that is missing or was never seen."""
+    found = reached(row)
+    if rule:
+        leaves = [NODES[node] for node in found if not found[node]]
+        return leaves[0] if len(leaves) == 1 else "divided"
+    shares = mixed(found)
+    if CLASSIFIES:
+        return CLASSES[shares.index(max(shares))]
+    else:
+        return shares[0]
+
+
+def reached(row: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
+    """The nodes that a row reaches, each with the nodes that follow it."""
+    values: list[Any] = []
+    for name, (convert, known) in READERS.items():
+        value = convert(name, row[name])
+        is_known = value == value if known is None else value in known
+        values.append(value if is_known else None)
+    found: dict[int, tuple[int, ...]] = {}
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        found[node] = ()
+        if isinstance(NODES[node], str):
+            continue
+        column, choice, place, children, _ = NODES[node]
+        value = values[column]
+        if value is None:
+            found[node] = children
+        elif isinstance(choice, dict):
+            found[node] = (children[choice.get(value, place)],)
+        else:
+            found[node] = (children[place if value <= choice else 1 - place],)
+        waiting.extend(reversed(found[node]))
+    return found
+
+
+def mixed(found: Mapping[int, tuple[int, ...]]) -> tuple[float, ...]:
+    """The shares of a row: those of the branches, weighted, from the leaves upwards."""
+    leaves: Mapping[str, tuple[float, ...]] = PROBABILITIES
+    shares: dict[int, tuple[float, ...]] = {}
+    for node in sorted(found, reverse=True):
+        taken = found[node]
+        if not taken:
+            shares[node] = leaves[NODES[node]]
+        elif len(taken) == 1:
+            shares[node] = shares[taken[0]]
+        else:
+            sums, total = [0.0] * len(shares[taken[0]]), 0.0
+            for child, weight in zip(taken, NODES[node][4]):
+                total += weight
+                for place, share in enumerate(shares[child]):
+                    sums[place] += weight * share
+            shares[node] = tuple(part / total for part in sums)
+    return shares[0]
+
+
+def sentence(rule: str) -> str:
+    """A rule in words."""
+    if SENTENCES:
+        return RULES[rule]
+    else:
+        step, conclusion = ENDS[rule]
+        tests = []
+        while step:
+            step, test = STEPS[step]
+            tests.append(test)
+        return f"{rule}: if {' and '.join(reversed(tests))} then {conclusion}"

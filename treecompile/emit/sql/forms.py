@@ -1,0 +1,237 @@
+"""The forms of SQL output: a bare expression, a query, a view, a function, a dbt model.
+
+The input is the finished lines of each expression, the output the lines of a statement.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from treecompile.emit.literals import identifiers
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.text import Quoting, column_names
+from treecompile.model import words
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.ir import Body, Label, ValueType
+from treecompile.model.semantics import type_of_labels
+
+Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
+
+FORMS = ("expression", "select", "view", "function", "dbt")
+EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
+OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
+WITH_TABLE = (SELECT, VIEW, DBT)
+JINJA = re.compile(r"\{(?=[{%#])")  # dbt would read it as a template
+
+
+def outputs(options: EmitOptions) -> list[str]:
+    """The outputs asked for, in order; only a query can have several."""
+    asked = [part.strip() for part in options.output.split(",")]
+    for part in asked:
+        check_choice("--output", part, OUTPUTS)
+    if len(set(asked)) < len(asked):
+        raise OptionError(
+            f"--output {options.output!r}: each output can be given only once"
+        )
+    if len(asked) > 1 and options.form not in WITH_TABLE:
+        raise OptionError(
+            f"--output {options.output!r}: several need --as select, view or dbt"
+        )
+    return asked
+
+
+def position_of(labels: Sequence[Label], text: str) -> int:
+    """The index of the label that --label names."""
+    texts = [v if isinstance(v, str) else words.value(v) for v in labels]
+    if text not in texts:
+        shown = ", ".join(map(words.value, labels))
+        raise OptionError(f"--label {text!r} is not a label: expected one of {shown}")
+    return texts.index(text)
+
+
+def check_form(options: EmitOptions, dialect: Dialect) -> None:
+    """Refuse options that exclude each other."""
+    check_choice("--as", options.form, FORMS)
+    if options.form in WITH_TABLE and not options.table:
+        raise OptionError(f"--as {options.form} needs --table, the table to read")
+    if options.form == FUNCTION and not dialect.functions.create:
+        raise TargetError(
+            f"{dialect.name} has no functions written in SQL:"
+            " use --as expression, select or view"
+        )
+    if options.alias and options.form == FUNCTION:
+        raise OptionError("--alias names a table, but a function reads none")
+
+
+def check_choice(
+    option: str, value: str, known: Sequence[str] | Mapping[str, str]
+) -> None:
+    if value not in known:
+        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+
+
+# ---------------------------------------------------------------- columns
+
+
+def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
+    """How the expression refers to each required feature: a column, a parameter."""
+    if options.form == FUNCTION:
+        usual = dialect.functions.reference
+        of_text = dialect.functions.text_reference or usual
+        is_text = {i for i, f in enumerate(body.features) if f.type is ValueType.STR}
+        return {
+            index: (of_text if index in is_text else usual).format(**parameter)
+            for index, parameter in _parameters(body, dialect, options).items()
+        }
+    columns = column_names(body, dialect, options.columns)
+    if not options.alias:
+        return columns
+    alias = Quoting(dialect).path("--alias", options.alias)
+    return {index: f"{alias}.{column}" for index, column in columns.items()}
+
+
+def _parameters(
+    body: Body, dialect: Dialect, options: EmitOptions
+) -> dict[int, dict[str, str]]:
+    """What a dialect can say about each parameter of a function."""
+    columns = column_names(body, dialect, options.columns)
+    plain = identifiers(body, ())
+    return {
+        index: {
+            "name": column,
+            "identifier": plain[index],
+            "number": str(number),
+            "type": _type(body.features[index].type, dialect),
+        }
+        for number, (index, column) in enumerate(columns.items(), start=1)
+    }
+
+
+def _type(value_type: ValueType, dialect: Dialect) -> str:
+    """The type of a parameter or of the answer of a function."""
+    functions = dialect.functions
+    special = {
+        ValueType.STR: functions.text,
+        ValueType.INT: functions.integer,
+        ValueType.BOOL: functions.boolean,
+    }
+    return special.get(value_type) or dialect.types.of(value_type)
+
+
+# ---------------------------------------------------------------- statements
+
+
+def statement(
+    made: Expressions, body: Body, dialect: Dialect, options: EmitOptions
+) -> list[str]:
+    """The lines of the statement or of the bare expression."""
+    if options.form == EXPRESSION:
+        (lines,) = made.values()
+        return list(lines)
+    if options.form == FUNCTION:
+        return _function(made, body, dialect, options)
+    quoting = Quoting(dialect)
+    # No AS before the alias: Oracle does not accept it there.
+    alias = quoting.path("--alias", options.alias) if options.alias else ""
+    is_dbt = options.form == DBT
+    table = quoting.path("--table", options.table)
+    table = _dbt_reference(options.table) if is_dbt else table
+    everything = f"{alias}.*" if alias else dialect.everything.format(table=table)
+    query = ["SELECT", f"  {everything},"]
+    for column, lines in made.items():
+        comma = "" if column == [*made][-1] else ","
+        query += [f"  {escaped(line) if is_dbt else line}" for line in lines]
+        query[-1] += f" AS {quoting.name(column)}{comma}"
+    query.append(f"FROM {table} {alias}".rstrip())
+    if options.form == VIEW:
+        view = quoting.path("--name", options.name or "predictions")
+        return [f"CREATE VIEW {view} AS", *query[:-1], f"{query[-1]};"]
+    return query
+
+
+def _function(
+    made: Expressions, body: Body, dialect: Dialect, options: EmitOptions
+) -> list[str]:
+    functions = dialect.functions
+    (lines,) = made.values()
+    parameters = ", ".join(
+        functions.parameter.format(**parameter)
+        for parameter in _parameters(body, dialect, options).values()
+    )
+    expression = "\n".join(lines)
+    if functions.barred and functions.barred in expression:
+        raise TargetError(
+            f"a name or a value contains {functions.barred!r}, which ends a function"
+            f" in {dialect.name}: use --as expression or view"
+        )
+    answer = answer_type(body, options.output)
+    given = _type(answer, dialect)
+    is_text = answer is ValueType.STR
+    text = functions.create.format(
+        name=Quoting(dialect).path("--name", options.name or "predict"),
+        parameters=parameters,
+        type=given,
+        variable=(is_text and functions.text_variable) or given,
+        expression=expression,
+    )
+    return text.split("\n")
+
+
+def answer_type(body: Body, output: str) -> ValueType:
+    """The type of the values of an output."""
+    if output == "rule":
+        return ValueType.STR
+    if output == "probability" or not body.labels:
+        return ValueType.FLOAT
+    return type_of_labels(body.labels)
+
+
+# ---------------------------------------------------------------- dbt
+
+
+def escaped(text: str) -> str:
+    """Text that dbt renders back to the same text."""
+    return JINJA.sub('{{ "{" }}', text)
+
+
+def _dbt_reference(table: str) -> str:
+    """The Jinja call for a model of the project or for SOURCE.TABLE."""
+    parts = table.split(".")
+    if len(parts) > 2 or not all(parts):
+        raise OptionError(
+            f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
+        )
+    names = ", ".join(json.dumps(part) for part in parts)
+    return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"
+
+
+def properties(made: Expressions, labels: Sequence[str], options: EmitOptions) -> str:
+    """The YAML beside a dbt model: its columns, and tests of them; "" for other forms.
+
+    The labels are SQL literals, because dbt copies them into its SQL unchanged.
+    """
+    if options.form != DBT:
+        return ""
+    name = options.name or "predictions"
+    lines = [
+        "version: 2",
+        "",
+        "models:",
+        f"  - name: {json.dumps(name)}",
+        "    columns:",
+    ]
+    for column in made:
+        lines.append(f"      - name: {json.dumps(column)}")
+        lines += ["        data_tests:", "          - not_null"]
+        if column == OUTPUTS["label"] and labels:
+            values = ", ".join(json.dumps(escaped(label)) for label in labels)
+            lines += [
+                "          - accepted_values:",
+                "              arguments:",
+                f"                values: [{values}]",
+                "                quote: false",
+            ]
+    return "".join(f"{line}\n" for line in lines)

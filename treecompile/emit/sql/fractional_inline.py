@@ -1,0 +1,254 @@
+"""The sums of a tree that divides unknown values, nested in one expression.
+
+For databases in which a subquery cannot refer to the current row. Each share of a split
+occurs once in the sum above it, so the expression is as large as the tree; only the
+answer may need a share twice. A share is written `(sum) / total` without brackets
+around it, because it is always the first factor: `(sum) / total * amount` is evaluated
+from the left, and nests only half as deep.
+
+A parser descends one level for a bracket, and one more for what follows a plus. So the
+first term of a sum costs one level instead of two, and
+
+    (c * amount + (0.0 + a * amount + b * amount)) / total
+
+adds the same numbers in the same order as (0.0 + a * ... + b * ... + c * ...): the two
+operands of one addition are swapped, which does not change the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.fractional import (
+    INSTEAD,
+    Asked,
+    check_operators,
+    check_terms,
+    first_greatest,
+    nested_operators,
+    total,
+)
+from treecompile.emit.sql.text import ConditionWriter
+from treecompile.model.divide import unknown
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
+from treecompile.model.semantics import certain, holds, negate
+
+Line = tuple[int, str]  # the indentation, and the text, which may contain line ends
+Lines = Sequence[Line]
+
+
+def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
+    """The lines of the expression that answers one row."""
+    splits = sum(isinstance(node, Split) for node in tree.nodes)
+    check_terms(copies(tree, asked, writer.dialect) * splits, writer.dialect)
+    return [f"{'  ' * by}{text}" for by, text in answer(tree, writer, asked)]
+
+
+def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
+    """The answer, computed from the shares of the root."""
+    inner, sums = InlineSums(tree, writer), writer.dialect.sums
+    labels = list(map(writer.label, tree.labels))
+    if asked.output == "label" and len(labels) == 1:
+        return [(0, labels[0])]
+    if shares_asked(tree, asked) == 1:
+        return inner.share(asked.label or 0 if asked.output == "probability" else 0)
+    shares = [inner.share(place) for place in range(len(labels))]
+    if sums.naming:
+        return named(shares, labels if asked.output == "label" else (), writer.dialect)
+    if asked.output == "probability":
+        return listed(f"{sums.greatest}(", shares, ")")
+    arms: list[Line] = []
+    if len(shares) == 2:
+        opening: Lines = [(0, "CASE")]
+        arms += [*start("WHEN ", shares[0]), *start(">= ", shares[1])]
+        arms.append((0, f"THEN {labels[0]}"))
+    else:
+        opening = listed(f"CASE {sums.greatest}(", shares, ")")
+        for share, label in zip(shares[:-1], labels[:-1], strict=True):
+            arms += [*start("WHEN ", share), (0, f"THEN {label}")]
+    return [*opening, *indented(arms), (1, f"ELSE {labels[-1]}"), (0, "END")]
+
+
+def shares_asked(tree: Tree, asked: Asked) -> int:
+    """How many labels' shares the answer needs."""
+    if asked.output == "probability" and asked.label is not None:
+        return 1
+    return len(tree.labels) or 1
+
+
+def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
+    """How often a share of the root is written, all labels together."""
+    shares = shares_asked(tree, asked)
+    if shares > 2 and asked.output == "label" and not dialect.sums.naming:
+        return 2 * shares - 1
+    return shares
+
+
+def named(
+    shares: Sequence[Lines], labels: Sequence[str], dialect: Dialect
+) -> list[Line]:
+    """The shares under names, and the greatest of them, or its label, by these."""
+    sums = dialect.sums
+    names = [sums.named.format(place=n, number=n + 1) for n in range(len(shares))]
+    before, after = sums.naming.split("{shares}")
+    given = {
+        "answer": first_greatest(names, labels or names),
+        "names": ", ".join(names),
+    }
+    return listed(before.format(**given), shares, after.format(**given))
+
+
+def listed(before: str, shares: Sequence[Lines], after: str) -> list[Line]:
+    lines: list[Line] = [(0, before)]
+    for share in shares:
+        lines += indented(end(share, "," if share is not shares[-1] else ""))
+    return [*lines, (0, after)]
+
+
+def start(word: str, lines: Lines) -> Lines:
+    """The lines with a word before the first."""
+    (by, text), *rest = lines
+    return [(by, f"{word}{text}"), *rest]
+
+
+def end(lines: Lines, text: str) -> Lines:
+    """The lines with a text after the last."""
+    *rest, (by, last) = lines
+    return [*rest, (by, f"{last}{text}")]
+
+
+def indented(lines: Lines) -> Lines:
+    return [(by + 1, text) for by, text in lines]
+
+
+# ---------------------------------------------------------------- sums
+
+
+class InlineSums:
+    """Writes the share of one label at a time."""
+
+    def __init__(self, tree: Tree, writer: ConditionWriter) -> None:
+        self.tree, self.writer = tree, writer
+        self.zero, self.one = writer.double(0.0), writer.double(1.0)
+        self.first = nesting(tree, writer.dialect).first
+        # For each split: what the share of each branch is multiplied by, and what
+        # their sum is divided by.
+        self.amounts = {
+            position: (self.factors(node), self.divisor(node))
+            for position, node in enumerate(tree.nodes)
+            if isinstance(node, Split)
+        }
+
+    def share(self, place: int) -> Lines:
+        """The share of a label, or the number of a regression."""
+        nodes = self.tree.nodes
+        waiting: dict[int, Lines] = {}
+        for position in range(len(nodes) - 1, -1, -1):
+            node = nodes[position]
+            if not isinstance(node, Split):
+                value = self.writer.double(certain(node)[place] + 0.0)
+                waiting[position] = [(0, value)]
+                continue
+            factors, divisor = self.amounts[position]
+            terms = [
+                end(waiting.pop(branch.then), f" * {factor}")
+                for branch, factor in zip(node.branches, factors, strict=True)
+            ]
+            waiting[position] = [
+                *start("(", self.sum(terms, self.first.get(position))),
+                (0, f") / {divisor}"),
+            ]
+        return waiting[0]
+
+    def sum(self, terms: Sequence[Lines], first: int | None) -> Lines:
+        """The terms in order; or that one first, and those before it in brackets."""
+        opening: Lines = [(0, self.zero)]
+        if first is not None:
+            before: Lines = [(0, f"+ {self.zero}")]
+            if first:
+                inner = self.sum(terms[:first], None)
+                before = [*start("+ (", inner), (0, ")")]
+            opening = [*terms[first], *indented(before)]
+            terms = terms[first + 1 :]
+        return [*opening, *(line for t in terms for line in indented(start("+ ", t)))]
+
+    def factors(self, split: Split) -> list[str]:
+        known = self.is_known(split)
+        factors = []
+        for branch in split.branches:
+            taken = self.writer.text(self.takes(branch))
+            weight = self.writer.double(branch.weight + 0.0)
+            none = f"WHEN {known} THEN {self.zero} " if branch.weight else ""
+            factors.append(f"CASE WHEN {taken} THEN {self.one} {none}ELSE {weight} END")
+        return factors
+
+    def divisor(self, split: Split) -> str:
+        whole = self.writer.double(total(split))
+        return f"CASE WHEN {self.is_known(split)} THEN {self.one} ELSE {whole} END"
+
+    def is_known(self, split: Split) -> str:
+        index = split.branches[0].when.feature
+        return self.writer.text(negate(unknown(index, self.tree.features[index])))
+
+    def takes(self, branch: Branch) -> Condition:
+        """True if the value is known and goes down the branch."""
+        test = branch.when
+        feature = self.tree.features[test.feature]
+        if feature.kind is not Kind.CATEGORICAL:
+            return replace(test, missing=False)
+        chosen = tuple(c for c in feature.categories if holds(test, feature, c))
+        return Condition(test.feature, Op.IN, chosen, missing=False)
+
+
+# ---------------------------------------------------------------- depth
+
+SUM = 2  # levels of a sum that follows a plus
+
+
+@dataclass(frozen=True, slots=True)
+class Nesting:
+    levels: int
+    operators: int
+    first: Mapping[int, int]  # the branch written first in the sum of a split
+
+
+def nesting(tree: Tree, dialect: Dialect) -> Nesting:
+    """In branch order if the database can parse that, else as flat as possible."""
+    plain = measured(tree, swapping=False)
+    most = SUM * dialect.sums.depth
+    found = plain if plain.levels <= most else measured(tree, swapping=True)
+    if found.levels > most:
+        raise TargetError(
+            f"the sums of this tree are nested {-(-found.levels // SUM)} deep, but"
+            f" {dialect.name} allows {dialect.sums.depth}: {INSTEAD}"
+        )
+    check_operators(found.operators, dialect)
+    return found
+
+
+def measured(tree: Tree, *, swapping: bool) -> Nesting:
+    levels, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
+    first: dict[int, int] = {}
+    for position in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[position]
+        if not isinstance(node, Split):
+            continue
+        below = [branch.then for branch in node.branches]
+        inner = [levels[child] for child in below]
+        levels[position] = SUM + max(inner)
+        operators[position] = nested_operators([operators[child] for child in below])
+        deepest = inner.index(max(inner))
+        swapped = levels_with_first(inner, deepest)
+        if swapping and swapped < levels[position]:
+            levels[position], first[position] = swapped, deepest
+    return Nesting(levels[0], operators[0], first)
+
+
+def levels_with_first(inner: Sequence[int], first: int) -> int:
+    """The levels of a sum if that branch is written first."""
+    before = (2 * SUM + levels for levels in inner[:first])  # in their own brackets
+    behind = (SUM + levels for levels in inner[first + 1 :])
+    return max(1 + inner[first], *before, *behind)

@@ -1,0 +1,244 @@
+"""The sums of a tree that divides unknown values, as stages of a WITH query.
+
+The first stage reads each column: as a number, as the position of its category, or as
+NULL if the value is unknown. Each later stage adds up the shares of some splits, from
+the leaves upwards: one column for each split and label.
+
+    WITH d0 AS (SELECT CASE WHEN ... END AS x0),
+    d1 AS (SELECT x0, (0.0 + ...) / ... AS v3_0, (0.0 + ...) / ... AS v3_1 FROM d0)
+    SELECT CASE WHEN v0_0 >= v0_1 THEN 'no' ELSE 'yes' END FROM d1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.fractional import (
+    INSTEAD,
+    Asked,
+    check_operators,
+    check_terms,
+    first_greatest,
+    nested_operators,
+    total,
+)
+from treecompile.emit.sql.text import ConditionWriter
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Branch, Kind, Op, Split, Tree
+from treecompile.model.semantics import (
+    certain,
+    membership,
+    required_features,
+    threshold,
+)
+
+
+def staged(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
+    """The lines of the subquery that answers one row, without its brackets."""
+    sums = StagedSums(tree, writer)
+    stages = sums.stages()
+    lines = []
+    for number, columns in enumerate(stages):
+        lines.append(f"{'WITH ' if number == 0 else ''}d{number} AS (")
+        lines.append("  SELECT")
+        for column in columns:
+            # Only the first stage contains text from the data, perhaps with line ends.
+            parts = column.split("\n") if number else [column]
+            lines += [f"    {part}" for part in parts]
+            lines[-1] += "," if column is not columns[-1] else ""
+        source = f"FROM d{number - 1}" if number else ""
+        fence = " ".join(filter(None, (source, writer.dialect.sums.fence)))
+        if fence:
+            lines.append(f"  {fence}")
+        lines.append(")" if number == len(stages) - 1 else "),")
+    return [*lines, f"SELECT {sums.answer(asked)} FROM d{len(stages) - 1}"]
+
+
+@dataclass(slots=True)
+class NodeValue:
+    """The value of a node, not yet assigned to a stage."""
+
+    texts: list[str]  # for each label
+    depth: int  # sums within one another
+    operators: int  # operators within one another
+    stage: int  # the earliest stage that can compute it
+    uses: set[int] = field(default_factory=set)  # nodes: columns of earlier stages
+    reads: set[int] = field(default_factory=set)  # indexes of features
+
+
+class StagedSums:
+    """Writes the columns of each stage."""
+
+    def __init__(self, tree: Tree, writer: ConditionWriter) -> None:
+        self.tree, self.writer = tree, writer
+        self.dialect = writer.dialect
+        self.required = required_features(tree)
+        self.width = len(tree.labels) or 1  # columns for each node
+        self.prefix = free_prefix(writer.columns.values(), self.dialect)
+        self.zero, self.one = writer.double(0.0), writer.double(1.0)
+
+    def column(self, index: int) -> str:
+        return f"{self.prefix}x{self.required.index(index)}"
+
+    def value(self, node: int, place: int) -> str:
+        return f"{self.prefix}v{node}_{place}"
+
+    def values(self, node: int) -> list[str]:
+        return [self.value(node, place) for place in range(self.width)]
+
+    def stages(self) -> list[list[str]]:
+        """The columns of the first stage, which reads, and of those that add up."""
+        splits = sum(isinstance(node, Split) for node in self.tree.nodes)
+        check_terms(self.width * splits, self.dialect)
+        kept = self.kept_values()
+        last = kept[0].stage
+        if last > self.dialect.sums.stages:
+            raise TargetError(
+                f"the sums of this tree need {last} nested queries, but"
+                f" {self.dialect.name} allows {self.dialect.sums.stages}: {INSTEAD}"
+            )
+        until: dict[int, int] = {0: last + 1}  # the last stage that uses each node
+        read = dict.fromkeys(self.required, 0)  # ... and each feature
+        for value in kept.values():
+            for node in value.uses:
+                until[node] = max(until.get(node, 0), value.stage)
+            for index in value.reads:
+                read[index] = max(read[index], value.stage)
+        made: dict[int, list[int]] = {}
+        for node, value in kept.items():
+            made.setdefault(value.stage, []).append(node)
+        result = [[self.read(index) for index in self.required]]
+        alive: list[int] = []
+        for stage in range(1, last + 1):
+            alive = [node for node in alive if until[node] > stage]
+            columns = [self.column(i) for i in self.required if read[i] > stage]
+            columns += [name for node in alive for name in self.values(node)]
+            for node in made[stage]:
+                pairs = zip(kept[node].texts, self.values(node), strict=True)
+                columns += [f"{text} AS {name}" for text, name in pairs]
+            alive += made[stage]
+            most = self.dialect.sums.columns
+            if len(columns) > most:
+                raise TargetError(
+                    f"dividing the missing values of this tree needs {len(columns)}"
+                    f" columns, but {self.dialect.name} allows {most}: {INSTEAD}"
+                )
+            result.append(columns)
+        return result
+
+    def kept_values(self) -> dict[int, NodeValue]:
+        """The nodes that become columns of some stage, the root among them."""
+        nodes = self.tree.nodes
+        waiting: dict[int, NodeValue] = {}
+        kept: dict[int, NodeValue] = {}
+        for position in range(len(nodes) - 1, -1, -1):
+            node = nodes[position]
+            if not isinstance(node, Split):
+                texts = [self.writer.double(share + 0.0) for share in certain(node)]
+                waiting[position] = NodeValue(texts, 0, 0, 1)
+                continue
+            below = []
+            for branch in node.branches:
+                value = waiting.pop(branch.then)
+                if value.depth and self.is_too_deep(value, node):
+                    kept[branch.then] = value
+                    texts = self.values(branch.then)
+                    value = NodeValue(texts, 0, 0, value.stage + 1, {branch.then})
+                below.append(value)
+            waiting[position] = self.sum(node, below)
+        kept[0] = waiting[0]
+        return kept
+
+    def is_too_deep(self, value: NodeValue, above: Split) -> bool:
+        """Whether a value must become a column before the sum above it."""
+        sums = self.dialect.sums
+        operators = value.operators + 2 + len(above.branches)
+        return value.depth >= sums.depth or operators > sums.operators
+
+    def sum(self, split: Split, below: Sequence[NodeValue]) -> NodeValue:
+        index = split.branches[0].when.feature
+        operators = nested_operators([value.operators for value in below])
+        check_operators(operators, self.dialect)
+        x = self.column(index)
+        double = self.writer.double
+        amounts = [
+            f"CASE WHEN {x} IS NULL THEN {double(branch.weight)}"
+            f" WHEN {self.test(branch, x)} THEN {self.one} ELSE {self.zero} END"
+            for branch in split.branches
+        ]
+        whole = f"CASE WHEN {x} IS NULL THEN {double(total(split))} ELSE {self.one} END"
+        texts = []
+        for place in range(self.width):
+            terms = [
+                f"\n+ {amount} * {value.texts[place]}".replace("\n", "\n  ")
+                for amount, value in zip(amounts, below, strict=True)
+            ]
+            texts.append(f"(({self.zero}{''.join(terms)}\n) / {whole})")
+        return NodeValue(
+            texts,
+            1 + max(value.depth for value in below),
+            operators,
+            max(value.stage for value in below),
+            set().union(*(value.uses for value in below)),
+            {index}.union(*(value.reads for value in below)),
+        )
+
+    # ------------------------------------------------------------ columns
+
+    def read(self, index: int) -> str:
+        """A column as a number or the position of its category; NULL if unknown."""
+        feature = self.tree.features[index]
+        typed, column = self.writer.typed[index], self.writer.columns[index]
+        forms = self.dialect.conditions
+        if feature.kind is Kind.NUMERIC:
+            known = forms.number_known.format(x=typed, column=column)
+            return f"CASE WHEN {known} THEN {typed} END AS {self.column(index)}"
+        arms = []
+        for place, category in enumerate(feature.categories):
+            value = self.writer.category(category)
+            equal = forms.equal.format(x=typed, column=column, value=value)
+            arms.append(f"WHEN {equal} THEN {place}")
+        return f"CASE {' '.join(arms)} END AS {self.column(index)}"
+
+    def test(self, branch: Branch, x: str) -> str:
+        """Whether a known value goes down the branch."""
+        when = branch.when
+        feature = self.tree.features[when.feature]
+        forms = self.dialect.conditions
+        if feature.kind is Kind.NUMERIC:
+            if threshold(when) == float("inf"):
+                return forms.always if when.op is Op.LE else forms.never
+            return f"{x} {when.op} {self.writer.double(threshold(when) + 0.0)}"
+        inside, chosen, _ = membership(when, feature)
+        places = [str(feature.categories.index(category)) for category in chosen]
+        if not places:
+            return forms.never if inside else forms.always
+        if len(places) == 1 or self.dialect.limits.many_sets:
+            tests = [f"{x} {'=' if inside else '<>'} {place}" for place in places]
+            text = (" OR " if inside else " AND ").join(tests)
+            return text if len(tests) == 1 else f"({text})"
+        return f"{x} {'IN' if inside else 'NOT IN'} ({', '.join(places)})"
+
+    def answer(self, asked: Asked) -> str:
+        """The answer, computed from the shares of the root."""
+        shares = self.values(0)
+        if asked.output == "probability" and asked.label is not None:
+            return shares[asked.label]
+        if not self.tree.labels:
+            return shares[0]
+        if asked.output == "probability":
+            return first_greatest(shares, shares)
+        return first_greatest(shares, [*map(self.writer.label, self.tree.labels)])
+
+
+def free_prefix(columns: Iterable[str], dialect: Dialect) -> str:
+    """A prefix for our column names, so that none equals a column of the table."""
+    quote = dialect.names.quote
+    names = [name.strip(quote).casefold() for name in columns]
+    prefix = ""
+    while any(re.match(rf"{prefix}[xv]\d", name) for name in names):
+        prefix += "tc_"
+    return prefix

@@ -1,0 +1,247 @@
+"""IR -> the lines of a SQL expression, query, view, function or dbt model.
+
+Comments contain only what this module writes itself: ids, counts, hashes. Text from the
+data appears only as quoted names and literals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from treecompile.emit.lowering import Lowered
+from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.retree import decision_steps, note
+from treecompile.emit.shape import Step
+from treecompile.emit.sql import forms
+from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.fractional import Asked, check_sums
+from treecompile.emit.sql.fractional_inline import inline
+from treecompile.emit.sql.fractional_stages import staged
+from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.model import words
+from treecompile.model.divide import DIVIDED, divisible, exposed, settled, unknown
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.ir import Body, ClassCounts, Condition, Rule, Tree, ValueType
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import probabilities, required_features
+
+Decided = TypeVar("Decided")  # the outcome of a step: a rule, or what a caller needs
+
+
+@dataclass(frozen=True, slots=True)
+class SqlText:
+    """The strings of a SQL file."""
+
+    # "treecompile 0.9; dialect duckdb; output label; model 5f..."; "" without comments
+    header: str
+    lines: list[str]  # "CASE", "  WHEN "age" <= 30.5 THEN 'no' /* R1: ... */", "END"
+
+
+def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    body = settled(source.program.body)
+    dialect = read_dialect(options.dialect)
+    forms.check_form(options, dialect)
+    check_values(body, dialect)
+    asked = forms.outputs(options)
+    label = label_position(body, options, asked)
+    columns = forms.references(body, dialect, options)
+    made = expressions(body, dialect, columns, options)
+    lines = forms.statement(made, body, dialect, options)
+    labels = [literal(value, dialect) for value in body.labels]
+    first = header(source, dialect, asked, label) if options.comments else ""
+    return Lowered(
+        SqlText(first, lines),
+        warnings=tuple(size_warnings(lines, len(outcomes(body)), dialect)),
+        notes=(note(body),),
+        beside=forms.properties(made, labels, options),
+    )
+
+
+def expressions(
+    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+) -> dict[str, list[str]]:
+    """The lines of each output, by the name of its column: {"prediction": [...]}.
+
+    `columns` has the text that stands for each required feature.
+    """
+    body = settled(body)
+    asked = forms.outputs(options)
+    label = label_position(body, options, asked)
+    made = {}
+    for output in asked:
+        answer = forms.answer_type(body, output)
+        writer = ConditionWriter(dialect, body, columns, answer)
+        lines = expression(body, writer, Asked(output, label), options.comments)
+        made[forms.OUTPUTS[output]] = lines
+    return made
+
+
+def header(
+    source: CompilerInput, dialect: Dialect, asked: Iterable[str], label: int | None
+) -> str:
+    """The first line, which `verify` reads: the dialect, the outputs, the model."""
+    named = [
+        f"{output} {label}" if output == "probability" and label is not None else output
+        for output in asked
+    ]
+    how = note(source.program.body)
+    return (
+        f"treecompile {source.version}; dialect {dialect.key}; output"
+        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
+    )
+
+
+def expression(
+    body: Body, writer: ConditionWriter, asked: Asked, comments: bool
+) -> list[str]:
+    """The lines of the CASE that computes one output."""
+    dialect = writer.dialect
+    result = result_text(body, dialect, asked)
+    dividing = body if isinstance(body, Tree) and divisible(body) else None
+    decider, decided = body, outcomes(body)
+    if dividing is not None and asked.output == "rule":
+        whole = exposed(dividing)
+        decider, decided = whole.tree, whole.rules
+
+    def answer(rule: Rule) -> str:
+        if not comments:
+            return result(rule)
+        said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+        if rule.id == DIVIDED:
+            said = "several rules share it"
+        return f"{result(rule)} /* {rule.id}: {said} */"
+
+    steps = decision_steps(decider, dialect.limits.nesting)
+    lines = list(case_lines(steps, decided, writer.text, answer, dialect))
+    if dividing is not None and asked.output != "rule":
+        lines[1:1] = divided_arm(dividing, writer, asked)
+    return lines
+
+
+def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
+    """The arm of a CASE that answers the rows with an unknown value."""
+    check_sums(tree, writer.dialect)
+    required = required_features(tree)
+    tests = [writer.text(unknown(index, tree.features[index])) for index in required]
+    when = f"  WHEN {' OR '.join(tests)} THEN"
+    if writer.dialect.sums.stages:
+        lines = staged(tree, writer, asked)
+        return [f"{when} (", *(f"    {line}" for line in lines), "  )"]
+    return [when, *(f"    {line}" for line in inline(tree, writer, asked))]
+
+
+def check_values(body: Body, dialect: Dialect) -> None:
+    """Refuse types and values that the database does not have, or confuses."""
+    required = [body.features[index] for index in required_features(body)]
+    for feature in required:
+        check_type(feature.type, f"the column {feature.name!r}", dialect)
+    check_type(forms.answer_type(body, "label"), "the prediction", dialect)
+    if dialect.values.empty_text:
+        return
+    remedy = "replace it by another text in the data"
+    for feature in required:
+        if "" in feature.categories:
+            raise TargetError(
+                f"{dialect.name} treats the category '' of {feature.name!r} as NULL:"
+                f" {remedy}"
+            )
+    if "" in body.labels:
+        raise TargetError(f"{dialect.name} treats the label '' as NULL: {remedy}")
+
+
+def check_type(value_type: ValueType, what: str, dialect: Dialect) -> None:
+    """Refuse a type that the dialect lacks: its entry in [types] is empty."""
+    if not dialect.types.of(value_type):
+        raise TargetError(
+            f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
+            " from data in which it is a number or a text"
+        )
+
+
+def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
+    """Warnings about a large text; one that the database cannot run is an error."""
+    limits = dialect.limits
+    if 0 < limits.slow_leaves <= leaves:
+        yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
+    size = sum(len(line.encode()) + 1 for line in lines)
+    if 0 < limits.text < size:
+        said = f"the SQL has {size:,} bytes, but {dialect.name} allows {limits.text:,}"
+        if not limits.beyond:
+            raise TargetError(f"{said}: learn a smaller tree, or prune it more")
+        yield f"{said}: {limits.beyond}"
+
+
+# ---------------------------------------------------------------- layout
+
+
+def case_lines(
+    steps: Iterable[Step],
+    decided: Mapping[int, Decided],
+    text: Callable[[Condition], str],
+    result: Callable[[Decided], str],
+    dialect: Dialect,
+) -> Iterator[str]:
+    """The steps as nested CASE expressions, one arm on each line."""
+    opened = -1  # depth of the innermost open CASE
+    limits = dialect.limits
+    arms = Counter[int]()  # of the open CASE at each depth
+    for step in steps:
+        indent = "    " * step.depth
+        answer = "" if step.outcome is None else result(decided[step.outcome])
+        if not step.tests:
+            if opened < step.depth:  # nothing to decide
+                yield f"{indent}{answer}"
+                return
+            yield f"{indent}  ELSE {answer}"
+            yield f"{indent}END"
+            opened = step.depth - 1
+            continue
+        if opened < step.depth:
+            yield f"{indent}CASE"
+            opened = step.depth
+            arms[opened] = 0
+        arms[opened] += 1
+        if 0 < limits.arms < arms[opened]:
+            raise TargetError(
+                f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
+                " allows: learn a smaller tree, or prune it more"
+            )
+        if len(step.tests) > limits.tests:
+            raise TargetError(
+                f"a rule joins {len(step.tests)} conditions by AND, but {dialect.name}"
+                f" allows {limits.tests}: use the tree instead of its rules"
+            )
+        when = " AND ".join(map(text, step.tests))
+        yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
+
+
+def label_position(
+    body: Body, options: EmitOptions, asked: Iterable[str]
+) -> int | None:
+    """The label whose probability is asked for; None for the predicted label's."""
+    if not options.label:
+        return None
+    if "probability" not in asked:
+        raise OptionError("--label needs --output probability")
+    return forms.position_of(body.labels, options.label)
+
+
+def result_text(body: Body, dialect: Dialect, asked: Asked) -> Callable[[Rule], str]:
+    """The function that writes the answer of a rule."""
+    if asked.output == "rule":
+        return lambda rule: literal(rule.id, dialect)
+    if asked.output == "label":
+        return lambda rule: literal(rule.value, dialect)
+    if not body.labels:
+        raise OptionError("--output probability: a regression has no probabilities")
+
+    def probability(rule: Rule) -> str:
+        assert isinstance(rule.stats, ClassCounts)
+        label = asked.label
+        place = body.labels.index(rule.value) if label is None else label
+        return literal(probabilities(rule.stats)[place], dialect)
+
+    return probability

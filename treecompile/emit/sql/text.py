@@ -1,0 +1,230 @@
+"""Names, values and conditions as SQL text of one dialect.
+
+What a database cannot express is refused with a message that says what to do instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.ir import (
+    Body,
+    Category,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    ValueType,
+)
+from treecompile.model.semantics import (
+    asks_presence,
+    conditions,
+    membership,
+    required_features,
+    threshold,
+)
+
+# ---------------------------------------------------------------- names
+
+
+class Quoting:
+    """Quotes names, whatever they contain."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def name(self, text: str) -> str:
+        names = self.dialect.names
+        if problem := self._problem(text):
+            remedy = f"rename the column with --column {text and 'NAME'}=NEW_NAME"
+            raise TargetError(f"{self.dialect.name} {problem}: {remedy}")
+        if names.backslash:
+            text = text.replace("\\", "\\\\")
+        opening, closing = names.quote[0], names.quote[-1]
+        return f"{opening}{text.replace(closing, closing * 2)}{closing}"
+
+    def _problem(self, text: str) -> str:
+        """Why the database has no such name; "" if it has."""
+        names = self.dialect.names
+        if not text and not names.empty:
+            return "does not allow empty column names"
+        if "\0" in text or not is_unicode(text):
+            return f"does not allow the name {text!r}"
+        size = len(text.encode() if names.counted_in == "bytes" else text)
+        if 0 < names.longest < size:
+            most = f"{names.longest} {names.counted_in}"
+            return f"allows names of at most {most}, not {text!r}"
+        if names.barred and (found := re.search(names.barred, text)):
+            return f"does not allow the name {text!r}, because of {found[0]!r}"
+        return ""
+
+    def path(self, option: str, text: str) -> str:
+        """A table, perhaps with its schema: `sales.rows`, `"my.schema".rows`."""
+        part = r'"(?:[^"]|"")+"|[^."]+'
+        if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
+            raise OptionError(
+                f"{option} {text!r}: expected NAME or SCHEMA.NAME, names with dots or"
+                ' quotes as "NAME"'
+            )
+        names = re.findall(part, text)
+        return ".".join(
+            self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
+            for name in names
+        )
+
+
+def column_names(
+    body: Body, dialect: Dialect, renamed: Mapping[str, str]
+) -> dict[int, str]:
+    """The quoted column of each required feature."""
+    known = {feature.name for feature in body.features}
+    for name in renamed:
+        if name not in known:
+            raise OptionError(f"--column {name!r}: the model has no such feature")
+    actual = [renamed.get(feature.name, feature.name) for feature in body.features]
+    required = required_features(body)
+    if dialect.names.fold_case:
+        for index in required:
+            twins = [n for n in actual if n.casefold() == actual[index].casefold()]
+            if len(twins) > 1:
+                raise TargetError(
+                    f"{dialect.name} treats {twins[0]!r} and {twins[1]!r} as one name:"
+                    " rename one of the columns with --column NAME=NEW_NAME"
+                )
+    quoting = Quoting(dialect)
+    return {index: quoting.name(actual[index]) for index in required}
+
+
+# ---------------------------------------------------------------- values
+
+
+def literal(value: Label | None, dialect: Dialect) -> str:
+    """A label or a category of any type."""
+    if isinstance(value, bool):
+        return dialect.literals.true if value else dialect.literals.false
+    if isinstance(value, int):
+        return sql_integer(value)
+    if isinstance(value, float):
+        return DOUBLES[dialect.literals.double](value + 0.0)  # never -0.0
+    assert isinstance(value, str)
+    if "\0" in value and not dialect.values.nul:
+        raise TargetError(f"{dialect.name} does not allow a NUL character: {value!r}")
+    longest = dialect.values.longest_text
+    if 0 < longest < (size := len(value.encode(errors="replace"))):
+        raise TargetError(
+            f"{dialect.name} allows texts of at most {longest:,} bytes, but"
+            f" {value[:20]!r}... has {size:,}: shorten it in the data"
+        )
+    return STRINGS[dialect.literals.string](value)
+
+
+def compared(value: Category, dialect: Dialect) -> str:
+    """A category as it is compared with its column."""
+    text = literal(value, dialect)
+    if isinstance(value, str) and dialect.literals.stop:
+        return STRINGS[dialect.literals.string](value + dialect.literals.stop)
+    return text
+
+
+# ---------------------------------------------------------------- conditions
+
+
+class ConditionWriter:
+    """Writes conditions and values as the dialect spells them."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        body: Body,
+        columns: Mapping[int, str],
+        answer: ValueType = ValueType.STR,
+    ) -> None:
+        self.dialect = dialect
+        self.features = body.features
+        self.columns = columns  # by the feature's index: "age"
+        cast = dialect.columns
+        if dialect.number_for_number and answer is not ValueType.STR:
+            cast = replace(cast, number=dialect.number_for_number)
+        self.typed = {  # CAST("age" AS DOUBLE)
+            index: cast.of(body.features[index].type).format(column)
+            for index, column in columns.items()
+        }
+        self.double = DOUBLES[dialect.literals.double]
+        self.texts: dict[Condition, str] = {}
+        limits = dialect.limits
+        values = [condition.value for condition in conditions(body)]
+        thresholds = {value for value in values if isinstance(value, float)}
+        if 0 < limits.many_doubles < len(thresholds):
+            plain = self.double
+            self.double = lambda value: limits.double_of_many.format(plain(value))
+        sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
+        self.singly = 0 < limits.many_sets < sets
+
+    def label(self, value: Label) -> str:
+        return literal(value, self.dialect)
+
+    def category(self, value: Category) -> str:
+        return compared(value, self.dialect)
+
+    def text(self, test: Condition) -> str:
+        if test not in self.texts:
+            form, value = self._form(test)
+            self.texts[test] = self._filled(form, test.feature, value)
+        return self.texts[test]
+
+    def _filled(self, form: str, index: int, value: str) -> str:
+        return form.format(x=self.typed[index], column=self.columns[index], value=value)
+
+    def _form(self, test: Condition) -> tuple[str, str]:
+        """The form of a condition and the text of its value."""
+        forms = self.dialect.conditions
+        feature = self.features[test.feature]
+        if feature.kind is not Kind.NUMERIC:
+            return self._membership_form(test, feature)
+        if asks_presence(test):
+            return (forms.number_missing if test.missing else forms.number_known), ""
+        if test.value == float("inf"):  # true for every number, or for none
+            return (forms.always if test.op is Op.LE else forms.never), ""
+        value = self.double(threshold(test) + 0.0)  # -0.0 compares like 0.0
+        if test.op is Op.LE:
+            return (forms.at_most_or_missing if test.missing else forms.at_most), value
+        return (forms.above_or_missing if test.missing else forms.above), value
+
+    def _membership_form(self, test: Condition, feature: Feature) -> tuple[str, str]:
+        forms = self.dialect.conditions
+        inside, chosen, missing = membership(test, feature)
+        if not chosen:
+            if missing == inside:
+                return (forms.missing if missing else forms.known), ""
+            return (forms.always if missing else forms.never), ""
+        values = list(map(self.category, chosen))
+        most = self.dialect.limits.members
+        if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
+            joined = self._in_parts(test, inside, values)
+            return ("({value} OR {column} IS NULL)" if missing else "{value}"), joined
+        form = {
+            (True, True): (forms.equal, forms.equal_or_missing),
+            (True, False): (forms.within, forms.within_or_missing),
+            (False, True): (forms.unequal, forms.unequal_or_missing),
+            (False, False): (forms.without, forms.without_or_missing),
+        }[inside, len(chosen) == 1]
+        return form[missing], ", ".join(values)
+
+    def _in_parts(self, test: Condition, inside: bool, values: Sequence[str]) -> str:
+        """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
+        forms = self.dialect.conditions
+        if self.singly:
+            form, parts = (forms.equal if inside else forms.unequal), values
+        else:
+            size = self.dialect.limits.members
+            starts = range(0, len(values), size)
+            parts = [", ".join(values[n : n + size]) for n in starts]
+            form = forms.within if inside else forms.without
+        tests = [self._filled(form, test.feature, part) for part in parts]
+        return f"({(' OR ' if inside else ' AND ').join(tests)})"

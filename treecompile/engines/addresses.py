@@ -1,0 +1,69 @@
+"""Which databases there are, by name and by address."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from treecompile.engines import (
+    clickhouse,
+    datafusion,
+    duckdb,
+    mariadb,
+    postgres,
+    spark,
+    sqlite,
+)
+from treecompile.engines.base import Borrow, Engine, Store
+from treecompile.model.errors import OptionError
+
+# Explicit, so that a search for a name finds it. The names are those of the dialects.
+ENGINES: dict[str, Engine] = {
+    "sqlite": Engine("sqlite", sqlite.sandbox, sqlite.open_sqlite),
+    "duckdb": Engine("duckdb", duckdb.sandbox, duckdb.open_duckdb),
+    "postgres": Engine("postgres", postgres.sandbox, postgres.open_postgres),
+    "mariadb": Engine("mariadb", mariadb.sandbox, mariadb.open_mariadb),
+    "mysql": Engine("mysql", mariadb.sandbox),
+    "clickhouse": Engine("clickhouse", clickhouse.sandbox),
+    "spark": Engine("spark", spark.sandbox, spark.open_spark),
+    "datafusion": Engine("datafusion", datafusion.sandbox),
+}
+# First words of addresses that are not engines' names. MySQL itself is refused by name
+# after connecting.
+SCHEMES = {"postgresql": "postgres", "mysql": "mariadb"}
+EXPECTED = "duckdb://FILE, postgresql://..., spark:, sqlite://FILE or mysql://..."
+
+BORROWED: dict[str, Borrow] = {  # by the class of the user's connection
+    "DuckDBPyConnection": duckdb.borrow_duckdb,
+    "SparkSession": spark.borrow_spark,
+}
+
+
+def opened(
+    source: Any, memory_limit: str = "", *, writes: bool = False
+) -> AbstractContextManager[Store]:
+    """The database at an address, or behind a user's connection, which stays open."""
+    if isinstance(source, str):
+        return open_store(source, memory_limit, writes=writes)
+    kind = type(source).__name__
+    if kind not in BORROWED:
+        raise OptionError(
+            "a database is given as an address such as 'duckdb://FILE', a DuckDB"
+            f" connection or a Spark session, not as {kind}"
+        )
+    if memory_limit:
+        raise OptionError(
+            "memory_limit needs an address: an open connection has a limit already"
+        )
+    return BORROWED[kind](source)
+
+
+def open_store(
+    url: str, memory_limit: str = "", *, writes: bool = False
+) -> AbstractContextManager[Store]:
+    """Connect to the database at an address; `writes`: tables that last are created."""
+    scheme = url.partition(":")[0]
+    engine = ENGINES.get(SCHEMES.get(scheme, scheme))
+    if engine is None or engine.open is None or scheme == url:
+        raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
+    return engine.open(url, memory_limit, writes)

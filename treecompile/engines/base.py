@@ -1,0 +1,270 @@
+"""What the modules of the databases share: connections, stores, columns.
+
+A `Connection` runs an artefact. A `Store` is what learning and scoring work in: its
+queries return arrays. Nothing here knows about trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.model.errors import EngineError, OptionError
+from treecompile.model.ir import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# ---------------------------------------------------------------- columns
+
+
+class Family(Enum):
+    """What a column holds, according to its type."""
+
+    INTEGER = "integer"
+    NUMBER = "number"  # floats and decimals
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    OTHER = "other"
+
+    @property
+    def is_number(self) -> bool:
+        return self in (Family.INTEGER, Family.NUMBER)
+
+
+FAMILIES = {
+    Family.INTEGER: "tinyint smallint int integer bigint hugeint int2 int4 int8 long"
+    " short byte utinyint usmallint uinteger ubigint uhugeint mediumint",
+    Family.NUMBER: "float double real decimal numeric float4 float8 null void",
+    Family.TEXT: "varchar text string char bpchar character name enum",
+    Family.BOOLEAN: "boolean bool",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    name: str
+    type: str  # as the database calls it: "DECIMAL(10,2)"
+
+    @property
+    def family(self) -> Family:
+        """By the first word of the type."""
+        word = self.type.lower().replace("(", " ").split(" ")[0].strip('"')
+        for family, names in FAMILIES.items():
+            if word in names.split():
+                return family
+        return Family.OTHER
+
+
+# ---------------------------------------------------------------- engines
+
+
+class Store(Protocol):
+    """An open database that learning and scoring work in, from one thread.
+
+    The temporary tables it makes are gone when it is closed.
+    """
+
+    dialect: Dialect
+
+    def columns(self, relation: str) -> list[StoredColumn]:
+        """The columns of a table, or of a subquery."""
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        """The result's columns; a missing number is NaN, any other NULL is None."""
+
+    def make(self, name: str, query: str) -> None:
+        """Create a temporary table from a query.
+
+        It replaces a temporary table of that name, and hides a permanent one. Raises
+        NoTemporaryTableError if the user is not allowed to create it.
+        """
+
+    def discard(self, name: str) -> None:
+        """Drop a temporary table created by `make`."""
+
+    def update(self, statement: str) -> None:
+        """Change a temporary table; only where `dialect.learning.updates` is true."""
+
+    def save(self, name: str, query: str) -> None:
+        """Create a permanent table, completely or not at all; it must not exist yet."""
+
+
+class Connection:
+    """An open database that runs artefacts; wraps a connection of the Python driver."""
+
+    create = "CREATE TABLE {} ({})"  # a temporary table where there are some
+    # Creates the schema of a table. "": none is needed. None: it could not be undone.
+    schema: str | None = "CREATE SCHEMA IF NOT EXISTS {}"
+
+    def __init__(self, connection: Any, *errors: type[Exception]) -> None:
+        self.connection = connection
+        self.errors = errors  # what the driver raises if it cannot run a query
+
+    def execute(self, query: str, *parameters: Any) -> Any:
+        """Run one statement; the driver's errors pass through."""
+        return self.connection.execute(query, *parameters)
+
+    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
+        raise NotImplementedError
+
+
+Sandbox = Callable[[str], AbstractContextManager[Connection]]
+Open = Callable[[str, str, bool], AbstractContextManager[Store]]
+Borrow = Callable[[Any], AbstractContextManager[Store]]  # takes a connection
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A kind of database, and how to connect to it."""
+
+    name: str  # of its dialect: "postgres"
+    # To run artefacts: takes a URL or "". The database is left as it was found.
+    sandbox: Sandbox
+    # To learn and score: takes the address, the memory limit or "", and whether tables
+    # that last are created. None if learning is not supported.
+    open: Open | None = None
+    url: str = ""  # of the server that runs artefacts; "": in this process
+
+    @property
+    def dialect(self) -> Dialect:
+        return read_dialect(self.name)
+
+    def at(self, url: str) -> Engine:
+        return replace(self, url=url)
+
+
+# ---------------------------------------------------------------- stores
+
+
+class NoTemporaryTableError(EngineError):
+    """The user can read the database, but not create a temporary table."""
+
+
+def first_line(error: BaseException) -> str:
+    return " ".join(str(error).strip().partition("\n")[0].split())
+
+
+class SqlStore(Connection):
+    """A store whose driver runs SQL and fetches rows, as most do."""
+
+    key: str  # of its dialect
+    mark = "?"  # stands for a parameter in a query
+    message = staticmethod(first_line)  # of an error, in one line
+
+    def __init__(self, connection: Any, *errors: type[Exception]) -> None:
+        super().__init__(connection, *errors)
+        self.dialect = read_dialect(self.key)
+
+    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
+        """Insert one list per column: row by row takes a millisecond for each."""
+        lists = ", ".join(f"unnest({self.mark}::{kind}[])" for kind in types)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        self.execute(f"INSERT INTO {table} SELECT {lists}", columns)
+
+    def arrays(self, query: str) -> list[np.ndarray]:
+        with self.one_line_errors():
+            result = self.ask(query)
+            rows = result.fetchall()  # some databases run the query only now
+        if not rows:
+            return [np.zeros(0) for _ in result.description]
+        return [as_array(column) for column in zip(*rows, strict=True)]
+
+    def make(self, name: str, query: str) -> None:
+        self.discard(name)
+        self.ask(self.dialect.learning.create.format(name=name, query=query))
+
+    def discard(self, name: str) -> None:
+        self.ask(self.dialect.learning.drop.format(name=name))
+
+    def update(self, statement: str) -> None:
+        self.ask(statement)
+
+    def save(self, name: str, query: str) -> None:
+        self.ask(f"CREATE TABLE {name} AS {query}")
+
+    def ask(self, query: str) -> Any:
+        with self.one_line_errors():
+            return self.execute(query)
+
+    @contextmanager
+    def one_line_errors(self) -> Iterator[None]:
+        """Turn the driver's errors into ours, whose message is one line."""
+        try:
+            yield
+        except self.errors as error:
+            said = self.message(error)
+            raise EngineError(f"{self.dialect.name}: {said}") from error
+
+
+def as_array(values: Sequence[object]) -> np.ndarray:
+    """A column of a result from Python objects."""
+    known = {type(value) for value in values} - {type(None)}
+    if known <= {int} and known and None not in values:
+        return np.array(values, np.int64)
+    if all(kind.__name__ in ("int", "float", "Decimal") for kind in known):
+        return np.array([np.nan if v is None else v for v in values], np.float64)
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result
+
+
+# ---------------------------------------------------------------- helpers
+
+
+DRIVERS = {  # Python packages: the product, and the extra that installs them
+    "duckdb": ("DuckDB", "duckdb"),
+    "psycopg": ("PostgreSQL", "postgres"),
+    "pymysql": ("MariaDB and MySQL", "mariadb"),
+    "chdb": ("ClickHouse", "clickhouse"),
+    "pyspark": ("Spark", "spark"),
+    "datafusion": ("DataFusion", "datafusion"),
+}
+
+
+def driver(package: str) -> Any:
+    """A Python package, or an error that says what to install."""
+    try:
+        return import_module(package)
+    except ImportError:
+        product, extra = DRIVERS[package]
+        raise EngineError(
+            f"the driver for {product} is not installed:"
+            f" pip install 'treecompile[{extra}]'"
+        ) from None
+
+
+def refuse_memory_limit(memory_limit: str, why: str) -> None:
+    if memory_limit:
+        raise OptionError(f"--memory-limit is for DuckDB: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A result that is completely in memory."""
+
+    rows: list[tuple[Any, ...]]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.rows
+
+
+def arrow_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as an Arrow table with columns c0, c1, ..."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})
+
+
+def arrow_rows(table: pa.Table) -> Fetched:
+    columns = [column.to_pylist() for column in table.columns]
+    return Fetched(list(zip(*columns, strict=True)))

@@ -1,0 +1,116 @@
+"""SQLite, as it comes with Python: a database file, opened for reading.
+
+Temporary tables are in SQLite's temporary database, a file of its own that is deleted
+with the connection. A column can hold values of any type, so the values are examined.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from treecompile.engines.base import (
+    Connection,
+    SqlStore,
+    Store,
+    StoredColumn,
+    refuse_memory_limit,
+)
+from treecompile.model.errors import EngineError
+from treecompile.model.ir import Row
+
+VIEW = "treecompile_columns"
+STEPS = 1_000_000  # of SQLite's virtual machine: a few hundredths of a second
+TIMES = ("DATE", "TIME")  # declared types that are kept: the values are text or numbers
+
+
+class SQLite(SqlStore):
+    schema = ""
+    key = "sqlite"
+
+    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
+        marks = ", ".join("?" * len(types))
+        self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    @contextmanager
+    def one_line_errors(self) -> Iterator[None]:
+        try:
+            with super().one_line_errors():
+                yield
+        except EngineError as error:
+            if str(error.__cause__) == "interrupted":
+                raise KeyboardInterrupt from None
+            raise
+
+    def columns(self, relation: str) -> list[StoredColumn]:
+        self.ask(f"CREATE TEMPORARY VIEW {VIEW} AS SELECT * FROM {relation}")
+        try:
+            declared = self.ask(f"PRAGMA temp.table_info({VIEW})").fetchall()
+            return [
+                StoredColumn(name, self._type(name, kind or ""))
+                for _, name, kind, *_ in declared
+            ]
+        finally:
+            self.ask(f"DROP VIEW temp.{VIEW}")
+
+    def _type(self, name: str, declared: str) -> str:
+        """By the values of a column: SQLite does not enforce the declared type."""
+        if declared.upper().startswith(TIMES):
+            return declared
+        column = "`" + name.replace("`", "``") + "`"
+        found = self.ask(
+            f"SELECT DISTINCT typeof({column}) FROM {VIEW} WHERE {column} IS NOT NULL"
+        ).fetchall()
+        types = {kind for (kind,) in found}
+        if types == {"integer"} and declared.upper().startswith("BOOL"):
+            query = f"SELECT count(*) FROM {VIEW} WHERE {column} NOT IN (0, 1)"
+            if self.ask(query).fetchone() == (0,):
+                return "boolean"
+        if types == {"integer", "real"}:
+            return "real"
+        if len(types) > 1:
+            return f"mixed ({' and '.join(sorted(types))})"
+        return "".join(types) or "null"
+
+
+@contextmanager
+def sandbox(url: str) -> Iterator[Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        yield SQLite(connection, sqlite3.Error)
+
+
+@contextmanager
+def open_sqlite(
+    url: str, memory_limit: str = "", writes: bool = False
+) -> Iterator[Store]:
+    """`url` is sqlite:// followed by the path of a database file."""
+    refuse_memory_limit(memory_limit, "SQLite needs little")
+    address = url.removeprefix("sqlite:").removeprefix("//")
+    path = Path(address)
+    if not address or not path.is_file():
+        raise EngineError(f"{address!r}: there is no such database file")
+    uri = f"{path.resolve().as_uri()}?mode={'rw' if writes else 'ro'}"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        except sqlite3.Error as error:
+            raise EngineError(f"cannot open {address!r}: {error}") from None
+        connection.create_function("floor", 1, _floor, deterministic=True)
+        connection.create_function("treecompile_digest", -1, _digest)
+        # Calls Python now and then, which only then sees Ctrl-C and ends the query.
+        connection.set_progress_handler(lambda: 0, STEPS)
+        yield SQLite(connection, sqlite3.Error)
+
+
+def _digest(*values: Any) -> int:
+    """Of a row: 32 bits, so that the sum over all rows fits an integer."""
+    return crc32(repr(values).encode())
+
+
+def _floor(value: float | None) -> float | None:
+    return value if value is None or math.isinf(value) else float(math.floor(value))

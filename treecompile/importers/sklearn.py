@@ -1,0 +1,162 @@
+"""Import trees of scikit-learn, exactly as it evaluates them.
+
+scikit-learn rounds every input to a 32-bit float before it compares. The import moves
+each threshold to the double that decides the same for every double: the largest that
+rounds to at most the original threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isnan, nextafter
+from typing import Any
+
+import numpy as np
+
+from treecompile.model.errors import DataError
+from treecompile.model.ir import (
+    Branch,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    Moments,
+    Node,
+    Op,
+    Program,
+    Split,
+    Stats,
+    Tree,
+    ValueType,
+)
+from treecompile.model.semantics import is_missing, negate
+
+SUPPORTED = ("DecisionTreeClassifier", "DecisionTreeRegressor")
+LEAF = -1  # the child of a leaf in scikit-learn
+
+
+def import_tree(
+    estimator: Any,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[Label] | None = None,
+) -> Program:
+    """Turn a fitted DecisionTreeClassifier or DecisionTreeRegressor into a program."""
+    kind = type(estimator).__name__
+    if kind not in SUPPORTED:
+        raise DataError(f"cannot import a {kind}: only {' and '.join(SUPPORTED)}")
+    if not hasattr(estimator, "tree_"):
+        raise DataError(f"the {kind} is not fitted: call fit first")
+    if estimator.n_outputs_ != 1:
+        raise DataError(f"the {kind} predicts {estimator.n_outputs_} outputs at once")
+    features = tuple(
+        Feature(name, Kind.NUMERIC, ValueType.FLOAT)
+        for name in _feature_names(estimator, feature_names)
+    )
+    labels: tuple[Label, ...] = ()
+    if hasattr(estimator, "classes_"):
+        labels = _labels(estimator, class_names)
+    elif class_names is not None:
+        raise DataError(f"class_names: a {kind} has no classes")
+    tree = Tree(features, labels, _nodes(estimator, labels))
+    return Program("prediction", f"scikit-learn {kind}", tree)
+
+
+def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
+    count = int(estimator.n_features_in_)
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+    if given is None:
+        given = [f"x{i}" for i in range(count)]
+    names = [str(name) for name in given]
+    if len(names) != count:
+        raise DataError(f"feature_names: {len(names)} names for {count} features")
+    if len(set(names)) < count:
+        raise DataError("feature_names: two features have the same name")
+    return names
+
+
+def _labels(estimator: Any, given: Sequence[Label] | None) -> tuple[Label, ...]:
+    classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
+    labels = tuple(classes if given is None else given)
+    if len(labels) != len(classes):
+        raise DataError(f"class_names: {len(labels)} names for {len(classes)} classes")
+    if len({type(label) for label in labels}) > 1 or not isinstance(
+        labels[0], (str, int, float)
+    ):
+        found = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise DataError(
+            f"labels are all text, integers, booleans or floats, not {found}:"
+            " give class_names"
+        )
+    if len(set(labels)) < len(labels):
+        raise DataError("class_names: two classes have the same name")
+    return labels
+
+
+def _nodes(estimator: Any, labels: tuple[Label, ...]) -> tuple[Node, ...]:
+    tree = estimator.tree_
+    weights, impurity = tree.weighted_n_node_samples, tree.impurity
+    values = tree.value[:, 0, :]
+    nodes: list[Node] = []
+    for position in range(tree.node_count):
+        weight = float(weights[position])
+        stats = _stats(estimator, position, labels)
+        left, right = (
+            int(children[position])
+            for children in (tree.children_left, tree.children_right)
+        )
+        if left == LEAF:
+            answer: Label = float(values[position, 0]) + 0.0
+            if labels:
+                answer = labels[int(np.argmax(values[position, : len(labels)]))]
+            nodes.append(Leaf(answer, stats, weight))
+            continue
+        limit = float(tree.threshold[position])
+        missing = bool(tree.missing_go_to_left[position])
+        test = _test(int(tree.feature[position]), limit, missing)
+        branches = (
+            Branch(test, left, float(weights[left])),
+            Branch(negate(test), right, float(weights[right])),
+        )
+        after = weights[left] * impurity[left] + weights[right] * impurity[right]
+        gain = float(impurity[position]) - float(after) / weight
+        nodes.append(Split(branches, stats, gain))
+    return tuple(nodes)
+
+
+def _test(index: int, limit: float, missing: bool) -> Condition:
+    if limit == inf and not missing:  # every number goes left, missing values do not
+        return negate(is_missing(index, Feature("", Kind.NUMERIC, ValueType.FLOAT)))
+    if limit == inf:
+        return Condition(index, Op.LE, inf, missing)
+    return Condition(index, Op.LE, double_threshold(limit), missing)
+
+
+def double_threshold(limit: float) -> float:
+    """The greatest double x with float32(x) <= limit."""
+    assert not isnan(limit)
+    with np.errstate(over="ignore"):
+        low = np.float32(limit)
+        if float(low) > limit:
+            low = np.nextafter(low, np.float32(-inf))
+        high = np.nextafter(low, np.float32(inf))
+        top = 2.0**128 if np.isinf(high) else float(high)
+        middle = (float(low) + top) / 2  # exact, since doubles have more bits
+        goes_down = top < 2.0**128 and np.float32(middle) == low
+    return (middle if goes_down else nextafter(middle, -inf)) + 0.0
+
+
+def _stats(estimator: Any, position: int, labels: tuple[Label, ...]) -> Stats:
+    tree = estimator.tree_
+    weight = float(tree.weighted_n_node_samples[position])
+    if not labels:
+        squared = estimator.criterion in ("squared_error", "friedman_mse")
+        sse = float(tree.impurity[position]) * weight if squared else None
+        return Moments(weight, float(tree.value[position, 0, 0]) + 0.0, sse)
+    counts = tree.value[position, 0, : len(labels)] * weight
+    # Shares times the weight: round to whole numbers where they were whole.
+    whole = np.round(counts)
+    counts = np.where(np.abs(counts - whole) < 1e-6, whole, counts)
+    return ClassCounts(tuple(float(count) for count in counts))

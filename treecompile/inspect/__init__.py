@@ -1,0 +1,3 @@
+"""Looking at models: check, diff, show, draw, importances.
+Nothing here changes a model.
+"""

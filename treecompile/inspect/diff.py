@@ -1,0 +1,280 @@
+"""Where two models decide differently: regions, a row for each, and rows of data.
+
+Both models are walked at once over boxes of inputs. A box that one of them has not
+decided yet is divided by its next question. Where both have decided and their answers
+differ, the box is a difference. Adjacent boxes with the same answers are united.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treecompile.inspect.pair import Pair, own_row, pair
+from treecompile.model.batch import matching, predictions
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import (
+    Body,
+    Condition,
+    Feature,
+    Label,
+    Leaf,
+    Program,
+    RuleSet,
+    Split,
+    Tree,
+    Value,
+)
+from treecompile.model.semantics import is_fractional, predict
+from treecompile.regions.boxes import STEPS, Boxes, SearchBudget
+from treecompile.regions.region import Interval, Region
+from treecompile.regions.space import Box, Space
+from treecompile.tables.dataset import encode
+from treecompile.tables.raw import RawTable
+
+UNDECIDED = object()
+Answers = tuple[Label, Label]  # of the old model and of the new one
+Codes = tuple[int, ...]  # a box, its regions numbered
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A box of rows to which each model gives one answer, and not the same."""
+
+    tests: tuple[Condition, ...]  # on the common features; empty: every row
+    old: Label
+    new: Label
+    row: dict[str, Value]  # an example, with every value that a model reads
+    rows: int | None = None  # how many rows of the data lie in it
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    features: tuple[Feature, ...]
+    regions: tuple[Difference, ...]
+    complete: bool  # the search came to its end: there are no other differences
+    rows: int | None = None  # how many the data has
+    differing: int | None = None  # how many of them get different answers
+
+    @property
+    def same(self) -> bool:
+        return self.complete and not self.regions
+
+
+def diff(
+    old: Program,
+    new: Program,
+    table: RawTable | None = None,
+    budget: int = STEPS,
+    na_values: tuple[str, ...] = (),
+) -> Diff:
+    """Where two programs answer differently; with a table, for how many of its rows."""
+    both = pair(old, new)
+    is_mixing = is_fractional(old.body) or is_fractional(new.body)
+    if is_mixing and old.body != new.body:
+        raise TargetError(
+            "a tree that divides missing values among its branches adds up shares and"
+            " has no regions: compare its rules (treecompile rules)"
+        )
+    space = Space(both.features)
+    found: dict[Box, Answers] = {}
+    is_complete = old.body == new.body
+    if not is_complete:
+        found, is_complete = _search(both, space, SearchBudget(budget))
+    regions = [
+        _difference(box, values, both, space, old.body, new.body)
+        for box, values in _merged(found)
+    ]
+    if table is None:
+        return Diff(both.features, tuple(regions), is_complete)
+    na = (*old.na_values, *new.na_values, *na_values)
+    return _counted(Diff(both.features, tuple(regions), is_complete), both, table, na)
+
+
+def _search(
+    both: Pair, space: Space, budget: SearchBudget
+) -> tuple[dict[Box, Answers], bool]:
+    """Disjoint boxes with different answers, and whether these are all."""
+    one, other = walk(both.old, space), walk(both.new, space)
+    found: dict[Box, Answers] = {}
+    waiting = [(space.everything, one.start(), other.start())]
+    while waiting:
+        box, state, rival = waiting.pop()
+        mine, yours = one.answer(state), other.answer(rival)
+        if mine is not UNDECIDED and yours is not UNDECIDED:
+            if mine != yours:
+                found[box] = mine, yours  # type: ignore[assignment]
+            continue
+        if not budget.spend():
+            return found, False
+        asks = one.question(state) if mine is UNDECIDED else other.question(rival)
+        index, regions = asks
+        for region in reversed(regions):
+            inner = space.narrow(box, index, region)
+            if inner is not None:
+                after = one.onwards(state, inner, index)
+                waiting.append((inner, after, other.onwards(rival, inner, index)))
+    return found, True
+
+
+def _merged(found: dict[Box, Answers]) -> list[tuple[Box, Answers]]:
+    """Unite boxes that differ in one feature only, until there are none."""
+    codes: dict[tuple[int, Region], int] = {}  # compared faster than regions
+
+    def code(index: int, region: Region) -> int:
+        return codes.setdefault((index, region), len(codes))
+
+    current = [
+        (tuple(code(*item) for item in enumerate(box)), values)
+        for box, values in found.items()
+    ]
+    size = -1
+    while size != len(current):
+        size = len(current)
+        for index in range(len(current[0][0]) if current else 0):
+            regions = [region for _, region in codes]
+            groups: dict[tuple[Answers, Codes, Codes], list[Region]] = {}
+            for box, values in current:
+                key = values, box[:index], box[index + 1 :]
+                groups.setdefault(key, []).append(regions[box[index]])
+            current = [
+                ((*before, code(index, region), *behind), values)
+                for (values, before, behind), several in groups.items()
+                for region in _united(several)
+            ]
+    regions = [region for _, region in codes]
+    return [(tuple(regions[c] for c in box), values) for box, values in current]
+
+
+def _united(regions: list[Region]) -> list[Region]:
+    """The fewest regions that hold the same values; intervals in order."""
+    result: list[Region] = []
+    for region in sorted(regions, key=_low):
+        both = result[-1].unite(region) if result else None
+        if both is None:
+            result.append(region)
+        else:
+            result[-1] = both
+    return result
+
+
+def _low(region: Region) -> tuple[float, float, bool]:
+    """Sorts intervals; sets of categories can be united in any order."""
+    if isinstance(region, Interval):
+        return region.low, region.high, region.missing
+    return 0.0, 0.0, False
+
+
+def _difference(
+    box: Box, values: Answers, both: Pair, space: Space, old: Body, new: Body
+) -> Difference:
+    row = space.row(box, both.columns)
+    said = tuple(
+        predict(body, own_row(body, both.features, row)) for body in (old, new)
+    )
+    if said != values:
+        raise AssertionError(f"a bug: {row} was to give {values} and gives {said}")
+    shown = {both.features[index].name: row[index] for index in both.read}
+    return Difference(space.conditions(box), *values, shown)
+
+
+# ---------------------------------------------------------------- walks
+
+State = Any  # how far a model has decided the rows of a box
+
+
+class TreeWalk:
+    """Follows the rows of a box through a tree. The state is a position in it."""
+
+    def __init__(self, tree: Tree, space: Space) -> None:
+        self.tree, self.space = tree, space
+        # The answer of every leaf below a node, where there is only one.
+        self.answers: list[object] = [UNDECIDED] * len(tree.nodes)
+        for position in reversed(range(len(tree.nodes))):
+            node = tree.nodes[position]
+            if isinstance(node, Leaf):
+                self.answers[position] = node.value
+            else:
+                below = {self.answers[branch.then] for branch in node.branches}
+                if len(below) == 1:
+                    self.answers[position] = below.pop()
+
+    def start(self) -> State:
+        return 0
+
+    def onwards(self, state: State, box: Box, index: int) -> State:
+        """Down to the first split that has rows of the box in several branches."""
+        node = self.tree.nodes[state]
+        while isinstance(node, Split):
+            region = box[node.branches[0].when.feature]
+            met = [
+                branch.then
+                for branch in node.branches
+                if region.overlaps(self.space.where(branch.when))
+            ]
+            if len(met) > 1:
+                break
+            (state,) = met
+            node = self.tree.nodes[state]
+        return state
+
+    def answer(self, state: State) -> object:
+        return self.answers[state]
+
+    def question(self, state: State) -> tuple[int, list[Region]]:
+        node = self.tree.nodes[state]
+        assert isinstance(node, Split)
+        tests = [branch.when for branch in node.branches]
+        return tests[0].feature, [self.space.where(test) for test in tests]
+
+
+class RuleWalk:
+    """Follows the rows of a box through a list. The state is a Subproblem."""
+
+    def __init__(self, rules: RuleSet, space: Space) -> None:
+        self.boxes = Boxes(space, [rule.conditions for rule in rules.rules])
+        values = [rule.value for rule in (*rules.rules, rules.default)]
+        codes: dict[Label, int] = {}
+        self.codes = np.array([codes.setdefault(v, len(codes)) for v in values])
+        self.values = list(codes)
+
+    def start(self) -> State:
+        return self.boxes.start()
+
+    def onwards(self, state: State, box: Box, index: int) -> State:
+        if index not in self.boxes.columns:
+            return state
+        return self.boxes.narrow(state, index, box[index])
+
+    def answer(self, state: State) -> object:
+        found = np.unique(self.codes[state.rules])
+        return self.values[found[0]] if len(found) == 1 else UNDECIDED
+
+    def question(self, state: State) -> tuple[int, list[Region]]:
+        _, _, split = self.boxes.best(state)
+        rest = self.boxes.space.everything[split.index].without(split.region)
+        return split.index, [split.region, rest]
+
+
+def walk(body: Body, space: Space) -> TreeWalk | RuleWalk:
+    return RuleWalk(body, space) if isinstance(body, RuleSet) else TreeWalk(body, space)
+
+
+# ---------------------------------------------------------------- data
+
+
+def _counted(result: Diff, both: Pair, table: RawTable, na: tuple[str, ...]) -> Diff:
+    """The differences with the rows of a table in each, those with most rows first."""
+    columns = encode(both.features, table, both.read, na)
+    said = [predictions(body, columns, table.rows) for body in (both.old, both.new)]
+    differing = np.flatnonzero(said[0] != said[1])
+    regions = []
+    for region in result.regions:
+        inside = matching(region.tests, both.features, columns, differing)
+        regions.append(replace(region, rows=len(inside)))
+    regions.sort(key=lambda region: -(region.rows or 0))
+    return replace(
+        result, regions=tuple(regions), rows=table.rows, differing=len(differing)
+    )

@@ -1,0 +1,106 @@
+"""A model as text for the terminal; the caller may colour parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from treecompile.inspect.importance import impurity, measure_of, tree_of
+from treecompile.model import words
+from treecompile.model.ir import (
+    Label,
+    Leaf,
+    Moments,
+    Program,
+    Rule,
+    RuleSet,
+    Split,
+    Stats,
+    Tree,
+)
+from treecompile.model.paths import rule_ids
+
+LABELS_SHOWN = 5
+ASIDE = -1  # given to Paint for text that has no label
+Paint = Callable[[str, int], str]  # colours a text, given the code of its label
+
+
+def plain(text: str, code: int) -> str:
+    return text
+
+
+def show(program: Program, paint: Paint = plain, *, stats: bool = False) -> str:
+    """The tree with its branches, or the rules in their order.
+
+    `stats` adds the cases, impurity and gain of each node of a tree.
+    """
+    body = program.body
+    if isinstance(body, RuleSet):
+        rules = (*body.rules, body.default)
+        lines = [_rule_line(rule, body, program.target, paint) for rule in rules]
+    else:
+        lines = list(_tree_lines(body, paint, _notes(program) if stats else {}))
+    return "\n".join(lines)
+
+
+def _code(label: Label, labels: tuple[Label, ...]) -> int:
+    return labels.index(label) if labels else 0
+
+
+def _rule_line(rule: Rule, rules: RuleSet, target: str, paint: Paint) -> str:
+    said = words.conclusion(rule, rules.labels, target)
+    before = words.sentence(rule, rules, target).removesuffix(said)
+    return f"{before}{paint(said, _code(rule.value, rules.labels))}"
+
+
+def _notes(program: Program) -> dict[int, str]:
+    """The statistics of each node: "  [yes 9, no 5; gini 0.459; gain 0.116]"."""
+    tree, measure = tree_of(program), measure_of(program)
+    notes = {}
+    for position, node in enumerate(tree.nodes):
+        facts = [_cases(node.stats, tree.labels)]
+        found = impurity(node.stats, measure) if measure else None
+        if found is not None:
+            facts.append(f"{measure} {found:.4g}")
+        if isinstance(node, Split):
+            facts.append(f"gain {node.gain:.4g}")
+        elif not node.weight:
+            facts = ["no case"]
+        notes[position] = f"  [{'; '.join(facts)}]"
+    return notes
+
+
+def _cases(stats: Stats, labels: Sequence[Label]) -> str:
+    if isinstance(stats, Moments):
+        return (
+            f"{words.amount(stats.weight)} {words.plural(stats.weight)},"
+            f" mean {stats.mean:.6g}"
+        )
+    pairs = [pair for pair in zip(labels, stats.weights, strict=True) if pair[1]]
+    pairs.sort(key=lambda pair: -pair[1])
+    shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]
+    return ", ".join(shown[:LABELS_SHOWN] + ["..."] * (len(shown) > LABELS_SHOWN))
+
+
+def _tree_lines(tree: Tree, paint: Paint, notes: Mapping[int, str]) -> Iterator[str]:
+    ids = rule_ids(tree)
+    stack = [(0, "", "", "")]  # position, its margin, its children's margin, its test
+    while stack:
+        position, margin, below, test = stack.pop()
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            said = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            arrow = " -> " if test else ""
+            answer = paint(words.value(node.value), _code(node.value, tree.labels))
+            aside = paint(f"({ids[position]}: {said})", ASIDE)
+            note = notes.get(position, "")
+            yield f"{margin}{test}{arrow}{answer}  {aside}{note}"
+            continue
+        if test or notes:
+            yield f"{margin}{test or 'all'}{notes.get(position, '')}"
+        inner = []
+        for branch in node.branches:
+            is_last = branch is node.branches[-1]
+            phrase = words.phrase([branch.when], tree.features[branch.when.feature])
+            head, tail = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+            inner.append((branch.then, below + head, below + tail, phrase))
+        stack.extend(reversed(inner))

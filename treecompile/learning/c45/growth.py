@@ -1,0 +1,287 @@
+"""The growth of a C4.5 tree, and which feature it chooses at each node.
+
+The loop is that of `learning.grow.growth`. C4.5 chooses the feature with the best gain
+ratio among those whose gain is at least average. Afterwards it lowers each threshold to
+a value of the training set, and undoes splits that make as many errors as a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from treecompile.learning.c45.cuts import GainCandidates
+from treecompile.learning.c45.draft import CaseDraft
+from treecompile.learning.c45.level import EPSILON, SLACK, information
+from treecompile.learning.grow.criteria import ContingencyTable, by_chance
+from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.growth import (
+    Division,
+    Growth,
+    GrowthState,
+    NodeStats,
+    Source,
+)
+from treecompile.learning.grow.segments import Segments
+from treecompile.learning.limits import TIE, GrowthLimits, Progress
+from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.ir import Feature, Kind
+
+MANY = 0.3  # a feature with values for this share of the cases is many-valued
+
+
+class GainSource(Source, Protocol):
+    """The cases, as C4.5 asks for them."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]: ...
+
+    def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
+        """The best split by each feature at the open nodes, whose counts are given.
+
+        `usable` (nodes x features) says where a feature may be used.
+        """
+
+    def table(self, splits: Splits) -> Floats:
+        """The weight of each class in each branch, of cases with a known value."""
+
+    def greatest(self, index: int, bounds: Floats) -> Floats:
+        """The greatest number of the whole training set up to each bound."""
+
+
+def node_stats(counts: Floats, rows_by_weight: float = 1.0) -> NodeStats:
+    """What nodes with these class weights hold."""
+    weights = counts.sum(axis=1)
+    varies = np.count_nonzero(counts, axis=1) >= 2
+    return NodeStats(counts, weights, weights * rows_by_weight, varies)
+
+
+class CaseGrowth(Growth[Sequence[GainCandidates]]):
+    source: GainSource
+
+    def __init__(
+        self,
+        source: GainSource,
+        choice: FeatureChoice,
+        limits: GrowthLimits,
+        progress: Progress,
+    ) -> None:
+        super().__init__(source, limits, progress)
+        self.choice = choice
+        self.is_categorical = _is_categorical(source.features)
+        # Nodes x features: a category is not tested twice on a path.
+        self.usable: Mask = np.full((1, len(source.features)), True)
+
+    def is_open(self, held: NodeStats) -> Mask:
+        least = max(self.limits.min_split, 2 * self.limits.min_leaf)
+        is_open: Mask = held.varies & (held.weights >= least - SLACK)
+        return is_open
+
+    def keep(self, is_open: Mask) -> None:
+        super().keep(is_open)
+        self.usable = self.usable[is_open]
+
+    def search(self) -> Sequence[GainCandidates]:
+        return self.source.search(self.stats, self.usable)
+
+    def choose(self, candidates: Sequence[GainCandidates]) -> Splits:
+        """A feature whose split may be chance is passed over."""
+        gains = np.stack([each.gains for each in candidates], axis=1)
+        split_info = np.stack([each.split_info for each in candidates], axis=1)
+        barred = np.zeros(gains.shape, np.bool_)
+        feature = self.choice.best(gains, split_info, barred)
+        some = np.flatnonzero(feature >= 0)
+        while self.limits.chi2 is not None and len(some):
+            doubtful = np.full(len(feature), -1)
+            doubtful[some] = feature[some]
+            splits = self._splits(candidates, doubtful)
+            segments = Segments.of(splits.size[some])
+            table = ContingencyTable(self.source.table(splits), segments)
+            some = some[by_chance(table, self.limits.chi2)]
+            barred[some, feature[some]] = True
+            feature = self.choice.best(gains, split_info, barred)
+            some = some[feature[some] >= 0]
+        return self._splits(candidates, feature)
+
+    def _splits(
+        self, candidates: Sequence[GainCandidates], feature: Positions
+    ) -> Splits:
+        """The candidate splits by these features."""
+        splits = Splits.none(len(feature))
+        splits.feature[:] = feature
+        for index in splits.features():
+            mine = np.flatnonzero(feature == index)
+            candidate = candidates[index]
+            splits.gain[mine] = candidate.gains[mine]
+            splits.size[mine] = 2
+            if not self.is_categorical[index]:
+                splits.threshold[mine] = candidate.thresholds[mine]
+            elif candidate.groups is not None:
+                groups = {node: candidate.groups[node] for node in mine.tolist()}
+                splits.groups.update(groups)
+                splits.size[mine] = [len(each) for each in groups.values()]
+            else:
+                splits.size[mine] = len(self.source.features[index].categories)
+        return splits
+
+    def descend(
+        self,
+        candidates: Sequence[GainCandidates],
+        splits: Splits,
+        division: Division,
+    ) -> None:
+        self._measure_gains(candidates, splits, division)
+        inherited, some = self.usable.copy(), splits.nodes
+        used = some[self.is_categorical[splits.feature[some]]]
+        used = used[[node not in splits.groups for node in used.tolist()]]
+        inherited[used, splits.feature[used]] = False
+        super().descend(candidates, splits, division)
+        self.usable = np.repeat(inherited, splits.size, axis=0)[division.branches]
+
+    def _measure_gains(
+        self,
+        candidates: Sequence[GainCandidates],
+        splits: Splits,
+        division: Division,
+    ) -> None:
+        """Compute the gains of the chosen splits again, from the cases themselves.
+
+        So the digits in the model file do not depend on how the splits were found.
+        """
+        assert division.table is not None
+        starts, totals = splits.starts, self.stats.sum(axis=1)
+        for index in splits.features():
+            mine = np.flatnonzero(splits.feature == index)
+            if splits.groups.keys() & set(mine.tolist()):
+                continue
+            tables = division.table[
+                starts[mine, None] + np.arange(splits.size[mine[0]])
+            ]
+            cuts = np.ones(len(mine), np.intp)
+            if self.is_categorical[index]:
+                gains = _gains_of_values(tables)
+            else:
+                low, high = tables[:, 0], tables[:, 1]
+                gains = information(low + high) - information(low) - information(high)
+                cuts = candidates[index].cut_counts[mine]
+            total = totals[mine]
+            splits.gain[mine] = gains / total - np.log2(cuts) / total
+
+    def state(self) -> GrowthState:
+        return replace(super().state(), more={"usable": self.usable})
+
+    def resume(self, state: GrowthState) -> None:
+        super().resume(state)
+        self.usable = state.more["usable"]
+
+    def finish(self) -> CaseDraft:
+        """The draft of the grown tree, without the splits that are worth nothing."""
+        draft = CaseDraft.grown(self.levels)
+        self._lower_thresholds(draft.splits)
+        collapse(draft)
+        return draft
+
+    def _lower_thresholds(self, splits: Splits) -> None:
+        """Put each at the greatest value of the whole training set not above it."""
+        for index in splits.features():
+            if self.is_categorical[index]:
+                continue
+            some = np.flatnonzero(splits.feature == index)
+            middle = splits.threshold[some]
+            low = self.source.greatest(index, middle)
+            lowered = np.where(np.isfinite(low), low, middle)
+            splits.threshold[some] = lowered + 0.0  # never -0.0
+
+
+def collapse(draft: CaseDraft) -> None:
+    """Make a leaf of each split that makes as many errors as a leaf, bottom up."""
+    errors, splits = draft.errors, draft.splits
+    for level in reversed(draft.levels()):
+        nodes = level[splits.feature[level] >= 0]
+        children = draft.child[draft.branches(nodes)]
+        which = np.repeat(np.arange(len(nodes)), splits.size[nodes])
+        below = np.bincount(which, errors[children], len(nodes))
+        is_leaf = below >= errors[nodes] - EPSILON
+        errors[nodes[~is_leaf]] = below[~is_leaf]
+        splits.become_leaves(nodes[is_leaf])
+
+
+def _is_categorical(features: Sequence[Feature]) -> Mask:
+    return np.array([feature.kind is Kind.CATEGORICAL for feature in features])
+
+
+def _gains_of_values(tables: Floats) -> Floats:
+    """The gain of a branch for each category, times the weight."""
+    nodes, values, classes = tables.shape
+    table = np.zeros((nodes, values + 1, classes))  # and a line for missing values
+    table[:, :-1] = tables
+    flat = table.reshape(-1, classes)
+    starts = np.arange(nodes) * (values + 1)
+    before = information(np.add.reduceat(flat, starts, axis=0))
+    after: Floats = np.add.reduceat(information(flat), starts)
+    result: Floats = before - after
+    return result
+
+
+# --- which feature --------------------------------------------------------------------
+
+# From the gains and split informations of all features (on the last axis).
+Worth = Callable[[Floats, Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureChoice:
+    """How features are compared; arrays are nodes x features."""
+
+    counted: Mask  # features whose gain counts in the average
+    min_gain: float
+    measure: Worth | None  # by costs
+    is_ratio: bool
+
+    def best(self, gains: Floats, split_info: Floats, barred: Mask) -> Positions:
+        """The feature to be tested at each node, the first at a tie; -1 for none."""
+        worth = self.worth(gains, split_info)
+        worth[barred] = -np.inf
+        worth[gains < self.min_gain - TIE] = -np.inf
+        chosen = np.full(len(worth), -1)
+        bar = np.full(len(worth), -EPSILON)
+        for index in range(worth.shape[1]):
+            mine = worth[:, index]
+            better = (mine > -EPSILON) & (mine > bar + TIE)
+            chosen[better], bar[better] = index, mine[better]
+        return chosen
+
+    def worth(self, gains: Floats, split_info: Floats) -> Floats:
+        """What features are compared by; at most -EPSILON for those barred."""
+        possible = gains > -EPSILON
+        if self.measure is not None:
+            return np.where(
+                possible & (split_info > 0), self.measure(gains, split_info), -1.0
+            )
+        if not self.is_ratio:
+            return np.where(possible & (split_info > 0), gains, -1.0)
+        averaged = possible & self.counted
+        number = averaged.sum(axis=-1, keepdims=True)
+        total = np.where(averaged, gains, 0.0).sum(axis=-1, keepdims=True)
+        average = total / np.maximum(number, 1)
+        allowed = possible & (gains >= average - EPSILON) & (split_info > EPSILON)
+        allowed &= number > 0
+        ratios: Floats = np.full(gains.shape, -1.0)
+        np.divide(gains, split_info, out=ratios, where=allowed)
+        return ratios
+
+
+def counted_features(
+    features: Sequence[Feature], rows: int, *, is_grouping: bool
+) -> Mask:
+    """All features but many-valued ones, unless all are many-valued."""
+    many = np.array(
+        [
+            feature.kind is Kind.CATEGORICAL and len(feature.categories) >= MANY * rows
+            for feature in features
+        ]
+    )
+    return np.full(len(many), True) if many.all() or is_grouping else ~many

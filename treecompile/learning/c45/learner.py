@@ -1,0 +1,114 @@
+"""C4.5, release 8: gain ratio, cuts of numbers, fractional cases, pessimistic pruning.
+
+A categorical feature has a branch for each category, or with grouping for each group of
+categories, and is not tested again below. Numeric and ordinal features are cut in two.
+Among the features whose gain is at least average, the one with the best gain ratio is
+chosen. A case with a missing value goes down every branch with a part of its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from treecompile.learning.c45.cases import Sample
+from treecompile.learning.c45.columns import CaseSource
+from treecompile.learning.c45.draft import CaseDraft, finish_tree
+from treecompile.learning.c45.growth import CaseGrowth, FeatureChoice, counted_features
+from treecompile.learning.c45.prune import Held, Passing, drop_impossible, prune
+from treecompile.learning.costs import Costs
+from treecompile.learning.grow.rows import THREADS
+from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.model.collector import paused
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Feature, Kind, MissingPolicy, Tree
+from treecompile.tables.dataset import Dataset
+
+MOST_GROUPED = 200  # categories: the search for groups takes their third power
+
+
+@dataclass(frozen=True, slots=True)
+class C45Options:
+    """The options of C4.5, besides the limits of growth."""
+
+    is_ratio: bool = True  # gain ratio, not plain information gain
+    is_pruning: bool = True
+    cf: float = 0.25  # confidence level of pruning: the smaller, the more is pruned
+    is_fractional: bool = True  # cases with a missing value are divided in training
+    policy: MissingPolicy = MissingPolicy.BRANCH  # what the tree does with them
+    is_grouping: bool = False
+    costs: Costs | None = None
+
+
+def learn(
+    data: Dataset,
+    limits: GrowthLimits,
+    progress: Progress,
+    options: C45Options = C45Options(),
+) -> Tree:
+    """Grow and prune a tree by C4.5."""
+    check(data, "")
+    with paused(lasting=True):
+        made = draft(data, limits, progress, options)
+        return finish_tree(made, data.features, data.labels, options.policy)
+
+
+def check(data: Dataset, criterion: str) -> None:
+    """Refuse a target that is a number."""
+    if not data.labels:
+        raise OptionError(
+            f"c45 predicts labels, and the target {data.target!r} is a number:"
+            " use --algorithm cart, or --task classify"
+        )
+
+
+def draft(
+    data: Dataset, limits: GrowthLimits, progress: Progress, options: C45Options
+) -> CaseDraft:
+    """The tree with its training cases counted, before it becomes conditions."""
+    choice = choice_of(data.features, len(data.y), limits, options)
+    sample = Sample(data, is_fractional=options.is_fractional)
+    with ThreadPoolExecutor(THREADS) as pool:
+        source = CaseSource(
+            sample,
+            pool,
+            float(limits.min_leaf),
+            is_grouping=options.is_grouping,
+            is_ratio=options.is_ratio,
+        )
+        growth = CaseGrowth(source, choice, limits, progress)
+        growth.run()
+        made = growth.finish()
+    if options.is_pruning:
+        prune_by(made, sample, options.cf)
+    return made
+
+
+def choice_of(
+    features: Sequence[Feature], rows: int, limits: GrowthLimits, options: C45Options
+) -> FeatureChoice:
+    """How the features of a table are compared."""
+    if options.is_grouping:
+        _check_groups(features)
+    return FeatureChoice(
+        counted_features(features, rows, is_grouping=options.is_grouping),
+        limits.min_gain,
+        options.costs.measure_for(features) if options.costs else None,
+        options.is_ratio,
+    )
+
+
+def prune_by(made: CaseDraft, cases: Passing[Held], cf: float) -> None:
+    prune(made, cases, cf)
+    drop_impossible(made)
+
+
+def _check_groups(features: Sequence[Feature]) -> None:
+    for feature in features:
+        count = len(feature.categories)
+        if feature.kind is Kind.CATEGORICAL and count > MOST_GROUPED:
+            raise OptionError(
+                f"--subset: column {feature.name!r} has {count} categories, more than"
+                f" {MOST_GROUPED}: group them first, or leave it out with --ignore"
+            )

@@ -1,0 +1,235 @@
+"""Pessimistic pruning: from the leaves up, by the errors expected on new cases.
+
+A split is replaced by a leaf, or by its largest branch raised into its place, where
+that is expected to make no more errors. What becomes of a node depends on its own cases
+and on what is below it, so all nodes of one depth are decided at once, deepest first.
+
+The cases may be in memory (`cases.Sample`) or in a database
+(`database.c45.passing.CasePassing`): `Passing` is what pruning asks of them.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from treecompile.learning.c45.draft import CaseDraft
+from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.segments import Segments
+from treecompile.measure.statistics import best_labels, leaf_errors
+from treecompile.model.arrays import Floats, Positions
+
+MARGIN = 0.1  # errors by which a simpler tree may be worse
+
+Held = TypeVar("Held")  # the cases of some nodes, in memory or in a database
+HeldOut = TypeVar("HeldOut", covariant=True)
+# Of each leaf that is reached: the position of the node above it, the leaf, and the
+# weight of each class at the leaf.
+ReachedLeaves = tuple[Positions, Positions, Floats]
+
+
+class PassedCases(Protocol[HeldOut]):
+    """Cases after the tests of some nodes."""
+
+    @property
+    def cases(self) -> HeldOut: ...
+
+    @property
+    def branches(self) -> Positions:
+        """Of each node of these cases: which of all branches it is."""
+
+    @property
+    def known(self) -> Floats:
+        """Of each branch: the weight of the cases whose value is known."""
+
+
+class Passing(Protocol[Held]):
+    """How cases pass tests."""
+
+    def everything(self) -> Held:
+        """All cases, at one node."""
+
+    def some(self, cases: Held, chosen: Positions) -> Held:
+        """The cases of some of the nodes."""
+
+    def counts(self, cases: Held) -> Floats:
+        """The weight of each class at each node."""
+
+    def divide(self, splits: Splits, cases: Held) -> PassedCases[Held]:
+        """Send the cases of every node to its branches.
+
+        Cases with a missing value go to the branches in proportion to the weights of
+        the known cases, or all of them to the heaviest branch. None go to a branch
+        without known cases.
+        """
+
+    def fall(self, draft: CaseDraft, nodes: Positions, cases: Held) -> ReachedLeaves:
+        """The leaves that the cases reach if they start at these nodes."""
+
+
+def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
+    """Prune a tree in place."""
+    Pruning(draft, sample, cf).run()
+
+
+class Pruning(Generic[Held]):
+    """A draft that is being pruned."""
+
+    def __init__(self, draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
+        self.draft, self.sample, self.cf = draft, sample, cf
+        # Errors are added from the last leaf to the first.
+        order = draft.reading_order()
+        self.rank = np.zeros(len(draft.label), np.intp)
+        self.rank[order] = -np.arange(len(order))
+
+    def run(self) -> None:
+        """Enter the tree, then decide its nodes from the deepest ones up.
+
+        A raised branch is entered with all cases of its parent, and decided again,
+        before the nodes above it.
+        """
+        waiting = [self.enter(np.zeros(1, np.intp), self.sample.everything())]
+        while waiting:
+            if not waiting[-1]:
+                waiting.pop()
+                continue
+            nodes, cases = waiting[-1].pop()
+            raised = self.simplify(nodes, cases)
+            if len(raised):
+                some = self.sample.some(cases, raised)
+                waiting.append(self.enter(nodes[raised], some))
+
+    def enter(self, nodes: Positions, cases: Held) -> list[tuple[Positions, Held]]:
+        """Count the cases again below some nodes; the splits below them, by depth."""
+        draft = self.draft
+        found: list[tuple[Positions, Held]] = []
+        while True:
+            self._count(nodes, self.sample.counts(cases))
+            inner = np.flatnonzero(draft.is_split[nodes])
+            if not len(inner):
+                return found
+            nodes, cases = nodes[inner], self.sample.some(cases, inner)
+            found.append((nodes, cases))
+            branches = draft.branches(nodes)
+            divided = self.sample.divide(draft.splits.some(nodes), cases)
+            draft.known[branches] = divided.known
+            children = draft.child[branches]
+            is_empty = np.full(len(children), True)
+            is_empty[divided.branches] = False
+            if is_empty.any():
+                self._forget(children[is_empty])
+            nodes, cases = children[divided.branches], divided.cases
+
+    def _count(self, nodes: Positions, counts: Floats) -> None:
+        draft = self.draft
+        draft.stats[nodes] = counts
+        draft.weight[nodes] = counts.sum(axis=1)
+        draft.label[nodes] = best_labels(counts, draft.label[nodes])
+        draft.errors[nodes] = leaf_errors(counts, draft.label[nodes], self.cf)
+
+    def _forget(self, nodes: Positions) -> None:
+        """No case reaches these nodes: they become leaves, without expected errors."""
+        draft = self.draft
+        while len(nodes):
+            draft.stats[nodes] = 0.0
+            draft.weight[nodes] = 0.0
+            draft.errors[nodes] = 0.0
+            inner = nodes[draft.is_split[nodes]]
+            nodes = draft.child[draft.branches(inner)]
+            draft.splits.become_leaves(inner)
+
+    def simplify(self, nodes: Positions, cases: Held) -> Positions:
+        """Decide nodes whose branches are pruned; those that get their largest branch.
+
+        Before, `errors` are those of the nodes as leaves; after, those of what the
+        nodes have become.
+        """
+        draft = self.draft
+        branches = draft.branches(nodes)
+        segments = Segments.of(draft.splits.size[nodes])
+        which = segments.spread(np.arange(len(nodes)))
+        as_leaf = draft.errors[nodes]
+        below = draft.errors[draft.child[branches]]
+        as_tree = np.bincount(which, below, len(nodes))
+        largest = branches[last_largest(draft.known[branches], segments)]
+        raised = draft.child[largest]
+        as_branch = self.estimate(raised, cases)
+        is_leaf = as_leaf <= as_branch + MARGIN
+        is_leaf &= as_leaf <= as_tree + MARGIN
+        is_raised = ~is_leaf & (as_branch <= as_tree + MARGIN)
+        draft.splits.become_leaves(nodes[is_leaf])
+        draft.raise_branches(nodes[is_raised], raised[is_raised])
+        kept = ~is_leaf & ~is_raised
+        draft.errors[nodes[kept]] = as_tree[kept]
+        return np.flatnonzero(is_raised)
+
+    def estimate(self, nodes: Positions, cases: Held) -> Floats:
+        """The errors to expect if these cases came to these nodes."""
+        root, leaf, counts = self.sample.fall(self.draft, nodes, cases)
+        label = best_labels(counts, self.draft.label[leaf])
+        errors = leaf_errors(counts, label, self.cf)
+        order = np.lexsort((self.rank[leaf], root))
+        return np.bincount(root[order], errors[order], len(nodes)).astype(np.float64)
+
+
+def last_largest(known: Floats, segments: Segments) -> Positions:
+    """The branch with the most known cases at each node, the last at a tie."""
+    most = np.maximum.reduceat(known, segments.starts)
+    places = np.flatnonzero(known == segments.spread(most))
+    return places[np.searchsorted(places, segments.ends, side="right") - 1]
+
+
+def fall_by_levels(
+    passing: Passing[Held], draft: CaseDraft, nodes: Positions, cases: Held
+) -> ReachedLeaves:
+    """`Passing.fall`, level by level."""
+    roots = np.arange(len(nodes))
+    found: list[ReachedLeaves] = []
+    while True:
+        is_split = draft.is_split[nodes]
+        leaves = np.flatnonzero(~is_split)
+        if len(leaves):
+            counts = passing.counts(passing.some(cases, leaves))
+            found.append((roots[leaves], nodes[leaves], counts))
+        inner = np.flatnonzero(is_split)
+        if not len(inner):
+            break
+        nodes, roots = nodes[inner], roots[inner]
+        splits = draft.splits.some(nodes)
+        divided = passing.divide(splits, passing.some(cases, inner))
+        children = draft.child[draft.branches(nodes)]
+        nodes = children[divided.branches]
+        roots = np.repeat(roots, splits.size)[divided.branches]
+        cases = divided.cases
+    of_root, leaf, weights = (np.concatenate(each) for each in zip(*found, strict=True))
+    return of_root, leaf, weights
+
+
+def drop_impossible(draft: CaseDraft) -> None:
+    """Remove values that cannot occur on the path from the last group of a split.
+
+    A group without any value left is removed.
+    """
+    groups = draft.splits.groups
+    if not groups:
+        return
+    stack: list[tuple[int, dict[int, frozenset[int]]]] = [(0, {})]
+    while stack:
+        node, possible = stack.pop()
+        size = int(draft.splits.size[node])
+        if not size:
+            continue
+        feature = int(draft.splits.feature[node])
+        if node in groups and feature in possible:
+            *others, last = groups[node]
+            kept = tuple(code for code in last if code in possible[feature])
+            groups[node] = (*others, kept) if kept else tuple(others)
+            size = len(groups[node])
+            draft.splits.size[node] = size
+        start = int(draft.first[node])
+        for place, child in enumerate(draft.child[start : start + size].tolist()):
+            inner = possible
+            if node in groups:
+                inner = {**possible, feature: frozenset(groups[node][place])}
+            stack.append((child, inner))

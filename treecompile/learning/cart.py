@@ -1,0 +1,45 @@
+"""CART: binary splits by Gini impurity or another measure, or by least squares.
+
+Numeric features are cut at the midpoints of adjacent values, ordinal ones between
+adjacent categories. The categories of a categorical feature are put in the order of the
+mean response and cut like numbers. For two labels and for regression this finds the
+best subset (Breiman et al. 1984). Where it may miss it (more labels, a cut that leaves
+too few cases, a measure that is not a decrease of impurity), all subsets are tried if
+at most `MOST_SEARCHED` categories occur at the node; else, with more than two labels,
+the order by the share of each label in turn. A split is scored on the cases whose value
+is known, and its gain is scaled by their share.
+"""
+
+from __future__ import annotations
+
+from treecompile.learning.grow.criteria import LEAST_SQUARES, MEASURES
+from treecompile.learning.grow.responses import LabelResponse, NumberResponse
+from treecompile.learning.grow.rows import grow_tree
+from treecompile.learning.grow.segments import Units
+from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Tree
+from treecompile.tables.dataset import Dataset
+
+
+def learn(
+    data: Dataset, limits: GrowthLimits, progress: Progress, criterion: str = ""
+) -> Tree:
+    """Grow a tree by CART."""
+    check(data, criterion)
+    units = Units.of_data(data)
+    if data.labels:
+        labels = LabelResponse(data.y, data.labels, units)
+        measure = MEASURES[criterion or "gini"]
+        return grow_tree(data, labels, measure, limits, progress)
+    numbers = NumberResponse(data.y, units)
+    return grow_tree(data, numbers, LEAST_SQUARES, limits, progress)
+
+
+def check(data: Dataset, criterion: str) -> None:
+    """Refuse a criterion that does not suit the target."""
+    if criterion and not data.labels:
+        raise OptionError(
+            f"--criterion {criterion!r} is for labels, and the target {data.target!r}"
+            " is a number: leave the option out, or use --task classify"
+        )

@@ -1,0 +1,89 @@
+"""What it costs to know a feature, and measures that combine gain and cost."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.learning.options import CS_ID3, EG2
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Feature
+
+Floats = NDArray[np.float64]
+
+USUAL = 1.0  # the cost of a feature without a given one
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of some columns, and how they count."""
+
+    given: tuple[tuple[str, float], ...]
+    measure: str = EG2
+    weight: float = 1.0  # of the cost in EG2; 0 ignores it
+
+    def measure_for(
+        self, features: Sequence[Feature]
+    ) -> Callable[[Floats, Floats], Floats]:
+        """The measure for these features, as a function of their gains."""
+        given = dict(self.given)
+        costs = np.array([given.get(feature.name, USUAL) for feature in features])
+
+        def worth(gains: Floats, splits: Floats) -> Floats:
+            gains = np.maximum(gains, 0.0)
+            result: Floats = gains / costs
+            if self.measure == EG2:
+                result = (np.exp2(gains) - 1) / (costs + 1) ** self.weight
+            elif self.measure == CS_ID3:
+                result = gains**2 / costs
+            return result
+
+        return worth
+
+
+def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
+    """Read the lines `column,cost` of a file; the first may be these words."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise OptionError(f"--costs: cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"--costs: {path} is not UTF-8 text") from None
+    costs: dict[str, float] = {}
+    for number, fields in enumerate(csv.reader(text.splitlines()), start=1):
+        if not fields or (number == 1 and fields == ["column", "cost"]):
+            continue
+        where = f"--costs: {path}, line {number}"
+        if len(fields) != 2:
+            raise OptionError(f"{where}: expected column,cost")
+        name = fields[0]
+        if name in costs:
+            raise OptionError(f"{where}: {name!r} is there already")
+        try:
+            costs[name] = float(fields[1])
+        except ValueError:
+            raise OptionError(
+                f"{where}: the cost {fields[1]!r} is not a number"
+            ) from None
+    return tuple(costs.items())
+
+
+def check_costs(
+    costs: Sequence[tuple[str, float]], columns: Sequence[str], target: str
+) -> None:
+    """Refuse costs that no measure can use, and columns that do not exist."""
+    for name, cost in costs:
+        if not (isfinite(cost) and cost > 0):
+            raise OptionError(
+                f"--costs: {name!r} costs {cost:g}: expected a number above 0"
+            )
+        if name == target:
+            raise OptionError(f"--costs: {name!r} is the target")
+        if name not in columns:
+            raise OptionError(f"--costs: there is no column {name!r}")

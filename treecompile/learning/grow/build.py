@@ -1,0 +1,184 @@
+"""Draft -> Tree: the nodes in reading order, with their conditions.
+
+A large tree is a million small objects, and calling their class for each takes longer
+than finding the splits. So leaves, and splits at a threshold, are made in bulk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import repeat
+from operator import ge, not_
+from typing import Any, TypeVar
+
+import numpy as np
+
+from treecompile.learning.grow.draft import Draft
+from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.ir import (
+    Branch,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    MissingPolicy,
+    Node,
+    Op,
+    Split,
+    Stats,
+    Tree,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeContents:
+    """What the nodes of a tree say, in reading order."""
+
+    stats: Sequence[Stats]
+    values: Sequence[Label]  # what each node predicts if it is a leaf
+    weights: Sequence[float]
+    gains: Sequence[float]
+    branch_weights: Floats  # of each branch of the draft
+
+
+def build_tree(
+    draft: Draft,
+    order: Positions,  # the reading order of the draft
+    contents: TreeContents,
+    features: tuple[Feature, ...],
+    labels: tuple[Label, ...],
+    policy: MissingPolicy = MissingPolicy.BRANCH,
+) -> Tree:
+    return _Builder(draft, order, contents, features).tree(labels, policy)
+
+
+def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
+    """Which nodes have no cases, and the statistics of their parents for them."""
+    is_empty = draft.weight == 0
+    stats = draft.stats.copy()
+    if is_empty.any():
+        stats[is_empty] = stats[draft.parents()[is_empty]]
+    return is_empty, stats
+
+
+class _Builder:
+    def __init__(
+        self,
+        draft: Draft,
+        order: Positions,
+        contents: TreeContents,
+        features: tuple[Feature, ...],
+    ) -> None:
+        self.draft, self.order, self.contents = draft, order, contents
+        self.features = features
+        self.place = np.zeros(len(draft.weight), np.intp)  # of each node in the tree
+        self.place[order] = np.arange(len(order))
+
+    def tree(self, labels: tuple[Label, ...], policy: MissingPolicy) -> Tree:
+        feature = self.draft.splits.feature[self.order]
+        is_categorical = np.array([f.kind is Kind.CATEGORICAL for f in self.features])
+        form = np.where(feature < 0, 0, np.where(is_categorical[feature], 2, 1))
+        leaves, cuts, categories = (np.flatnonzero(form == each) for each in range(3))
+        makers: tuple[Iterator[Node], ...] = (
+            iter(self.leaves(leaves)),
+            iter(self.cuts(cuts)),
+            self.categories(categories),
+        )
+        nodes = tuple(map(next, map(makers.__getitem__, form.tolist())))
+        return Tree(self.features, labels, nodes, policy)
+
+    def leaves(self, places: Positions) -> list[Leaf]:
+        contents = self.contents
+        columns = (contents.values, contents.stats, contents.weights)
+        return make(Leaf, len(places), *(_taken(each, places) for each in columns))
+
+    def cuts(self, places: Positions) -> list[Split]:
+        """The splits at a threshold."""
+        draft, nodes, count = self.draft, self.order[places], len(places)
+        feature = draft.splits.feature[nodes].tolist()
+        first = draft.first[nodes]
+        value = self._values(nodes)
+        known = [draft.known[first + side].tolist() for side in range(2)]
+        is_left = list(map(ge, *known))  # the heavier branch takes missing values
+        tests = (
+            make(Condition, count, feature, repeat(Op.LE), value, is_left),
+            make(Condition, count, feature, repeat(Op.GT), value, map(not_, is_left)),
+        )
+        branches = (
+            make(
+                Branch,
+                count,
+                tests[side],
+                self.place[draft.child[first + side]].tolist(),
+                self.contents.branch_weights[first + side].tolist(),
+            )
+            for side in range(2)
+        )
+        stats = _taken(self.contents.stats, places)
+        gains = _taken(self.contents.gains, places)
+        return make(Split, count, zip(*branches, strict=True), stats, gains)
+
+    def _values(self, nodes: Positions) -> list[Any]:
+        """The thresholds; of ordinal features, the categories."""
+        splits = self.draft.splits
+        values: list[Any] = splits.threshold[nodes].tolist()
+        for index, feature in enumerate(self.features):
+            if feature.kind is Kind.ORDINAL:
+                for place in np.flatnonzero(splits.feature[nodes] == index).tolist():
+                    values[place] = feature.categories[int(values[place])]
+        return values
+
+    def categories(self, places: Positions) -> Iterator[Split]:
+        """The splits by categories, in two or more branches."""
+        draft = self.draft
+        for place, node in zip(
+            places.tolist(), self.order[places].tolist(), strict=True
+        ):
+            slots = slice(
+                draft.first[node], draft.first[node] + draft.splits.size[node]
+            )
+            tests = self._tests(node, draft.known[slots].tolist())
+            children = self.place[draft.child[slots]].tolist()
+            weights = self.contents.branch_weights[slots].tolist()
+            branches = tuple(map(Branch, tests, children, weights))
+            yield Split(
+                branches, self.contents.stats[place], self.contents.gains[place]
+            )
+
+    def _tests(self, node: int, known: list[float]) -> list[Condition]:
+        """The heaviest branch takes missing and unseen values as well."""
+        index = int(self.draft.splits.feature[node])
+        names = self.features[index].categories
+        groups = self.draft.splits.groups.get(node) or [(c,) for c in range(len(names))]
+        heaviest = known.index(max(known))
+        tests = []
+        for place, group in enumerate(groups):
+            op, codes = Op.IN, list(group)
+            if place == heaviest:
+                others = (codes for i, codes in enumerate(groups) if i != heaviest)
+                op, codes = Op.NOT_IN, sorted(code for each in others for code in each)
+            value = tuple(names[code] for code in codes)
+            tests.append(Condition(index, op, value, missing=place == heaviest))
+        return tests
+
+
+def _taken(values: Sequence[T], places: Positions) -> Iterator[T]:
+    return map(values.__getitem__, places.tolist())
+
+
+def make(kind: type[T], count: int, *values: Iterable[Any]) -> list[T]:
+    """Objects of a dataclass with slots, from the values of each of its fields.
+
+    All are made empty and then filled field by field, in loops that run in C. Frozen
+    classes can be filled as well: nothing has seen the new objects yet.
+    """
+    made = list(map(object.__new__, repeat(kind, count)))
+    for field, each in zip(fields(kind), values, strict=True):  # type: ignore[arg-type]
+        fill = kind.__dict__[field.name].__set__  # of the slot
+        deque(map(fill, made, each), maxlen=0)
+    return made

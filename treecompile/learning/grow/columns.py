@@ -1,0 +1,242 @@
+"""The columns of a dataset, each in the form in which a level of nodes is searched.
+
+Categories and few numbers are counted (`CountedColumn`). Many numbers are sorted once
+(`SortedColumn`). For ID3 a column of categories splits into all of them at once
+(`MultiwayColumn`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treecompile.learning.grow.counted import CountedColumn
+from treecompile.learning.grow.criteria import ContingencyTable, by_chance
+from treecompile.learning.grow.cuts import Sides, too_few
+from treecompile.learning.grow.histogram import Histogram, count_values
+from treecompile.learning.grow.responses import Rows
+from treecompile.learning.grow.search import (
+    LARGEST,
+    LEFT,
+    RIGHT,
+    CandidateSplits,
+    FeatureSplits,
+    RowLevel,
+    SplitColumn,
+    SplitSearch,
+    by_side,
+    in_two,
+    is_chance,
+    thresholds_between,
+)
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Positions
+from treecompile.model.ir import Feature, Kind
+
+FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
+
+
+def make_column(
+    feature: Feature, values: Array, *, is_multiway: bool = False
+) -> SplitColumn:
+    """The column in the form that suits it; categories split in two, or in all."""
+    if feature.kind is Kind.CATEGORICAL:
+        size = len(feature.categories)
+        form = MultiwayColumn if is_multiway else CountedColumn
+        return form(feature, np.where(values < 0, size, values), size)
+    if feature.kind is Kind.ORDINAL:
+        if len(feature.categories) <= FEW_VALUES:
+            size = len(feature.categories)
+            return CountedColumn(feature, np.where(values < 0, size, values), size)
+        values = np.where(values < 0, np.nan, values.astype(np.float64))
+    order = np.argsort(values)  # equal values in any order: sums are exact
+    known = len(values) - np.count_nonzero(np.isnan(values))
+    rows: Rows = order[:known].astype(np.int32)
+    ordered = values.take(rows)
+    steps = ordered[1:] != ordered[:-1]
+    # No finite threshold divides these two: let them count as one value.
+    steps &= (ordered[1:] != -LARGEST) | (ordered[:-1] != -np.inf)
+    distinct = 1 + int(np.count_nonzero(steps))
+    if distinct == len(rows):
+        return SortedColumn(feature, values, rows, None)
+    ranks = np.empty(len(values), np.int32)
+    ranks[rows] = np.concatenate(([0], np.cumsum(steps, dtype=np.int32)))
+    if distinct > FEW_VALUES:
+        return SortedColumn(feature, values, rows, ranks)
+    ranks[np.isnan(values)] = distinct
+    firsts = np.concatenate(([0], np.flatnonzero(steps) + 1, [len(rows)]))
+    low, high = ordered[firsts[:-1]], ordered[firsts[1:] - 1]
+    return CountedColumn(feature, ranks, distinct, (low, high))
+
+
+# --- many numbers ---------------------------------------------------------------------
+
+
+class SortedColumn:
+    """A column of many numbers, or of the ranks of an ordinal feature.
+
+    At every level its rows are sorted by node, and within a node by value: a stable
+    partition by side keeps that order. The sums to the left of every cut
+    of every node are then one running sum. Rows with a missing value are left out.
+    """
+
+    branches = 2
+
+    def __init__(
+        self, feature: Feature, values: Array, rows: Rows, ranks: Rows | None
+    ) -> None:
+        self.feature = feature
+        self.values = values
+        self.rows = rows  # node by node, then by value
+        self.ranks = ranks  # of the values; None where no two are equal
+        self.is_complete = len(rows) == len(values)
+        self.nodes = np.zeros(0, np.intp)  # those with a known value
+        self.segments = Segments.of(self.nodes)  # the rows of each such node
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        self._follow(level)
+        found = CandidateSplits.none(len(level.nodes.lengths))
+        if not len(self.nodes):
+            return found
+        sides = level.sides if self.is_complete else None
+        if sides is None:
+            sides = self._sides(level)
+        summands = level.response.along(self.rows)
+        run = self.segments.run
+        scores = level.measure.cuts(map(run, summands, sides.totals), sides)
+        if self.ranks is not None:
+            ranks = self.ranks.take(self.rows)
+            np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
+        gain, position = sides.best(scores, level.opened.tie[self.nodes])
+        if level.chi2 is not None:
+            lefts = map(run, level.response.along(self.rows), sides.totals)
+            gain[is_chance(level, lefts, sides, position)] = -np.inf
+        left = sides.left.take(position)
+        share = sides.counts / level.opened.sizes[self.nodes]
+        found.gain[self.nodes] = gain * share
+        found.position[self.nodes] = position
+        found.left[self.nodes] = left
+        found.right[self.nodes] = sides.counts - left
+        return found
+
+    def _follow(self, level: RowLevel) -> None:
+        """Keep the rows of open nodes, in the order of the level."""
+        self.rows = by_side(level.side.take(self.rows), self.rows)
+        count = len(level.nodes.lengths)
+        if self.is_complete:
+            self.nodes, self.segments = np.arange(count), level.nodes
+            return
+        sizes = np.bincount(level.of_row.take(self.rows), minlength=count)
+        self.nodes = np.flatnonzero(sizes)
+        self.segments = Segments.of(sizes[self.nodes])
+
+    def _sides(self, level: RowLevel) -> Sides:
+        totals = [self.segments.sums(each) for each in level.response.along(self.rows)]
+        units = level.response.units
+        weights = units.of_rows.take(self.rows) if units else None
+        return single_sides(self.segments, totals, level.min_leaf, weights)
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        position = found.position[some]
+        mine = np.searchsorted(self.nodes, some)
+        places = self.segments.within(mine)
+        goes_left = places <= np.repeat(position, self.segments.lengths[mine])
+        level.side[self.rows.take(places)] = np.where(goes_left, LEFT, RIGHT)
+        low = self.values.take(self.rows.take(position))
+        high = self.values.take(self.rows.take(position + 1))
+        thresholds = thresholds_between(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], thresholds)
+
+
+def single_sides(
+    segments: Segments,
+    totals: Sequence[Array],
+    min_leaf: int,
+    weights: Array | None = None,
+) -> Sides:
+    """The sides of the cuts after every single row."""
+    counts = segments.lengths.astype(np.float64)
+    left = np.arange(1.0, segments.size + 1.0)
+    left -= segments.spread(segments.starts.astype(np.float64))
+    barred = too_few(segments, left, min_leaf)
+    if weights is not None:
+        counts = segments.sums(weights)
+        left = segments.run(weights, counts)
+    return Sides.of(segments, left, counts, totals, barred)
+
+
+# --- a branch for each category -------------------------------------------------------
+
+
+class MultiwayColumn:
+    """A column of categories, by codes.
+
+    A missing value counts as the most common category at the node. A category that no
+    case of a node has gets a branch without cases.
+    """
+
+    def __init__(self, feature: Feature, codes: Array, size: int) -> None:
+        self.codes = codes.astype(np.int32)  # `size` where the value is missing
+        self.size = self.branches = size
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        histogram = count_values(
+            self.codes, self.size, level.rows, level.nodes, level.response
+        )
+        return search_branches(level, histogram)
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        rows = level.rows.take(level.nodes.within(some))
+        codes = self.codes.take(rows)
+        is_known = codes < self.size
+        level.side[rows[is_known]] = codes[is_known] + LEFT
+        return divide_branches(level, self.size, found, some)
+
+
+def search_branches(search: SplitSearch, histogram: Histogram) -> CandidateSplits:
+    """What a branch for each value gains at every node."""
+    assert search.measure.branches is not None
+    found = CandidateSplits.none(len(search.opened.sizes), histogram)
+    if not len(histogram.nodes):
+        return found
+    table = _table(search, histogram)
+    scores = search.measure.branches(table)
+    least = np.minimum.reduceat(histogram.sizes, histogram.segments.starts)
+    barred = (histogram.segments.lengths < 2) | (least < search.min_leaf)
+    if search.chi2 is not None:
+        sizes = search.real(search.opened.sizes[histogram.nodes])
+        barred |= by_chance(table, search.chi2, sizes)
+    found.gain[histogram.nodes] = np.where(barred, -np.inf, scores)
+    return found
+
+
+def _table(search: SplitSearch, histogram: Histogram) -> ContingencyTable:
+    """Class counts, in which missing values are of the most common category."""
+    counts = np.stack(histogram.sums, axis=1).astype(np.float64)
+    opened, segments = search.opened, histogram.segments
+    first = opened.sizes - sum(opened.totals)
+    whole = np.stack([first, *opened.totals], axis=1)[histogram.nodes]
+    known = np.add.reduceat(counts, segments.starts)
+    nothing = np.zeros(len(histogram.nodes))
+    _, common = segments.pick(histogram.weights.astype(np.float64), nothing)
+    counts[common] += whole - known
+    return ContingencyTable(counts, segments)
+
+
+def divide_branches(
+    search: SplitSearch, branches: int, found: CandidateSplits, some: Positions
+) -> FeatureSplits:
+    """The splits of some nodes into all values."""
+    histogram = found.histogram
+    assert histogram is not None
+    mine = np.searchsorted(histogram.nodes, some)
+    places = histogram.segments.within(mine)
+    weights = np.zeros((len(some), branches))
+    line = np.repeat(np.arange(len(some)), histogram.segments.lengths[mine])
+    weights[line, histogram.code[places]] = histogram.weights[places]
+    return FeatureSplits(search.real(weights), weights.argmax(axis=1) + LEFT)

@@ -1,0 +1,294 @@
+"""A column with few values, or with categories: counted rather than sorted.
+
+The cases of a level are counted in a histogram of nodes by values. The sums to the left
+of a cut run over the values that occur at a node, in their order; categories are put in
+the order of the share of a label, or of the mean. Where no order is sure to contain the
+best subset of categories, and they are few, all subsets are tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treecompile.learning.grow.cuts import Sides, too_few
+from treecompile.learning.grow.draft import Groups
+from treecompile.learning.grow.histogram import Histogram, count_values
+from treecompile.learning.grow.responses import Rows
+from treecompile.learning.grow.search import (
+    LEFT,
+    RIGHT,
+    SUBSET,
+    CandidateSplits,
+    FeatureSplits,
+    RowLevel,
+    SplitSearch,
+    in_two,
+    is_chance,
+    thresholds_between,
+)
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.ir import Feature, Kind
+
+MOST_SEARCHED = 10  # categories at a node: they have 511 subsets
+AT_ONCE = 1 << 16  # subsets of several nodes that are tried at once
+
+
+class CountedColumn:
+    """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
+
+    branches = 2
+
+    def __init__(
+        self,
+        feature: Feature,
+        codes: Array,
+        size: int,
+        values: tuple[Floats, Floats] | None = None,
+    ) -> None:
+        self.feature = feature
+        self.codes = codes.astype(np.int32)  # `size` where the value is missing
+        self.size = size
+        self.values = values  # of numbers: the least and the greatest with each code
+        self.is_ordered = feature.kind is not Kind.CATEGORICAL
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        histogram = count_values(
+            self.codes, self.size, level.rows, level.nodes, level.response
+        )
+        return search_histogram(level, histogram, self.is_ordered)
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        assert found.histogram is not None
+        rows = level.rows.take(level.nodes.within(some))
+        if not self.is_ordered:
+            is_left, divided = divide_categories(level, found, some)
+            self._send(level, found.histogram, rows, is_left)
+            return divided
+        codes = self.codes.take(rows)
+        position, code = found.position[some], found.histogram.code
+        goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
+        is_known = codes < self.size
+        level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
+        low: Array = code[position]
+        high: Array = code[position + 1]
+        if self.values is not None:
+            low, high = self.values[1][low], self.values[0][high]
+        thresholds = thresholds_between(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], thresholds)
+
+    def _send(
+        self, level: RowLevel, histogram: Histogram, rows: Rows, is_left: Mask
+    ) -> None:
+        """Send each row to the side of the bar that counts it."""
+        codes = self.codes.take(rows)
+        is_known = codes < self.size
+        rows, codes = rows[is_known], codes[is_known]
+        width = self.size + 1
+        keys = histogram.node * width + histogram.code
+        wanted = level.of_row.take(rows).astype(np.intp) * width + codes
+        bar = np.searchsorted(keys, wanted)
+        level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
+
+
+# --- histograms, wherever the values were counted -------------------------------------
+
+
+def search_histogram(
+    search: SplitSearch, histogram: Histogram, is_ordered: bool
+) -> CandidateSplits:
+    """The best split in two of the values of every node."""
+    found = CandidateSplits.none(len(search.opened.sizes), histogram)
+    if not len(histogram.nodes):
+        return found
+    doubtful = np.zeros(len(histogram.nodes), np.bool_)
+    # With three labels or more, each of them puts the categories in order.
+    labels = len(histogram.sums)
+    for by in range(1 if is_ordered or labels <= 2 else labels):
+        ordered = histogram if is_ordered else histogram.ordered(by)[0]
+        doubtful |= _cut(search, ordered, by, found)
+    if not is_ordered:
+        doubtful |= not search.measure.is_concave
+        if labels > 2:
+            totals = [histogram.segments.sums(each) > 0 for each in histogram.sums]
+            doubtful |= np.sum(totals, axis=0) > 2
+        lengths = histogram.segments.lengths
+        doubtful &= (lengths > 2) & (lengths <= MOST_SEARCHED)
+        _search_subsets(search, histogram, np.flatnonzero(doubtful), found)
+    return found
+
+
+def _cut(
+    search: SplitSearch, ordered: Histogram, by: int, found: CandidateSplits
+) -> Mask:
+    """Try the cuts of one order; at which nodes is a better one barred as too small?"""
+    tie = search.opened.tie[ordered.nodes]
+    sides = sides_of(ordered, search.min_leaf)
+
+    def lefts() -> map[Array]:
+        summands = (each.copy() for each in ordered.summands())
+        return map(ordered.segments.run, summands, sides.totals)
+
+    every = search.measure.cuts(lefts(), sides)
+    doubtful: Mask = np.zeros(len(ordered.nodes), np.bool_)
+    free = None
+    if search.min_leaf > 1:
+        free = np.maximum.reduceat(every, ordered.segments.starts)
+    scores, cut = sides.best(every, tie)
+    if free is not None:
+        doubtful = free > scores + tie
+    if search.chi2 is not None:
+        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
+    _improve(search, found, ordered.nodes, sides, scores, cut, cut, by)
+    return doubtful
+
+
+def _improve(
+    search: SplitSearch,
+    found: CandidateSplits,
+    nodes: Positions,
+    sides: Sides,
+    scores: Floats,  # of the best cut of each node
+    cut: Positions,  # which it is, of all cuts of the sides
+    position: Positions,  # and how the candidates call it
+    order: int,
+) -> None:
+    """Take over the cuts that gain more than what was found before."""
+    scores = scores * (sides.counts / search.opened.sizes[nodes])
+    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
+    here, at = nodes[better], cut[better]
+    found.gain[here], found.position[here] = scores[better], position[better]
+    found.order[here] = order
+    found.left[here] = sides.left[at]
+    found.right[here] = sides.counts[better] - sides.left[at]
+
+
+def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
+    """What lies on each side of the cuts after every bar."""
+    segments = histogram.segments
+    rows = segments.run(histogram.sizes.copy(), segments.sums(histogram.sizes))
+    barred = too_few(segments, rows, min_leaf)
+    counts = segments.sums(histogram.weights)
+    left = rows
+    if histogram.weights is not histogram.sizes:
+        left = segments.run(histogram.weights.copy(), counts)
+    totals = [segments.sums(each) for each in histogram.summands()]
+    whole = counts.astype(np.float64)
+    return Sides.of(segments, left.astype(np.float64), whole, totals, barred)
+
+
+def divide_categories(
+    search: SplitSearch, found: CandidateSplits, some: Positions
+) -> tuple[Mask, FeatureSplits]:
+    """Which bars of some nodes go to the left, and the splits."""
+    histogram = found.histogram
+    assert histogram is not None
+    is_left = _left_bars(histogram, found, some)
+    # The side with the first category is the one on the left.
+    mine = np.searchsorted(histogram.nodes, some)
+    places = histogram.segments.within(mine)
+    lengths = histogram.segments.lengths[mine]
+    first = is_left[histogram.segments.starts[mine]]
+    left, right = found.left[some], found.right[some]
+    left, right = np.where(first, left, right), np.where(first, right, left)
+    is_left[places] ^= np.repeat(~first, lengths)
+    codes = histogram.code[places].tolist()
+    sides = is_left[places].tolist()
+    groups: list[Groups] = []
+    end = 0
+    for length in lengths.tolist():
+        start, end = end, end + length
+        bars = list(zip(codes[start:end], sides[start:end], strict=True))
+        groups.append(
+            (
+                tuple(code for code, goes in bars if goes),
+                tuple(code for code, goes in bars if not goes),
+            )
+        )
+    return is_left, in_two(search, left, right, groups=groups)
+
+
+def _left_bars(histogram: Histogram, found: CandidateSplits, some: Positions) -> Mask:
+    """Which bars of some nodes are on the left."""
+    segments = histogram.segments
+    is_left = np.zeros(len(histogram.code), np.bool_)  # of bars in their first order
+    for by in np.unique(found.order[some]).tolist():
+        nodes = some[found.order[some] == by]
+        mine = np.searchsorted(histogram.nodes, nodes)
+        places, lengths = segments.within(mine), segments.lengths[mine]
+        chosen = np.repeat(found.position[nodes], lengths)
+        if by == SUBSET:
+            starts = np.repeat(segments.starts[mine], lengths)
+            is_left[places] = _is_in_subset(chosen, places - starts)
+        else:
+            _, order = histogram.ordered(by)
+            is_left[order[places]] = places <= chosen
+    return is_left
+
+
+# --- all subsets of few categories, at many nodes at once -----------------------------
+#
+# A subset is a number: its bit n says whether category n + 1 of those at the node goes
+# to the left, where the first category always goes. The subset with all bits set leaves
+# nothing over, so it is barred.
+
+
+def _is_in_subset(subset: Array, place: Array) -> Mask:
+    """Does a subset have the category at this place?"""
+    result: Mask = (place == 0) | ((subset >> np.maximum(place - 1, 0)) & 1 == 1)
+    return result
+
+
+def _search_subsets(
+    search: SplitSearch, histogram: Histogram, some: Positions, found: CandidateSplits
+) -> None:
+    """Improve what was found in some segments of the histogram."""
+    lengths = histogram.segments.lengths[some]
+    for size in np.unique(lengths).tolist():
+        same = some[lengths == size]
+        subsets = np.arange(1 << (size - 1))
+        members = _is_in_subset(subsets[None, :], np.arange(size)[:, None])
+        step = max(1, AT_ONCE // len(subsets))
+        for start in range(0, len(same), step):
+            _try_subsets(search, histogram, same[start : start + step], members, found)
+
+
+def _try_subsets(
+    search: SplitSearch,
+    histogram: Histogram,
+    some: Positions,
+    members: Mask,
+    found: CandidateSplits,
+) -> None:
+    size, count = members.shape
+    places = histogram.segments.starts[some][:, None] + np.arange(size)
+    segments = Segments.of(np.full(len(some), count))
+
+    # Counts are exact as doubles, and faster; sums of numbers only as integers.
+    is_counts = len(histogram.sums) > 1
+
+    def lefts_of(values: Array) -> Array:
+        values = values[places].astype(np.float64 if is_counts else values.dtype)
+        sums: Array = values @ members.astype(values.dtype)
+        return sums.ravel()
+
+    rows = lefts_of(histogram.sizes)
+    totals = [each[places].sum(axis=1) for each in histogram.summands()]
+    sides = Sides.of(
+        segments,
+        lefts_of(histogram.weights).astype(np.float64),
+        histogram.weights[places].sum(axis=1).astype(np.float64),
+        totals,
+        too_few(segments, rows, search.min_leaf),
+    )
+    nodes = histogram.nodes[some]
+    scores, best = sides.best(
+        search.measure.cuts(map(lefts_of, histogram.summands()), sides),
+        search.opened.tie[nodes],
+    )
+    if search.chi2 is not None:
+        lefts = map(lefts_of, histogram.summands())
+        scores[is_chance(search, lefts, sides, best)] = -np.inf
+    _improve(search, found, nodes, sides, scores, best, best % count, SUBSET)

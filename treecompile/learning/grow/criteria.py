@@ -1,0 +1,252 @@
+"""The measures by which splits are compared, and the impurities they are built on.
+
+Each measure exists twice: here for splits into any number of branches, from a
+contingency table of branches by classes, and in `cuts` for all cuts of a level in two.
+Greater is better, and 0 means that nothing is gained.
+
+Last comes the chi-square test: how likely chance alone makes branches differ so much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, inf, lgamma, log
+
+import numpy as np
+
+from treecompile.learning.grow.cuts import (
+    CutMeasure,
+    chi_square_cuts,
+    distance_cuts,
+    entropy_cuts,
+    gini_cuts,
+    ratio_cuts,
+    squares,
+)
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Floats, Mask, Positions
+
+PRECISION = 1e-15  # of a probability
+TINY = 1e-300  # replaces 0 in a divisor
+
+Impurity = Callable[[Floats], Floats]
+
+
+def shares(counts: Floats) -> Floats:
+    """Counts as shares of their sum along the last axis; zeros where the sum is 0."""
+    total = counts.sum(axis=-1, keepdims=True)
+    result: Floats = np.divide(
+        counts, total, out=np.zeros_like(counts), where=total > 0
+    )
+    return result
+
+
+def entropy(counts: Floats) -> Floats:
+    """Information in bits; 0 log 0 counts as 0."""
+    return surprise(shares(counts)).sum(axis=-1)  # type: ignore[no-any-return]
+
+
+def surprise(p: Floats) -> Floats:
+    """-p log2 p, the summand of entropy."""
+    bits: Floats = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0))
+    return bits
+
+
+def gini(counts: Floats) -> Floats:
+    """The chance that two cases drawn with replacement differ in class."""
+    p = shares(counts)
+    result: Floats = 1.0 - (p * p).sum(axis=-1)
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContingencyTable:
+    """Class counts of the branches of many splits, one split after the other."""
+
+    counts: Floats  # branches x classes
+    splits: Segments  # the branches of each split
+
+    def sizes(self) -> Floats:
+        """The cases of each branch."""
+        sizes: Floats = self.counts.sum(axis=-1)
+        return sizes
+
+    def weights(self) -> Floats:
+        """The share of each branch in the cases of its split."""
+        sizes = self.sizes()
+        weights: Floats = sizes / self.splits.spread(self.splits.sums(sizes))
+        return weights
+
+    def undivided(self) -> Floats:
+        """The class counts of each split, over all branches."""
+        counts: Floats = np.add.reduceat(self.counts, self.splits.starts)
+        return counts
+
+
+def remaining(impurity: Impurity, table: ContingencyTable) -> Floats:
+    """The impurity after a split: that of the branches, weighted by their cases.
+
+    With entropy this is the conditional entropy.
+    """
+    within: Floats = table.splits.sums(table.weights() * impurity(table.counts))
+    return within
+
+
+def gain(impurity: Impurity, table: ContingencyTable) -> Floats:
+    """The decrease of impurity by a split; with entropy the information gain."""
+    result: Floats = impurity(table.undivided()) - remaining(impurity, table)
+    return result
+
+
+def information_gain(table: ContingencyTable) -> Floats:
+    return gain(entropy, table)
+
+
+def gini_gain(table: ContingencyTable) -> Floats:
+    return gain(gini, table)
+
+
+def split_information(table: ContingencyTable) -> Floats:
+    """The information of the branches themselves."""
+    bits: Floats = table.splits.sums(surprise(table.weights()))
+    return bits
+
+
+def gain_ratio(table: ContingencyTable) -> Floats:
+    """Information gain divided by split information."""
+    return _quotient(information_gain(table), split_information(table))
+
+
+def closeness(table: ContingencyTable) -> Floats:
+    """Information gain divided by the joint information of branch and class.
+
+    It is 1 minus the distance of Lopez de Mantaras between the two partitions.
+    """
+    joint = split_information(table) + remaining(entropy, table)
+    return _quotient(information_gain(table), joint)
+
+
+def chi_square(table: ContingencyTable) -> Floats:
+    """The chi-square statistic divided by the cases, also known as phi squared."""
+    expected = table.splits.spread(np.arange(len(table.splits.lengths)))
+    p = shares(table.undivided())[expected]
+    difference = shares(table.counts) - p
+    squared = np.divide(
+        difference * difference, p, out=np.zeros_like(p), where=p > 0
+    ).sum(axis=-1)
+    result: Floats = table.splits.sums(table.weights() * squared)
+    return result
+
+
+def _quotient(part: Floats, whole: Floats) -> Floats:
+    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result
+
+
+# --- by name --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One way to compare splits."""
+
+    cuts: CutMeasure
+    branches: Callable[[ContingencyTable], Floats] | None  # None: for two branches only
+    # Whether the impurity is concave. If so, and there are two labels, the best subset
+    # of categories is a cut of the categories in the order of one label's share.
+    is_concave: bool = True
+    slack: float = 1.0  # how much less exact it is than a difference of impurities
+
+
+# By the name of the option.
+MEASURES = {
+    "gini": Measure(gini_cuts, gini_gain),
+    "entropy": Measure(entropy_cuts, information_gain),
+    "gain-ratio": Measure(ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
+    "distance": Measure(distance_cuts, closeness, is_concave=False),
+    "chi-square": Measure(chi_square_cuts, chi_square),
+}
+LEAST_SQUARES = Measure(squares, None)  # for numbers
+
+
+# --- the chi-square test --------------------------------------------------------------
+
+
+def by_chance(
+    table: ContingencyTable, probability: float, sizes: Floats | None = None
+) -> Mask:
+    """Which splits chance alone explains with more than this probability.
+
+    `sizes` are the cases of each split, if the counts are in another unit.
+    """
+    counts = table.undivided()
+    branches = table.splits.sums((table.sizes() > 0).astype(np.intp))
+    freedom = (branches - 1) * (np.count_nonzero(counts, axis=1) - 1)
+    if sizes is None:
+        sizes = counts.sum(axis=1)
+    chance: Mask = chi_square(table) * sizes < critical_values(probability, freedom)
+    return chance
+
+
+def upper_tail(statistic: float, freedom: int) -> float:
+    """The probability of a statistic at least as large, by degrees of freedom.
+
+    A regularised incomplete gamma function: a series below the mean, a continued
+    fraction above it.
+    """
+    a, x = freedom / 2, statistic / 2
+    if x <= 0:
+        return 1.0
+    scale = exp(a * log(x) - x - lgamma(a))
+    if x < a + 1:
+        return max(0.0, 1.0 - scale * _series(a, x))
+    return scale * _fraction(a, x)
+
+
+def _series(a: float, x: float) -> float:
+    """Sum of x^n / (a (a + 1) ... (a + n))."""
+    term = total = 1 / a
+    while term > total * PRECISION:
+        a += 1
+        term *= x / a
+        total += term
+    return total
+
+
+def _fraction(a: float, x: float) -> float:
+    """Legendre's continued fraction, evaluated by Lentz's method."""
+    b = x + 1 - a
+    c, d = 1 / TINY, 1 / b
+    value, step, n = d, inf, 0
+    while abs(step - 1) > PRECISION:
+        n += 1
+        numerator = -n * (n - a)
+        b += 2
+        d = 1 / (numerator * d + b or TINY)
+        c = b + numerator / c or TINY
+        step = c * d
+        value *= step
+    return value
+
+
+@lru_cache(maxsize=4096)
+def critical_value(probability: float, freedom: int) -> float:
+    """The least statistic that chance exceeds with no more than this probability."""
+    low, high = 0.0, float(freedom)
+    while upper_tail(high, freedom) > probability:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        if upper_tail(middle, freedom) > probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def critical_values(probability: float, freedom: Positions) -> Floats:
+    """The critical values of many splits; infinite without any degree of freedom."""
+    distinct, places = np.unique(freedom, return_inverse=True)
+    values = [critical_value(probability, n) if n else inf for n in distinct.tolist()]
+    return np.array(values)[places]

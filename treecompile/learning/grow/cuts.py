@@ -1,0 +1,212 @@
+"""Measures of binary splits: every cut of every node of a level is scored at once.
+
+A measure gets the sums to the left of each cut, one summand after the other. In
+regression the one summand is the number of the case. For labels there is a summand for
+each class but the first, 1 for the cases of that class: the first is what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+
+FEW = 3  # at most so many products of totals are kept for all features of a level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """What lies on each side of every cut, by weight; cut n comes after position n."""
+
+    segments: Segments
+    counts: Floats  # cases of each node whose value is known
+    totals: Sequence[Array]  # of each summand: its sum at each node
+    left: Floats
+    right: Floats
+    whole: Floats  # cases of the node, at every cut
+    scale: Floats  # 1 / (left * right * whole^2)
+    barred: Mask  # cuts that leave too few rows on a side
+    products: Sequence[Floats]
+
+    @classmethod
+    def of(
+        cls,
+        segments: Segments,
+        left: Floats,
+        counts: Floats,
+        totals: Sequence[Array],
+        barred: Mask,
+    ) -> Sides:
+        """The sides of cuts; the last cut of each segment has nothing on its right."""
+        whole = segments.spread(counts)
+        right = whole - left
+        scale = left * right
+        scale[segments.ends] = 1.0  # instead of 0; these are barred
+        scale *= whole
+        scale *= whole
+        np.reciprocal(scale, out=scale)
+        few = totals if len(totals) <= FEW else ()
+        products = [segments.spread(total.astype(np.float64)) * left for total in few]
+        return cls(
+            segments, counts, totals, left, right, whole, scale, barred, products
+        )
+
+    def expected(self, summand: int) -> Floats:
+        """The sum at the node times the cases on the left."""
+        if self.products:
+            return self.products[summand]
+        total = self.totals[summand].astype(np.float64)
+        product: Floats = self.segments.spread(total) * self.left
+        return product
+
+    def first(self) -> Floats:
+        """The cases of the first class at each node."""
+        rest: Floats = self.counts - sum(self.totals)
+        return rest
+
+    def best(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
+        """The gain of the best cut of each node, and the position of the cut."""
+        np.copyto(scores, -np.inf, where=self.barred)
+        return self.segments.pick(scores, tie)
+
+
+# From the sums to the left of each cut, one summand after the other, and the sides.
+CutMeasure = Callable[[Iterable[Array], Sides], Floats]
+
+
+def too_few(segments: Segments, left: Array, min_leaf: int) -> Mask:
+    """Which cuts leave too few rows on a side; `left` are the rows on the left."""
+    if min_leaf <= 1:
+        at_end = np.zeros(segments.size, np.bool_)
+        at_end[segments.ends] = True
+        return at_end
+    right = segments.spread(left[segments.ends]) - left
+    barred: Mask = (left < min_leaf) | (right < min_leaf)
+    return barred
+
+
+def squares(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """The decrease of the variance.
+
+    With D = (sum on the left) * cases - (sum at the node) * (cases on the left), it is
+    D^2 / (cases^2 * left * right). D is the only difference of large numbers, and it is
+    exact for counts, so equal splits have equal gains.
+    """
+    (left,) = lefts
+    squared = _distance(left, sides, 0)
+    squared *= squared
+    squared *= sides.scale
+    return squared
+
+
+def gini_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """The decrease of Gini impurity: the sum of the variances of all indicators."""
+    if len(sides.totals) == 1:  # of two classes, both vary alike
+        gain = squares(lefts, sides)
+        gain *= 2.0
+        return gain
+    rest = np.zeros_like(sides.left)
+    squared = np.zeros_like(sides.left)
+    for summand, left in enumerate(lefts):
+        distance = _distance(left, sides, summand)
+        rest += distance
+        distance *= distance
+        squared += distance
+    rest *= rest  # the first class, whose distance balances all others
+    squared += rest
+    squared *= sides.scale
+    return squared
+
+
+def chi_square_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """Chi-square divided by the cases: as for Gini, each class by its own size."""
+    spread = sides.segments.spread
+    rest = np.zeros_like(sides.left)
+    squared = np.zeros_like(sides.left)
+    for summand, left in enumerate(lefts):
+        distance = _distance(left, sides, summand)
+        rest += distance
+        distance *= distance
+        squared += distance * spread(_reciprocal(sides.totals[summand]))
+    rest *= rest
+    squared += rest * spread(_reciprocal(sides.first()))
+    squared *= sides.scale
+    squared *= sides.whole
+    return squared
+
+
+def entropy_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """The information gain in bits: a sum of counts times their logarithms."""
+    spread = sides.segments.spread
+    first = sides.first()
+    whole = _bits(sides.counts) - sum(map(_bits, (first, *sides.totals)))
+    gain = spread(whole) - _bits(sides.left) - _bits(sides.right)
+    _add_cells(gain, lefts, sides, first)
+    gain /= sides.whole
+    return gain
+
+
+def ratio_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """Information gain divided by the information of the cut itself."""
+    information = sides.segments.spread(_bits(sides.counts))
+    information -= _bits(sides.left)
+    information -= _bits(sides.right)
+    information /= sides.whole
+    return _share(entropy_cuts(lefts, sides), information)
+
+
+def distance_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
+    """Information gain divided by the joint information of cut and class.
+
+    It is 1 minus the distance of Lopez de Mantaras between the two partitions.
+    """
+    first = sides.first()
+    cells = np.zeros_like(sides.left)
+    _add_cells(cells, lefts, sides, first)
+    spread, counts = sides.segments.spread, _bits(sides.counts)
+    whole = counts - sum(map(_bits, (first, *sides.totals)))
+    gain = spread(whole) - _bits(sides.left) - _bits(sides.right)
+    gain += cells
+    return _share(gain, spread(counts) - cells)
+
+
+def _add_cells(
+    bits: Floats, lefts: Iterable[Array], sides: Sides, first: Floats
+) -> None:
+    """Add the count of every class on either side times its logarithm."""
+    spread = sides.segments.spread
+    rest = sides.left.copy()
+    for summand, left in enumerate(lefts):
+        bits += _bits(left)
+        bits += _bits(spread(sides.totals[summand]) - left)
+        rest -= left
+    bits += _bits(rest)
+    bits += _bits(spread(first) - rest)
+
+
+def _distance(left: Array, sides: Sides, summand: int) -> Floats:
+    distance: Floats = left * sides.whole
+    distance -= sides.expected(summand)
+    return distance
+
+
+def _bits(counts: Array) -> Floats:
+    # 0 log 0 counts as 0, and every other count is at least 1.
+    result: Floats = counts * np.log2(np.maximum(counts, 1))
+    return result
+
+
+def _reciprocal(counts: Array) -> Floats:
+    """1 / counts; 0 for a class without cases."""
+    result: Floats = np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return result
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Part / whole; 0 where a cut divides nothing, so that the whole is rounding."""
+    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result

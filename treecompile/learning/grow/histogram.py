@@ -1,0 +1,100 @@
+"""The histogram of a column: how often each value occurs at each node of a level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from treecompile.learning.grow.responses import KeySums, Rows
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Positions
+
+EQUAL = 2.0**-36  # of the largest mean at a node: means that differ by less are equal
+ROOM = 4  # keys for each case; with more, only the keys that occur are counted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """The values that occur at each node, in order: a bar for each."""
+
+    nodes: Positions  # those with a known value
+    segments: Segments  # the bars of each of these nodes
+    node: Positions  # of each bar
+    code: Positions  # of its value
+    sizes: Array  # its rows
+    weights: Array  # the same array, where rows have no weights
+    sums: list[Array]  # of labels: the cases of every label, the first included
+
+    def summands(self) -> list[Array]:
+        return self.sums[1:] if len(self.sums) > 1 else self.sums
+
+    def ordered(self, by: int) -> tuple[Histogram, Positions]:
+        """The bars of each node by their share of a label or by their mean."""
+        order = np.lexsort((self._keys(by), self.node))
+        ordered = replace(
+            self,
+            code=self.code[order],
+            sizes=self.sizes[order],
+            weights=self.weights[order],
+            sums=[each[order] for each in self.sums],
+        )
+        return ordered, order
+
+    def _keys(self, by: int) -> Array:
+        """What bars are sorted by: the share of a label, or the mean.
+
+        Sums of numbers are rounded to units, so equal means may differ by a unit. Such
+        means count as equal, and the bars keep their order.
+        """
+        keys = self.sums[by] / self.weights
+        if len(self.sums) > 1:
+            return keys
+        largest = np.maximum.reduceat(np.abs(keys), self.segments.starts)
+        least = np.maximum(self.segments.spread(largest) * EQUAL, np.finfo(float).tiny)
+        rounded: Array = np.rint(keys / least)
+        return rounded
+
+
+class Countable(Protocol):
+    """The part of a response that is needed to count values."""
+
+    @property
+    def summands(self) -> int:
+        """The number of sums for each key."""
+
+    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+        """What the rows with each key add up to."""
+
+
+def count_values(
+    codes: Array, size: int, rows: Rows, nodes: Segments, response: Countable
+) -> Histogram:
+    """Count the codes of the rows of nodes; `size` is the code of a missing value."""
+    width, count = size + 1, len(nodes.lengths)
+    keys = nodes.spread(np.arange(count) * width)
+    keys += codes.take(rows)
+    key_count, occurring = count * width, None
+    if key_count * (1 + response.summands) > ROOM * len(keys) + 4096:
+        occurring, keys = np.unique(keys, return_inverse=True)
+        key_count = len(occurring)
+    found = response.sum_by_key(keys, rows, key_count)
+    used = np.flatnonzero(found.sizes)
+    key = used if occurring is None else occurring
+    is_known = key % width != size
+    used, key = used[is_known], key[is_known]
+    node, code = np.divmod(key, width)
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    lengths = np.diff(starts, append=len(node))
+    sizes = found.sizes[used]
+    is_weighted = found.weights is not found.sizes
+    return Histogram(
+        node[starts],
+        Segments(starts, lengths),
+        node,
+        code,
+        sizes,
+        found.weights[used] if is_weighted else sizes,
+        [each[used] for each in found.sums],
+    )

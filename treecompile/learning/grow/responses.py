@@ -1,0 +1,231 @@
+"""The target as it is summed over cases to score a cut: labels or numbers, as integers.
+
+Sums of integers are exact: neither the order of the rows or nodes nor a neighbouring
+node changes a digit. A number is taken as its distance from the mean of its node,
+written in a unit of the node: a power of two so small that the sum of all distances
+just fits 61 bits. With a million cases a unit is still 1e-12 of the standard deviation.
+Weights are counted in units of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.learning.grow.build import make
+from treecompile.learning.grow.growth import NodeStats
+from treecompile.learning.grow.segments import Segments, Units, exact_means, exact_sums
+from treecompile.learning.limits import TIE
+from treecompile.model.arrays import Array, Floats
+from treecompile.model.ir import ClassCounts, Label, Moments, Stats
+
+Rows = NDArray[np.int32]
+SPARE_BITS = 61  # of a sum of distances, in a signed 64-bit integer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenNodes:
+    """The target at the open nodes of a level."""
+
+    totals: Sequence[Array]  # of each summand: its sum at each node
+    sizes: Floats  # the weight of the cases of each node
+    tie: Floats  # gains that differ by less are equal
+    unit: NDArray[np.int32]  # of the gains at each node, as a power of two
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeySums:
+    """What the rows with each key add up to."""
+
+    sizes: Array  # rows
+    weights: Array  # the same array, where rows have no weights
+    sums: list[Array]  # of labels: the cases of every label, the first included
+
+
+class Response(Protocol):
+    """The target of a dataset, as the growth sees it."""
+
+    summands: int
+    units: Units | None  # of the weights of the rows; None: each counts 1
+
+    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+        """What the nodes hold."""
+
+    def stats(self, measured: Floats) -> list[Stats]:
+        """The statistics of nodes, from the lines of `NodeStats.stats`."""
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        """What these nodes predict, as `semantics.answer` does."""
+
+    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+        """Prepare the summands for the nodes that are to be split."""
+
+    def along(self, rows: Rows) -> Iterator[Array]:
+        """Each summand in the order of the rows, in an array of its own."""
+
+    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+        """What the rows with each key add up to."""
+
+
+class LabelResponse:
+    """Class codes. The summands are the indicators of all classes but the first."""
+
+    def __init__(
+        self, y: Array, labels: Sequence[Label], units: Units | None = None
+    ) -> None:
+        self.codes = y.astype(np.int32)
+        self.classes = len(labels)
+        self.summands = self.classes - 1
+        self.units = units
+
+    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+        counts = self._counts(rows, nodes)
+        sizes = counts.sum(axis=1) if self.units else nodes.lengths
+        varies = counts.max(axis=1) < sizes
+        weights = sizes.astype(np.float64)
+        if self.units:
+            counts, weights = self.units.real(counts), self.units.real(sizes)
+        return NodeStats(counts.astype(np.float64), weights, nodes.lengths, varies)
+
+    def stats(self, measured: Floats) -> list[Stats]:
+        made = make(ClassCounts, len(measured), map(tuple, measured.tolist()))
+        return list[Stats](made)
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list(map(labels.__getitem__, measured.argmax(axis=1).tolist()))
+
+    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+        counts = self._counts(rows, nodes)
+        totals = [counts[:, label] for label in range(1, self.classes)]
+        size = len(nodes.lengths)
+        sizes = counts.sum(axis=1) if self.units else nodes.lengths
+        tie, unit = np.full(size, TIE), np.zeros(size, np.int32)
+        return OpenNodes(totals, sizes.astype(np.float64), tie, unit)
+
+    def _counts(self, rows: Rows, nodes: Segments) -> Array:
+        keys = nodes.spread(np.arange(0, len(nodes.lengths)) * self.classes)
+        return self._table(keys, rows, len(nodes.lengths))
+
+    def _table(self, keys: Array, rows: Rows, count: int) -> Array:
+        """Cases by key and class; the keys given are those times the classes."""
+        keys += self.codes.take(rows)
+        weights = self.units.of_rows.take(rows) if self.units else None
+        counts = np.bincount(keys, weights, minlength=count * self.classes)
+        return counts.reshape(count, self.classes)
+
+    def along(self, rows: Rows) -> Iterator[Array]:
+        codes = self.codes.take(rows)
+        if self.units:
+            weights = self.units.of_rows.take(rows)
+            for label in range(1, self.classes):
+                yield np.where(codes == label, weights, 0.0)
+            return
+        if self.classes == 2:
+            yield codes
+            return
+        for label in range(1, self.classes):
+            yield (codes == label).astype(np.int32)
+
+    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+        counts = self._table(keys * self.classes, rows, count)
+        weights = counts.sum(axis=1)
+        sizes = np.bincount(keys, minlength=count) if self.units else weights
+        return KeySums(sizes, weights, list(counts.T))
+
+
+class NumberResponse:
+    """Numbers to be estimated. The one summand is the distance from the mean."""
+
+    summands = 1
+
+    def __init__(self, y: Array, units: Units | None = None) -> None:
+        self.y = y.astype(np.float64)
+        self.units = units
+        self.distances = np.zeros(len(y), np.int64)  # times the weight
+
+    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+        y = self.y.take(rows)
+        low = np.minimum.reduceat(y, nodes.starts)
+        varies = low != np.maximum.reduceat(y, nodes.starts)
+        means, errors = low + 0.0, np.zeros(len(low))
+        some = np.flatnonzero(varies)  # half of a large tree is single cases
+        weights = self.units.of_rows.take(rows) if self.units else None
+        sizes = nodes.lengths.astype(np.float64)
+        if len(some):
+            places = nodes.within(some)
+            y = y.take(places)
+            segments = Segments.of(nodes.lengths[some])
+            if weights is None:
+                mean = exact_means(y, segments)
+            else:
+                mean = _weighted_means(y, weights.take(places), segments)
+            y -= segments.spread(mean)
+            y *= y
+            if self.units and weights is not None:
+                y *= np.ldexp(weights.take(places), self.units.exponent)
+            means[some], errors[some] = mean, exact_sums(y, segments)
+        if self.units and weights is not None:
+            sizes = self.units.real(nodes.sums(weights))
+        stats = np.stack([sizes, means, errors], axis=1)
+        return NodeStats(stats, sizes, nodes.lengths, varies)
+
+    def stats(self, measured: Floats) -> list[Stats]:
+        return list[Stats](make(Moments, len(measured), *measured.T.tolist()))
+
+    def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
+        return list[Label](measured[:, 1].tolist())
+
+    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+        y = self.y.take(rows)
+        y -= nodes.spread(measured[:, 1])
+        sizes = nodes.lengths.astype(np.float64)
+        if self.units:
+            return self._open_weighted(rows, nodes, y)
+        _, exponent = np.frexp(nodes.sums(np.abs(y)))
+        exponent -= SPARE_BITS
+        y = np.rint(np.ldexp(y, nodes.spread(-exponent)))
+        distances = y.astype(np.int64)
+        self.distances[rows] = distances
+        y *= y
+        tie = TIE * nodes.sums(y) / nodes.lengths
+        return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
+
+    def _open_weighted(self, rows: Rows, nodes: Segments, y: Floats) -> OpenNodes:
+        """The same for distances times weights."""
+        assert self.units is not None
+        weights = self.units.of_rows.take(rows)
+        weighted = y * weights
+        _, exponent = np.frexp(nodes.sums(np.abs(weighted)))
+        exponent -= SPARE_BITS
+        unit = nodes.spread(-exponent)
+        distances = np.rint(np.ldexp(weighted, unit)).astype(np.int64)
+        self.distances[rows] = distances
+        squared = np.ldexp(y, unit) ** 2 * weights
+        sizes = nodes.sums(weights)
+        tie = TIE * nodes.sums(squared) / sizes
+        return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
+
+    def along(self, rows: Rows) -> Iterator[Array]:
+        yield self.distances.take(rows)
+
+    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+        sums = np.zeros(count, np.int64)
+        np.add.at(sums, keys, self.distances.take(rows))
+        sizes = np.bincount(keys, minlength=count)
+        if self.units is None:
+            return KeySums(sizes, sizes, [sums])
+        weights = np.bincount(keys, self.units.of_rows.take(rows), minlength=count)
+        return KeySums(sizes, weights, [sums])
+
+
+def _weighted_means(y: Floats, weights: Floats, segments: Segments) -> Floats:
+    """The means, whose digits do not depend on the order of the numbers."""
+    total = exact_sums(weights, segments)
+    rough = exact_sums(y * weights, segments) / total
+    rest = exact_sums((y - segments.spread(rough)) * weights, segments)
+    means: Floats = rough + rest / total + 0.0
+    return means

@@ -1,0 +1,221 @@
+"""What the search for splits by ID3 and CART needs to know of the open nodes.
+
+A column of numbers or categories finds the best split of every open node at once
+(`SplitColumn.search`), and later divides the rows of the nodes that it splits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.learning.grow.criteria import Measure, critical_values
+from treecompile.learning.grow.cuts import Sides, chi_square_cuts
+from treecompile.learning.grow.draft import Groups, Splits
+from treecompile.learning.grow.histogram import Histogram
+from treecompile.learning.grow.responses import OpenNodes, Response, Rows
+from treecompile.learning.grow.segments import Segments, Units
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.ir import Feature, Kind
+
+LARGEST = sys.float_info.max
+DIGITS = 15
+MOST_TENS = 22  # the greatest power of ten that is exact in a double
+TENS = np.array([float(10**power) for power in range(MOST_TENS + 1)])
+# Where a row goes: to no open node, or to a branch; the third branch is 3, and so on.
+NOWHERE, LEFT, RIGHT = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitSearch:
+    """What is needed to score splits of the open nodes, wherever the cases are."""
+
+    opened: OpenNodes
+    measure: Measure
+    min_leaf: int
+    chi2: float | None
+    units: Units | None  # of the weights of the cases; None: each counts 1
+
+    def real(self, sums: Array) -> Floats:
+        """Sums of weights in the unit in which they were given."""
+        return self.units.real(sums) if self.units else sums.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLevel(SplitSearch):
+    """The open nodes of a dataset in memory, with their rows."""
+
+    rows: Rows  # the rows of a node are contiguous
+    nodes: Segments
+    response: Response
+    # The cuts of a sorted column without missing values; None: rows have weights.
+    sides: Sides | None
+    of_row: NDArray[np.int32]  # the open node of each row of the dataset
+    side: Array  # the branch to which its last split sent each row of the dataset
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateSplits:
+    """The best split by one feature at every open node."""
+
+    gain: Floats  # -inf: no split
+    position: Positions  # the row or value that the cut follows, or which subset
+    left: Floats  # the weight of known cases on either side
+    right: Floats
+    order: Positions  # which label put the categories in order, or SUBSET
+    histogram: Histogram | None = None  # the values, where they were counted
+
+    @classmethod
+    def none(cls, nodes: int, histogram: Histogram | None = None) -> CandidateSplits:
+        """No split anywhere, to be filled in."""
+        zeros = np.zeros(nodes, np.intp)
+        return cls(
+            np.full(nodes, -np.inf),
+            zeros,
+            np.zeros(nodes),
+            np.zeros(nodes),
+            zeros.copy(),
+            histogram,
+        )
+
+
+SUBSET = -1  # in no order: found among all subsets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureSplits:
+    """The splits of some nodes by one feature: at thresholds, or by categories."""
+
+    known: Floats  # nodes x branches: the weight of the cases whose value is known
+    heaviest: Array  # the side to which missing values go
+    thresholds: Floats | None = None
+    groups: list[Groups] | None = None  # None without thresholds: all categories
+
+
+class SplitColumn(Protocol):
+    """A feature of a dataset in memory."""
+
+    branches: int  # of a split
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        """Follow the rows to a level, and find the best split of every node there."""
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        """Send the rows of some nodes to the sides of their best split."""
+
+
+def divide_features(
+    splits: Splits, divide: Callable[[int, Positions], FeatureSplits]
+) -> tuple[Floats, Array]:
+    """Complete splits whose feature is chosen.
+
+    The weight of the known cases of each branch, and the heaviest side of each node.
+    """
+    starts = splits.starts
+    known = np.zeros(int(splits.size.sum()))
+    heaviest = np.zeros(len(starts), np.intp)
+    for index in splits.features():
+        some = np.flatnonzero(splits.feature == index)
+        divided = divide(index, some)
+        known[starts[some, None] + np.arange(divided.known.shape[1])] = divided.known
+        heaviest[some] = divided.heaviest
+        if divided.thresholds is not None:
+            splits.threshold[some] = divided.thresholds
+        elif divided.groups is not None:
+            splits.groups.update(zip(some.tolist(), divided.groups, strict=True))
+    return known, heaviest
+
+
+def in_two(
+    search: SplitSearch,
+    left: Floats,
+    right: Floats,
+    thresholds: Floats | None = None,
+    groups: list[Groups] | None = None,
+) -> FeatureSplits:
+    """Splits into two branches, from the known cases on either side."""
+    known = search.real(np.stack([left, right], axis=1))
+    heaviest = np.where(left >= right, LEFT, RIGHT)
+    return FeatureSplits(known, heaviest, thresholds, groups)
+
+
+def by_side(side: Array, values: Array) -> Array:
+    """The values with a side: those of the first side first, else in the same order."""
+    if side.dtype == np.int8:  # two sides
+        parts = [values.take(np.flatnonzero(side == each)) for each in (LEFT, RIGHT)]
+        return np.concatenate(parts)
+    order = np.argsort(side, kind="stable")
+    return values.take(order[np.count_nonzero(side == NOWHERE) :])
+
+
+def is_chance(
+    search: SplitSearch, lefts: Iterable[Array], sides: Sides, cuts: Positions
+) -> Mask:
+    """Which of the best cuts, one for each node, are not significant."""
+    assert search.chi2 is not None
+    statistic = chi_square_cuts(lefts, sides).take(cuts) * search.real(sides.counts)
+    classes = np.stack([sides.first(), *sides.totals]) > 0
+    freedom = classes.sum(axis=0) - 1
+    chance: Mask = statistic < critical_values(search.chi2, freedom)
+    return chance
+
+
+# --- thresholds -----------------------------------------------------------------------
+
+
+def thresholds_between(feature: Feature, low: Array, high: Array) -> Floats:
+    """Thresholds that divide pairs of neighbouring values; of an ordinal, codes."""
+    if feature.kind is Kind.ORDINAL:
+        return low.astype(np.float64)
+    return readable(midpoints(low, high), low, high)
+
+
+def midpoints(low: Floats, high: Floats) -> Floats:
+    """Finite thresholds with low <= threshold < high; NaN where there is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = low + (high - low) / 2
+        middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+        middle = np.where(np.isnan(middle), 0.0, middle)  # between the infinities
+    middle = np.clip(middle, -LARGEST, LARGEST)
+    middle = np.where(middle < high, middle, low)  # neighbouring doubles
+    result: Floats = np.where((low <= middle) & np.isfinite(middle), middle, np.nan)
+    return result + 0.0  # never -0.0
+
+
+def readable(thresholds: Floats, low: Floats, high: Floats) -> Floats:
+    """Thresholds rounded to 15 digits, where they still divide the same two values.
+
+    The midpoint of 43.1 and 43.2 is 43.150000000000006 in doubles; people expect 43.15.
+    """
+    rounded = _rounded(thresholds)
+    divides = np.isfinite(rounded) & (low <= rounded) & (rounded < high)
+    return np.where(divides, rounded, thresholds)
+
+
+def _rounded(numbers: Floats) -> Floats:
+    """The doubles nearest to the numbers written with 15 digits."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        decimals = DIGITS - 1 - np.floor(np.log10(np.abs(numbers)))
+        power = TENS.take(
+            np.clip(np.nan_to_num(decimals), 0, MOST_TENS).astype(np.intp)
+        )
+        scaled = numbers * power
+        whole = np.rint(scaled)
+        # A division of two exact whole numbers rounds as reading the digits does. It is
+        # not sure where the power is not exact, where the logarithm may be one off, or
+        # where the product is so near to a half that its own rounding may turn it.
+        size = np.abs(whole)
+        is_sure = (decimals >= 0) & (decimals <= MOST_TENS)
+        is_sure &= (size > 10.0 ** (DIGITS - 1)) & (size < 10.0**DIGITS)
+        is_sure &= np.abs(np.abs(scaled - whole) - 0.5) > 0.2
+        result: Floats = whole / power
+    for place in np.flatnonzero(~is_sure).tolist():
+        result[place] = float(f"{numbers[place]:.{DIGITS}g}")
+    return result

@@ -1,0 +1,134 @@
+"""The loss of each node of a tree, taken as a leaf, on rows that did not grow the tree.
+
+A row goes down the tree as in prediction: down one branch or, under the fractional
+policy, in parts down all. It counts at its leaf and at every node above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.arrays import Positions
+from treecompile.model.batch import Columns, deciders, holds, unknown
+from treecompile.model.ir import Leaf, Split, Tree
+from treecompile.model.semantics import answer, is_fractional
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loss:
+    """The losses of rows at nodes: one entry for each row at each node."""
+
+    nodes: Positions
+    loss: Doubles  # 1 for a wrong label, or the squared error
+    parts: Doubles  # the weight of the part of the row that is there
+
+
+def parents_of(tree: Tree) -> Positions:
+    """The position of the parent of every node; -1 for the root."""
+    parents = np.full(len(tree.nodes), -1, dtype=np.intp)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Split):
+            parents[[branch.then for branch in node.branches]] = position
+    return parents
+
+
+def losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> Iterator[Loss]:
+    """The losses of all rows, first at their leaves, then at the nodes above."""
+    values, parents = _values(tree), parents_of(tree)
+    rows, nodes, parts = _reached(tree, columns, len(y))
+    if weights is not None:
+        parts = parts * weights[rows]
+    while len(rows):
+        actual, said = y[rows], values[nodes]
+        loss = actual != said if tree.labels else (actual - said) ** 2
+        yield Loss(nodes, loss.astype(np.float64), parts)
+        nodes = parents[nodes]
+        left = nodes >= 0
+        rows, nodes, parts = rows[left], nodes[left], parts[left]
+
+
+def node_losses(
+    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+) -> list[float]:
+    """The sum of the losses at each node."""
+    sums = np.zeros(len(tree.nodes))
+    for level in losses(tree, columns, y, weights):
+        np.add.at(sums, level.nodes, level.loss * level.parts)
+    found: list[float] = sums.tolist()
+    return found
+
+
+def counted_losses(tree: Tree, counts: Mapping[int, Doubles]) -> list[float]:
+    """The same from counts of the rows of each leaf, none of which is divided.
+
+    For labels: the number of rows with each label. For numbers: the number of rows, and
+    the sum and the sum of squares of their differences from the answer of the leaf.
+    """
+    values, parents = _values(tree), parents_of(tree)
+    sums = np.zeros((len(tree.nodes), len(tree.labels) or 3))
+    for position, found in counts.items():
+        sums[position] = found
+    for position in range(len(tree.nodes) - 1, 0, -1):  # children before their parents
+        above = parents[position]
+        own = sums[position]
+        if not tree.labels:
+            own = _moved(own, values[position] - values[above])
+        sums[above] += own
+    if not tree.labels:
+        return [float(squares) for squares in sums[:, 2]]
+    right = sums[np.arange(len(tree.nodes)), values]
+    return [float(wrong) for wrong in sums.sum(axis=1) - right]
+
+
+def _moved(sums: Doubles, by: float) -> Doubles:
+    """Rows, sum and squares for an answer that is lower by `by`."""
+    rows, total, squares = sums
+    return np.array([rows, total + rows * by, squares + by * (2 * total + rows * by)])
+
+
+def _values(tree: Tree) -> NDArray[Any]:
+    """The answer of each node as a leaf: a position in the labels, or a number."""
+    said = [
+        node.value if isinstance(node, Leaf) else answer(node.stats, tree.labels)
+        for node in tree.nodes
+    ]
+    if not tree.labels:
+        return np.array(said, dtype=np.float64)
+    places = {label: place for place, label in enumerate(tree.labels)}
+    return np.array([places[label] for label in said], dtype=np.intp)
+
+
+def _reached(
+    tree: Tree, columns: Columns, rows: int
+) -> tuple[Positions, Positions, Doubles]:
+    """Rows, the leaves that they reach, and the part of the row that does."""
+    if not is_fractional(tree):
+        return np.arange(rows), deciders(tree, columns, rows), np.ones(rows)
+    found: list[tuple[Positions, Positions, Doubles]] = []
+    waiting = {0: (np.arange(rows), np.ones(rows))}
+    for position, node in enumerate(tree.nodes):
+        here, parts = waiting.pop(position)
+        if isinstance(node, Leaf):
+            found.append((here, np.full(len(here), position), parts))
+            continue
+        index = node.branches[0].when.feature
+        feature, column = tree.features[index], columns[index]
+        assert column is not None
+        values = column[here]
+        divided = unknown(feature, values)
+        total = sum(branch.weight for branch in node.branches)
+        for branch in node.branches:
+            mask = holds(branch.when, feature, values) | divided
+            share = np.where(divided[mask], branch.weight / total, 1.0)
+            waiting[branch.then] = here[mask], parts[mask] * share
+    whole = [np.concatenate(each) for each in zip(*found, strict=True)]
+    return whole[0], whole[1], whole[2]

@@ -1,0 +1,320 @@
+"""How to learn: every option, declared once, and the checks that follow from it.
+
+Nothing heavy is imported here: `treecompile learn --help` is made of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import inf
+from typing import Any
+
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Label
+from treecompile.model.options import check_values, option, options_of, sentence
+from treecompile.tables.options import CLASSIFY, REGRESS
+
+ID3, C45, CART = "id3", "c45", "cart"
+ALGORITHMS = (ID3, C45, CART)
+NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
+REDUCED_ERROR = "reduced-error"
+MAJORITY, FRACTIONAL, BRANCH = "majority", "fractional", "branch"
+CV, ONE_SE = "cv", "1se"  # ways to choose alpha
+EG2, CS_ID3, IDX = "eg2", "cs-id3", "idx"  # measures of gain and cost
+BALANCED = "balanced"  # class weights
+
+# Numbers by label: the label itself, or the text that stands for it.
+LabelNumbers = tuple[tuple[Label, float], ...]
+
+LATER_PRUNINGS = (NONE, COST_COMPLEXITY, REDUCED_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """How to learn; `tables.options.DataOptions` says what the columns mean.
+
+    A model file lists the options that were given in the order of these fields.
+    """
+
+    algorithm: str = option(
+        "",
+        "`id3`, `c45` or `cart`.",
+        "NAME",
+        shown="`c45` for labels, `cart` for a number",
+    )
+    max_depth: int | None = option(
+        None,
+        "Maximum number of tests from the root to a leaf.",
+        "N",
+        shown="no limit",
+        least=0,
+    )
+    min_split: int = option(
+        2, "Minimum number of cases in a node that is split.", "N", least=1
+    )
+    min_leaf: int | None = option(
+        None,
+        "Minimum number of cases in every branch of a split; for `c45`, in at least two"
+        " of its branches.",
+        "N",
+        shown="2 for `c45`, otherwise 1",
+        least=1,
+    )
+    min_gain: float = option(
+        0.0, "Minimum decrease of impurity that a split must achieve.", "G", least=0
+    )
+    max_leaves: int | None = option(
+        None,
+        "Maximum number of leaves. The best splits are made first.",
+        "N",
+        shown="no limit",
+        least=1,
+        algorithms=(CART, ID3),
+    )
+    chi2: float | None = option(
+        None,
+        "For labels: make a split only if its p-value in the chi-square test is at most"
+        " P.",
+        "P",
+        task=CLASSIFY,
+        accepts=lambda p: 0 < p < 1,
+        expected="a number between 0 and 1",
+    )
+    min_sse: float | None = option(
+        None,
+        "For numbers: minimum sum of squared errors in a node that is split.",
+        "S",
+        task=REGRESS,
+        least=0,
+    )
+    criterion: str = option(
+        "",
+        "How splits are compared.",
+        "NAME",
+        values={
+            ID3: ("entropy", "gain-ratio", "gini", "distance", "chi-square"),
+            C45: ("gain-ratio", "gain"),
+            CART: ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
+        },
+    )
+    prune: str = option(
+        "",
+        "How the tree is pruned.",
+        "NAME",
+        values={
+            ID3: LATER_PRUNINGS,
+            C45: (PESSIMISTIC, *LATER_PRUNINGS),
+            CART: LATER_PRUNINGS,
+        },
+    )
+    alpha: float | str | None = option(
+        None,
+        "For cost-complexity pruning: the share of the root's error that each leaf of a"
+        " split must save; `cv` or `1se` choose it by cross-validation.",
+        "A",
+        shown="0.01",
+        accepts=lambda a: a in (CV, ONE_SE)
+        or (not isinstance(a, str) and 0 <= a < inf),
+        expected="0 or more, cv or 1se",
+    )
+    alpha_folds: int = option(
+        10, "Number of folds in that cross-validation.", "K", in_database=()
+    )
+    cf: float = option(
+        0.25,
+        "Confidence level of pessimistic pruning, above 0 and up to 1. A lower level"
+        " prunes more.",
+        "P",
+        algorithms=(C45,),
+        accepts=lambda level: 0 < level <= 1,
+        expected="a number above 0, up to 1",
+    )
+    missing: str = option(
+        "",
+        "Training cases with a missing value go down the heaviest branch (`majority`),"
+        " or in parts down all branches (`fractional`).",
+        "NAME",
+        values={
+            ID3: (MAJORITY,),
+            C45: (FRACTIONAL, MAJORITY),
+            CART: (MAJORITY,),
+        },
+    )
+    predict_missing: str = option(
+        BRANCH,
+        "The same in prediction: rows with a missing value go down the heaviest branch"
+        " (`branch`), or in parts down all branches (`fractional`).",
+        choices=(BRANCH, FRACTIONAL),
+        in_database=(C45,),
+    )
+    subset: bool = option(
+        False, "Allow branches for groups of categories.", algorithms=(C45,)
+    )
+    costs: tuple[tuple[str, float], ...] = option(
+        (),
+        "CSV file with lines `column,cost`: what it costs to know a column. Cheap"
+        " columns are preferred.",
+        "FILE",
+        algorithms=(C45,),
+    )
+    cost_measure: str = option(
+        EG2,
+        "How gain and cost are combined.",
+        choices=(EG2, CS_ID3, IDX),
+        algorithms=(C45,),
+    )
+    cost_weight: float = option(
+        1.0,
+        "Weight of the cost in `eg2`. 0 ignores the cost.",
+        "W",
+        algorithms=(C45,),
+        least=0,
+    )
+    one_hot: tuple[str, ...] = option(
+        (),
+        "Split the categories of this column one against the rest.",
+        "COL",
+        repeatable=True,
+        in_database=(),
+    )
+    one_hot_all: bool = option(
+        False, "The same for all categorical columns.", in_database=()
+    )
+    class_weight: LabelNumbers = option(
+        (),
+        "Weight of the rows with this label, 1 if not given; or `balanced`, to give all"
+        " labels the same total weight.",
+        "LABEL=W",
+        repeatable=True,
+        in_database=(ID3, CART),
+    )
+    balanced: bool = option(
+        False,
+        "`class_weight` is `balanced`.",
+        flag="--class-weight",
+        is_hidden=True,
+        in_database=(ID3, CART),
+    )
+    prior: LabelNumbers = option(
+        (),
+        "The share of all rows that this label should have. Give it for every label.",
+        "LABEL=P",
+        repeatable=True,
+        in_database=(ID3, CART),
+    )
+    validation_fraction: float = option(
+        0.0,
+        "Hold out this share of the rows for validation.",
+        "F",
+        accepts=lambda share: 0 <= share < 1,
+        expected="a number from 0 to below 1",
+        in_database=(),
+    )
+    seed: int = option(
+        0, "Seed for the choice of held-out rows and folds.", "N", least=0
+    )
+
+
+DECLARED = options_of(LearnOptions)
+
+
+def chosen(options: LearnOptions, name: str, algorithm: str) -> str:
+    """The value of an option that every algorithm has a default of its own for."""
+    values = DECLARED[name].values
+    assert values is not None
+    given: str = getattr(options, name)
+    return given or values[algorithm][0]
+
+
+def is_given(options: LearnOptions, name: str) -> bool:
+    return bool(getattr(options, name) != DECLARED[name].default)
+
+
+def values_text(values: Mapping[str, tuple[str, ...]]) -> str:
+    """`id3: a or b; c45 and cart: b or c`: what each algorithm offers."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for algorithm, offered in values.items():
+        groups.setdefault(offered, []).append(algorithm)
+    return "; ".join(
+        f"{sentence(algorithms, 'and')}: {sentence(offered)}"
+        for offered, algorithms in groups.items()
+    )
+
+
+# --- checks ---------------------------------------------------------------------------
+
+
+def check_options(options: LearnOptions, has_validation: bool = False) -> None:
+    """Refuse what no algorithm can use."""
+    check_values(options)
+    if options.prune != COST_COMPLEXITY and options.alpha is not None:
+        raise OptionError("--alpha is for --prune cost-complexity: add it")
+    if options.alpha not in (CV, ONE_SE) and is_given(options, "alpha_folds"):
+        raise OptionError("--alpha-folds is for --alpha cv or 1se: add it")
+    has_rows = has_validation or options.validation_fraction
+    if options.prune == REDUCED_ERROR and not has_rows:
+        raise OptionError(
+            "--prune reduced-error needs rows to prune by: add --validation FILE or"
+            " --validation-fraction F (in a database, --validation-table NAME)"
+        )
+    if has_validation and options.validation_fraction:
+        raise OptionError("give --validation or --validation-fraction, not both")
+
+
+def check_algorithm(options: LearnOptions, algorithm: str) -> None:
+    """Refuse an unknown algorithm, and what the algorithm does not have."""
+    if algorithm not in ALGORITHMS:
+        known = ", ".join(ALGORITHMS)
+        raise OptionError(f"--algorithm {algorithm!r}: there are {known}")
+    for name, each in DECLARED.items():
+        given = getattr(options, name)
+        if given == each.default:
+            continue
+        if each.values and given not in each.values[algorithm]:
+            known = ", ".join(each.values[algorithm])
+            raise OptionError(f"{each.flag} {given!r}: {algorithm} has {known}")
+        if each.algorithms and algorithm not in each.algorithms:
+            known = sentence(each.algorithms)
+            raise OptionError(
+                f"{each.flag} is for --algorithm {known}, not {algorithm}"
+            )
+
+
+def check_task(options: LearnOptions, target: str, *, has_labels: bool) -> None:
+    """Refuse what is for the other kind of target."""
+    for name, each in DECLARED.items():
+        is_other = each.task and (each.task == CLASSIFY) != has_labels
+        if is_other and is_given(options, name):
+            other = "a label" if has_labels else "a number"
+            raise OptionError(
+                f"{each.flag} is for --task {each.task}, and the target {target!r} is"
+                f" {other}: leave it out"
+            )
+
+
+# --- for the model file ---------------------------------------------------------------
+
+
+def given_options(
+    options: LearnOptions, weights: str, alpha: float | None = None
+) -> tuple[tuple[str, str | int | float | bool], ...]:
+    """The options that differ from their defaults, without the algorithm.
+
+    `weights` is the column of that option, `alpha` the one that was chosen.
+    """
+    given: dict[str, Any] = {
+        entry.name: getattr(options, entry.name)
+        for entry in fields(options)
+        if entry.name != "algorithm" and is_given(options, entry.name)
+    }
+    for name in ("costs", "class_weight", "prior"):
+        if name in given:
+            given[name] = ", ".join(f"{key}: {each!r}" for key, each in given[name])
+    if "one_hot" in given:
+        given["one_hot"] = ", ".join(options.one_hot)
+    if weights:
+        given["weights"] = weights
+    if alpha is not None:
+        given["chosen_alpha"] = alpha
+    return tuple(given.items())

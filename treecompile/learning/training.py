@@ -1,0 +1,296 @@
+"""From data to a measured tree.
+
+data -> Dataset -> learner -> Tree -> pruned -> Program with its quality
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treecompile.learning import cart, id3
+from treecompile.learning.c45 import learner as c45
+from treecompile.learning.c45.learner import C45Options
+from treecompile.learning.costs import Costs, check_costs
+from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.one_hot import expand
+from treecompile.learning.options import (
+    C45,
+    CART,
+    COST_COMPLEXITY,
+    CV,
+    FRACTIONAL,
+    ID3,
+    ONE_SE,
+    PESSIMISTIC,
+    REDUCED_ERROR,
+    LearnOptions,
+    check_algorithm,
+    check_options,
+    check_task,
+    chosen,
+    given_options,
+)
+from treecompile.learning.pruning import (
+    AlphaChoice,
+    choose_alpha,
+    cost_complexity,
+    reduced_error,
+)
+from treecompile.learning.weighting import Weighting, odd_scale
+from treecompile.measure.cases import Cases
+from treecompile.measure.quality import measured, read_cases
+from treecompile.model.batch import Columns
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import MissingPolicy, Program, Training, Tree
+from treecompile.tables.dataset import (
+    Dataset,
+    encode_answers,
+    encode_weights,
+    fold_of,
+    make_dataset,
+    take,
+)
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
+CHECKS = {ID3: id3.check, C45: c45.check, CART: cart.check}
+
+# Columns, answers and weights of rows to prune by, for a tree that may not test all.
+ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
+HeldOut = Callable[[Tree], ToPruneBy]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    program: Program
+    notes: tuple[str, ...]  # what was chosen, and what looks odd
+    # In memory, the rows it was grown from, and those that were held out.
+    training: Cases | None = None
+    validation: Cases | None = None
+    choice: AlphaChoice | None = None  # of alpha, by cross-validation
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedTree:
+    """A tree, pruned as the options say, and the choice of alpha if there was one."""
+
+    tree: Tree
+    choice: AlphaChoice | None = None
+
+
+def learn(
+    data: str | Path | pd.DataFrame,
+    columns: DataOptions,
+    options: LearnOptions = LearnOptions(),
+    validation: str | Path | pd.DataFrame | None = None,
+    progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+) -> Learned:
+    """Read the data, grow a tree, and measure it."""
+    check_options(options, validation is not None)
+    table = read_table(data)
+    other = None if validation is None else read_table(validation)
+    check_costs(options.costs, table.names, columns.target)
+    whole = make_dataset(table, columns)
+    check_weighting(options, whole)
+    training, held_out = split_off(whole, options)
+    algorithm = options.algorithm or default_algorithm(whole)
+
+    def program_of(tree: Tree) -> Program:
+        return Program(whole.target, algorithm, tree, (), columns.na_values)
+
+    def to_validate(tree: Tree) -> Cases | None:
+        if other is not None:
+            return _validation(program_of(tree), other)
+        return None if held_out is None else Cases(held_out.columns, held_out.y)
+
+    def to_prune_by(tree: Tree) -> ToPruneBy:
+        cases = to_validate(tree)
+        assert cases is not None
+        own = None if held_out is None else held_out.weights
+        if other is not None and columns.weights:
+            own = _validation_weights(program_of(tree), other, columns.weights)
+        return weighed(whole, options, cases.columns, cases.y, own)
+
+    grown = grow_tree(training, algorithm, options, progress, to_prune_by)
+    alpha = None if grown.choice is None else grown.choice.alpha
+    done = replace(
+        program_of(grown.tree),
+        options=given_options(options, columns.weights, alpha),
+        training=Training(whole.source, len(training.y), training.summaries()),
+    )
+    cases = Cases(training.columns, training.y)
+    validated = to_validate(grown.tree)
+    notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
+    if algorithm == C45 or options.chi2 is not None:
+        notes += odd_scale(training)
+    known = measured(done, cases, validated)
+    return Learned(known, tuple(notes), cases, validated, grown.choice)
+
+
+def _notes(
+    options: LearnOptions, algorithm: str, choice: AlphaChoice | None
+) -> list[str]:
+    notes = [] if options.algorithm else [f"algorithm: {algorithm}"]
+    if choice is not None:
+        leaves = choice.table[choice.place].step.leaves
+        error = "within one standard error of the least" * (options.alpha == ONE_SE)
+        notes.append(
+            f"alpha: {choice.alpha:.6g} ({error or 'the least error'} in"
+            f" {options.alpha_folds}-fold cross-validation), leaves: {leaves}"
+            f" of {choice.table[0].step.leaves}"
+        )
+    if options.prune == REDUCED_ERROR:
+        notes.append(OPTIMISTIC)
+    return notes
+
+
+def weighed(
+    data: Dataset,
+    options: LearnOptions,
+    columns: Columns,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+) -> ToPruneBy:
+    """Rows to prune by, weighted in the same way as the rows of the data."""
+    rows = replace(data, columns=(), y=y, weights=weights)
+    return columns, y, weighting_of(options).apply(rows).weights
+
+
+def _validation_weights(program: Program, table: RawTable, name: str) -> np.ndarray:
+    """The weights of the rows of a validation table with known answers."""
+    try:
+        weights = encode_weights(name, table, program.na_values)
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
+    y, labels = encode_answers(program, table), program.body.labels
+    known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
+    return weights[known]
+
+
+def _validation(program: Program, table: RawTable) -> Cases:
+    """The rows of a validation table with known answers."""
+    try:
+        return read_cases(program, table)
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
+
+
+def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | None]:
+    """Hold out a seeded fraction of the rows."""
+    count = round(len(data.y) * options.validation_fraction)
+    if not count and options.prune == REDUCED_ERROR and options.validation_fraction:
+        raise OptionError("--validation-fraction holds out no row to prune by")
+    if not count:
+        return data, None
+    if count == len(data.y):
+        raise OptionError("--validation-fraction leaves no row to learn from")
+    order = np.random.default_rng(options.seed).permutation(len(data.y))
+    return take(data, np.sort(order[count:])), take(data, np.sort(order[:count]))
+
+
+def grow_tree(
+    data: Dataset,
+    algorithm: str,
+    options: LearnOptions,
+    progress: Callable[[int], Progress],
+    held_out: HeldOut,
+) -> TrainedTree:
+    """Grow a tree and prune it."""
+    check_algorithm(options, algorithm)
+    check_task(options, data.target, has_labels=bool(data.labels))
+    prune = chosen(options, "prune", algorithm)
+    chooses = prune == COST_COMPLEXITY and options.alpha in (CV, ONE_SE)
+    rows = len(data.y)
+    folds = None
+    if chooses:
+        folds = fold_of(data, options.alpha_folds, options.seed, "--alpha-folds")
+    # One tree from all rows, and one per fold from the rows of the others.
+    tell = progress(rows * options.alpha_folds if chooses else rows)
+    tree = _grow(data, algorithm, options, tell)
+    if prune == REDUCED_ERROR:
+        return TrainedTree(reduced_error(tree, *held_out(tree)))
+    if folds is not None:
+        choice = choose_alpha(
+            weighting_of(options).apply(data),
+            tree,
+            lambda part: _grow(take(data, part), algorithm, options, tell),
+            folds,
+            str(options.alpha),
+        )
+        return TrainedTree(cost_complexity(tree, choice.alpha), choice)
+    if prune == COST_COMPLEXITY:
+        return TrainedTree(cost_complexity(tree, alpha_of(options)))
+    return TrainedTree(tree)
+
+
+def _grow(
+    data: Dataset, algorithm: str, options: LearnOptions, progress: Progress
+) -> Tree:
+    limits = limits_of(options, algorithm)
+    data = weighting_of(options).apply(data)
+    expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
+    if algorithm == C45:
+        tree = c45.learn(expanded.data, limits, progress, c45_options_of(options))
+    else:
+        learner = id3 if algorithm == ID3 else cart
+        tree = learner.learn(expanded.data, limits, progress, options.criterion)
+    policy = MissingPolicy(options.predict_missing)
+    return replace(expanded.restore(tree), missing=policy)
+
+
+# ---------------------------------------------------------------- options for learners
+
+
+def default_algorithm(data: Dataset) -> str:
+    """C4.5 for labels, CART for numbers."""
+    return C45 if data.labels else CART
+
+
+def limits_of(options: LearnOptions, algorithm: str) -> GrowthLimits:
+    return GrowthLimits(
+        options.max_depth,
+        options.min_split,
+        options.min_leaf or (2 if algorithm == C45 else 1),
+        options.min_gain,
+        options.max_leaves,
+        options.chi2,
+        options.min_sse,
+    )
+
+
+def c45_options_of(options: LearnOptions) -> C45Options:
+    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
+    return C45Options(
+        is_ratio=options.criterion != "gain",
+        is_pruning=chosen(options, "prune", C45) == PESSIMISTIC,
+        cf=options.cf,
+        is_fractional=chosen(options, "missing", C45) == FRACTIONAL,
+        policy=MissingPolicy(options.predict_missing),
+        is_grouping=options.subset,
+        costs=costs if options.costs else None,
+    )
+
+
+def alpha_of(options: LearnOptions) -> float:
+    return 0.01 if options.alpha is None else float(options.alpha)
+
+
+def weighting_of(options: LearnOptions) -> Weighting:
+    return Weighting(options.class_weight, options.balanced, options.prior)
+
+
+def check_weighting(options: LearnOptions, data: Dataset) -> None:
+    """Refuse class weights and priors that do not suit the labels."""
+    weighting = weighting_of(options)
+    if weighting:
+        weighting.check(data)

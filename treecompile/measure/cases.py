@@ -1,0 +1,175 @@
+"""Rows with known answers, and which conditions each of them satisfies."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.batch import Columns, holds
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    Condition,
+    Feature,
+    Label,
+    Moments,
+    Stats,
+)
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Columns as `dataset.encode` makes them, and an answer for every row.
+
+    A row may stand for a group of rows that no condition distinguishes. For numbers,
+    its answer is their mean, and `spread` the sum of their squared distances to it.
+    """
+
+    columns: Columns
+    y: NDArray[Any]  # codes into the labels, or doubles
+    counts: Doubles | None = None  # the size of each group; None: 1
+    spread: Doubles | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.y)
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return self.rows if self.counts is None else int(self.counts.sum())
+
+    def amount(self, mask: NDArray[np.bool_]) -> int:
+        """The sum of the counts of some rows."""
+        return int(mask.sum() if self.counts is None else self.counts[mask].sum())
+
+    def amount_at(self, places: NDArray[np.intp]) -> int:
+        """The same, by their positions."""
+        return len(places) if self.counts is None else int(self.counts[places].sum())
+
+    def by_label(self, mask: NDArray[np.bool_], labels: int) -> NDArray[Any]:
+        """How many of some rows have each label."""
+        counts = None if self.counts is None else self.counts[mask]
+        return np.bincount(self.y[mask], counts, minlength=labels)
+
+    def bits(self, body: Body) -> ConditionBits:
+        return ConditionBits(body.features, self.columns, self.rows)
+
+    def errors(self, value: Label, body: Body) -> Doubles:
+        """The error of an answer on each row: 1 if wrong, or the squared difference."""
+        if body.labels:
+            costs = np.asarray(self.y != body.labels.index(value), np.float64)
+        else:
+            assert isinstance(value, float)
+            costs = np.asarray((self.y - value) ** 2, np.float64)
+        if self.counts is not None:
+            costs = costs * self.counts
+        return costs if self.spread is None else costs + self.spread
+
+    def stats(self, mask: NDArray[np.bool_], body: Body) -> Stats | None:
+        """The statistics of the answers of some rows; None without rows."""
+        answers = self.y[mask]
+        if not len(answers):
+            return None
+        if body.labels:
+            counts = self.by_label(mask, len(body.labels))
+            return ClassCounts(tuple(map(float, counts)))
+        own = None if self.counts is None else self.counts[mask]
+        if own is None:
+            mean = float(answers.mean())
+            squares = float(((answers - mean) ** 2).sum())
+            return Moments(float(len(answers)), mean, squares)
+        weight = float(own.sum())
+        mean = float((answers * own).sum()) / weight
+        squares = float((own * (answers - mean) ** 2).sum())
+        if self.spread is not None:
+            squares += float(self.spread[mask].sum())
+        return Moments(weight, mean, squares)
+
+
+def known_cases(columns: Columns, y: NDArray[Any], body: Body) -> Cases:
+    """The rows whose answer is known, and known to the model."""
+    known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+    if known.all():
+        return Cases(columns, y)
+    kept = [None if column is None else column[known] for column in columns]
+    return Cases(kept, y[known])
+
+
+# ---------------------------------------------------------------- conditions as bits
+
+Bits = NDArray[np.uint8]  # eight rows to a byte, padded to words of 64 rows
+Mask = NDArray[np.bool_]
+KEPT = 256 << 20  # bytes
+
+
+class ConditionBits:
+    """Which rows satisfy which conditions.
+
+    Rules share most of their conditions, so each condition is evaluated once over all
+    rows and kept as bits. The least recently used conditions are dropped when the
+    memory limit is reached, and evaluated again when needed.
+    """
+
+    def __init__(
+        self, features: Sequence[Feature], columns: Columns, rows: int
+    ) -> None:
+        self.features, self.columns, self.rows = features, columns, rows
+        self._kept: OrderedDict[Condition, Bits] = OrderedDict()
+        self._most = max(64, KEPT // max(1, rows // 8))
+
+    def of(self, condition: Condition) -> Bits:
+        """Where a condition holds; the bits after the last row are 0."""
+        found = self._kept.get(condition)
+        if found is not None:
+            self._kept.move_to_end(condition)
+            return found
+        column = self.columns[condition.feature]
+        assert column is not None
+        found = packed(holds(condition, self.features[condition.feature], column))
+        self._kept[condition] = found
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return found
+
+    def of_all(self, conditions: Sequence[Condition]) -> Bits:
+        """Where all of these conditions hold."""
+        if not conditions:
+            return packed(np.ones(self.rows, np.bool_))
+        found = self.of(conditions[0])
+        for condition in conditions[1:]:
+            found = found & self.of(condition)
+        return found
+
+    def mask(self, conditions: Sequence[Condition]) -> Mask:
+        """The same as a mask over the rows."""
+        return unpacked(self.of_all(conditions), self.rows).view(np.bool_)
+
+    def table(self, conditions: Sequence[Condition]) -> NDArray[np.uint8]:
+        """One line for each condition, with 0 or 1 for each row."""
+        if not conditions:
+            return np.zeros((0, self.rows), np.uint8)
+        return unpacked(np.stack([self.of(c) for c in conditions]), self.rows)
+
+
+def packed(mask: Mask) -> Bits:
+    """A mask as bits, with zeros after the last row up to a whole word."""
+    bits = np.packbits(mask)
+    return np.pad(bits, (0, -len(bits) % 8))
+
+
+def as_words(bits: Bits) -> NDArray[np.uint64]:
+    """The same bits, 64 rows to a word."""
+    return np.ascontiguousarray(bits).view(np.uint64)
+
+
+def unpacked(bits: Bits, rows: int) -> NDArray[np.uint8]:
+    """Bits as bytes that are 0 or 1."""
+    return np.unpackbits(bits, axis=-1, count=rows)

@@ -1,0 +1,257 @@
+"""The quality of a model on rows with known answers, and its predictions as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.measure.cases import Cases, known_cases
+from treecompile.measure.statistics import tallies
+from treecompile.model.batch import Columns, answers, deciders
+from treecompile.model.errors import DataError
+from treecompile.model.ir import (
+    Body,
+    ClassQuality,
+    Label,
+    Program,
+    Quality,
+    Rule,
+    RuleTally,
+    ValueQuality,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import required_features
+from treecompile.model.values import is_boolean, is_missing
+from treecompile.tables.dataset import encode, encode_answers, encode_features
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class RuleQuality:
+    """The quality of one rule."""
+
+    rule: Rule
+    rows: int  # that lead to it, also those whose missing values are divided
+    right: int  # of these, the right answers of the model; 0 for regression
+    squared_error: float  # mean over its rows; 0 for classification
+    tally: RuleTally
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    quality: Quality
+    rules: tuple[RuleQuality, ...]
+    unknown: int  # rows left out: their target is missing or not a known label
+
+    @property
+    def tallies(self) -> tuple[RuleTally, ...]:
+        return tuple(entry.tally for entry in self.rules)
+
+
+def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
+    """Compare predictions and answers, over all rows and rule by rule."""
+    cases = known_cases(columns, y, body)
+    where = deciders(body, cases.columns, cases.rows)
+    predicted = answers(body, cases.columns, cases.rows)
+    if body.labels:
+        actual = cases.y.astype(np.intp)
+        errors = np.asarray(predicted != actual, np.float64)
+        quality = measure(body.labels, predicted, actual)
+    else:
+        errors = (predicted - cases.y) ** 2
+        quality = measure((), predicted, cases.y)
+    rules = outcomes(body)
+    counted = tallies(body, rules, cases, where, errors)
+    return summed_up(body, quality, counted, len(y) - cases.rows)
+
+
+def summed_up(
+    body: Body, quality: Quality, counted: Sequence[RuleTally], unknown: int
+) -> Evaluation:
+    """The evaluation from the counts of each rule."""
+    pairs = zip(outcomes(body).values(), counted, strict=True)
+    measured = tuple(_rule(rule, tally, body) for rule, tally in pairs)
+    return Evaluation(quality, measured, unknown)
+
+
+def _rule(rule: Rule, tally: RuleTally, body: Body) -> RuleQuality:
+    if body.labels:
+        right = tally.decided - int(tally.errors)
+        return RuleQuality(rule, tally.decided, right, 0.0, tally)
+    mean = tally.errors / max(1, tally.decided)
+    return RuleQuality(rule, tally.decided, 0, mean, tally)
+
+
+def read_cases(
+    program: Program,
+    table: RawTable,
+    na_values: tuple[str, ...] = (),
+    *,
+    with_all: bool = False,
+) -> Cases:
+    """The rows of a table with a known answer, with the columns that a program reads.
+
+    `with_all` includes features that the program never tests.
+    """
+    if not table.rows:
+        raise no_row(_called(table))
+    body, na = program.body, (*program.na_values, *na_values)
+    required = range(len(body.features)) if with_all else required_features(body)
+    columns = encode(body.features, table, required, na)
+    cases = known_cases(columns, encode_answers(program, table, na_values), body)
+    if not cases.rows:
+        raise no_known_answer(program.target, body.labels, _called(table))
+    return cases
+
+
+def no_row(source: str) -> DataError:
+    return DataError(f"{source} has no row: expected rows with the target")
+
+
+def nothing_to_evaluate() -> DataError:
+    return DataError("there is no row to evaluate on")
+
+
+def no_known_answer(target: str, labels: Sequence[Label], source: str) -> DataError:
+    known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
+    return DataError(f"no row has a known {target!r} in {source}: expected {known}")
+
+
+def _called(table: RawTable) -> str:
+    return table.source or "the table"
+
+
+def evaluate_on(
+    program: Program, table: RawTable, na_values: tuple[str, ...] = ()
+) -> Evaluation:
+    """Measure a program on a table with the target column."""
+    if not table.rows:
+        raise nothing_to_evaluate()
+    columns = encode_features(program, table, na_values)
+    actual = encode_answers(program, table, na_values)
+    return evaluate(program.body, columns, actual)
+
+
+def measured(
+    program: Program, training: Cases | None, validation: Cases | None
+) -> Program:
+    """The program with its quality on the given sets of cases."""
+    if program.training is None:
+        return program
+    return with_quality(
+        program,
+        *(
+            None if cases is None else evaluate(program.body, cases.columns, cases.y)
+            for cases in (training, validation)
+        ),
+    )
+
+
+def with_quality(
+    program: Program, training: Evaluation | None, validation: Evaluation | None
+) -> Program:
+    """The program with its quality on training and validation rows."""
+    assert program.training is not None
+    summary = replace(
+        program.training,
+        quality=training.quality if training else None,
+        validation=validation.quality if validation else None,
+        rules=training.tallies if training else (),
+        validation_rules=validation.tallies if validation else (),
+    )
+    return replace(program, training=summary)
+
+
+def measure(
+    labels: Sequence[Label], predicted: NDArray[Any], actual: NDArray[Any]
+) -> Quality:
+    """Compare predictions with known answers: codes into the labels, or numbers."""
+    if labels:
+        size = len(labels)
+        confusion = np.bincount(actual * size + predicted, minlength=size * size)
+        return quality_of_counts(confusion.reshape(size, size))
+    errors = predicted - actual
+    count = len(actual)
+    squared = float((errors**2).sum())
+    spread = 0.0
+    if count > 0 and actual.min() < actual.max():
+        mean = actual.mean()
+        mean += (actual - mean).mean()  # corrects rounding far from zero
+        spread = float(((actual - mean) ** 2).sum())
+    return quality_of_sums(count, float(np.abs(errors).sum()), squared, spread)
+
+
+def quality_of_counts(confusion: NDArray[Any]) -> ClassQuality:
+    """The quality of labels, from the rows by actual and predicted label."""
+    return ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
+
+
+def quality_of_sums(
+    rows: int, absolute: float, squared: float, spread: float
+) -> ValueQuality:
+    """The quality of numbers, from sums over the rows.
+
+    `absolute` and `squared` sum the errors, `spread` the squared distances of the
+    answers from their mean.
+    """
+    return ValueQuality(
+        rows=rows,
+        mean_absolute_error=absolute / rows if rows else 0.0,
+        root_mean_squared_error=(squared / rows) ** 0.5 if rows else 0.0,
+        r_squared=1.0 - squared / spread if spread else None,
+    )
+
+
+def accuracy(quality: ClassQuality) -> float | None:
+    """The share of right answers; None without rows."""
+    total = sum(map(sum, quality.confusion))
+    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    return right / total if total else None
+
+
+PREDICTION = "prediction"
+
+
+def scored_csv(program: Program, data: str, na_values: tuple[str, ...] = ()) -> str:
+    """The rows of a file as CSV, with the predictions in a last column."""
+    table = read_table(data)
+    if PREDICTION in table.names:
+        raise DataError(
+            f"there is a column {PREDICTION!r} already: rename or remove it"
+        )
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow([*table.names, PREDICTION])
+    columns = [c if table.text else map(_cell, c) for c in table.columns]
+    for *fields, answer in zip(
+        *columns, predictions(program, table, na_values), strict=True
+    ):
+        writer.writerow([*fields, answer])
+    return lines.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A typed value for CSV; nothing if it is missing."""
+    if is_missing(value):
+        return ""
+    return str(value).lower() if is_boolean(value) else value
+
+
+def predictions(
+    program: Program, table: RawTable, na_values: tuple[str, ...] = ()
+) -> Iterator[Label]:
+    """The prediction for each row, a boolean as `true` or `false`."""
+    body = program.body
+    columns = encode_features(program, table, na_values)
+    found = answers(body, columns, table.rows).tolist()
+    if not body.labels:
+        return iter(found)
+    texts = [str(x).lower() if isinstance(x, bool) else x for x in body.labels]
+    return (texts[place] for place in found)

@@ -1,0 +1,184 @@
+"""How often each rule applies and is right, and intervals for such shares.
+
+`tallies` counts, once over whole columns; `figures` computes the rest from the counts,
+so that a model file stores only the counts.
+
+- Coverage: the share of all rows that satisfy the conditions of the rule.
+- Support: the share of all rows that satisfy them and have the rule's answer.
+- Confidence: of the rows that satisfy them, the share with the rule's answer, and its
+  95 % interval (Wilson), which is valid for few rows and for shares near 1.
+- Lift: confidence divided by the share of that answer among all rows.
+- Left: the rows that no earlier rule of an ordered list matched. Of these, the rule
+  decides those that satisfy its conditions; its errors are counted there.
+
+For a regression there are coverage and the root mean squared error.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.measure.cases import Cases
+from treecompile.model.arrays import Floats, Positions
+from treecompile.model.ir import Body, Rule, RuleSet, RuleTally
+from treecompile.model.paths import outcomes
+
+Doubles = NDArray[np.float64]
+
+DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
+
+
+def tallies(
+    body: Body,
+    rules: Mapping[int, Rule],
+    cases: Cases,
+    where: NDArray[np.intp],
+    errors: Doubles,
+) -> tuple[RuleTally, ...]:
+    """Count the rows and errors of each of the rules, the outcomes of the body.
+
+    `where` says what decides each row (see `batch.deciders`), `errors` has the error of
+    the model's answer. The rules of a tree do not overlap: they decide what they match.
+    """
+    decided = np.bincount(where, minlength=max(rules) + 1)
+    costs = np.bincount(where, errors, minlength=max(rules) + 1)
+    found = []
+    bits = cases.bits(body)
+    for place, rule in rules.items():
+        count, cost = int(decided[place]), float(costs[place])
+        matched, matched_errors = count, cost
+        if isinstance(body, RuleSet) and rule is not body.default:
+            mask = bits.mask(rule.conditions)
+            matched = int(mask.sum())
+            met = Cases((), cases.y[mask])
+            matched_errors = float(met.errors(rule.value, body).sum())
+        found.append(RuleTally(matched, matched_errors, count, cost))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one rule; None where one is not defined."""
+
+    rule: Rule
+    matched: int
+    coverage: float | None
+    support: float | None
+    confidence: float | None
+    low: float | None  # the interval of the confidence
+    high: float | None
+    lift: float | None
+    left: int
+    decided: int
+    errors: float  # wrong answers among the decided rows
+    deviation: float | None  # root mean squared error over the matched rows
+    own_deviation: float | None  # and over the decided ones
+
+
+def figures(
+    body: Body, counted: Sequence[RuleTally], actual: Sequence[float] | None
+) -> list[Figures]:
+    """The figures of all rules; `actual` has the rows of each label, if known."""
+    rules = list(outcomes(body).values())
+    total = left = sum(tally.decided for tally in counted)
+    found = []
+    for rule, tally in zip(rules, counted, strict=True):
+        found.append(_figures(body, rule, tally, actual, total, left))
+        left -= tally.decided
+    return found
+
+
+def _figures(
+    body: Body,
+    rule: Rule,
+    tally: RuleTally,
+    actual: Sequence[float] | None,
+    total: int,
+    left: int,
+) -> Figures:
+    rows = tally.matched
+    support = confidence = low = high = lift = deviation = own = None
+    if body.labels:
+        right = rows - tally.matched_errors
+        support = right / total if total else None
+        if rows:
+            confidence = right / rows
+            low, high = wilson(right, rows)
+        usual = actual[body.labels.index(rule.value)] if actual else 0
+        if confidence is not None and usual:
+            lift = confidence * total / usual
+    else:
+        deviation = _deviation(tally.matched_errors, rows)
+        own = _deviation(tally.errors, tally.decided)
+    coverage = rows / total if total else None
+    return Figures(
+        *(rule, rows, coverage, support, confidence, low, high, lift, left),
+        *(tally.decided, tally.errors, deviation, own),
+    )
+
+
+def _deviation(errors: float, rows: int) -> float | None:
+    return float((errors / rows) ** 0.5) if rows else None
+
+
+def wilson(right: float, rows: float, deviate: float = DEVIATE) -> tuple[float, float]:
+    """The Wilson interval of a share."""
+    share, z2 = right / rows, deviate**2
+    middle = share + z2 / (2 * rows)
+    spread = deviate * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
+    whole = 1 + z2 / rows
+    low, high = (middle - spread) / whole, (middle + spread) / whole
+    # For no rows, and for all, the ends are exactly 0 and 1.
+    return (0.0 if right == 0 else low), (1.0 if right == rows else high)
+
+
+# ---------------------------------------------------------------- pessimistic errors
+# C4.5 judges a leaf by the upper end of a confidence interval of its training errors.
+
+LEVELS = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.0)
+DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.0)
+
+
+def deviate(cf: float) -> float:
+    """The standard deviations for a confidence level, interpolated."""
+    place = max(1, bisect_left(LEVELS, cf))
+    low, high = LEVELS[place - 1], LEVELS[place]
+    share = (cf - low) / (high - low)
+    return DEVIATES[place - 1] + share * (DEVIATES[place] - DEVIATES[place - 1])
+
+
+def added_errors(cases: Floats, errors: Floats, cf: float) -> Floats:
+    """The errors to expect in addition to those seen; cases are above 0."""
+    none = cases * (1 - cf ** (1 / cases))
+    share = np.where(errors < 1e-6, 0.0, errors)
+    result = np.where(share == 0.0, none, none + share * (_some(cases, 1.0, cf) - none))
+    return np.where(errors < 0.9999, result, _some(cases, errors, cf))
+
+
+def _some(cases: Floats, errors: Floats | float, cf: float) -> Floats:
+    """The same where at least one error was seen."""
+    z2 = deviate(cf) ** 2
+    seen = errors + 0.5
+    inside = np.maximum(z2 * (seen * (1 - seen / cases) + z2 / 4), 0.0)
+    usual = cases * (seen + z2 / 2 + np.sqrt(inside)) / (cases + z2) - errors
+    return np.where(seen >= cases, 0.67 * (cases - errors), usual)
+
+
+def best_labels(counts: Floats, current: Positions) -> Positions:
+    """The most common label of each node; in a tie the current one."""
+    nodes = np.arange(len(counts))
+    heaviest = counts.argmax(axis=1)
+    return np.where(counts[nodes, heaviest] > counts[nodes, current], heaviest, current)
+
+
+def leaf_errors(counts: Floats, label: Positions, cf: float) -> Floats:
+    """The errors to expect in leaves; 0 without cases."""
+    cases = counts.sum(axis=1)
+    errors = cases - counts[np.arange(len(counts)), label]
+    expected = errors + added_errors(np.where(cases > 0, cases, 1.0), errors, cf)
+    return np.where(cases > 0, expected, 0.0)

@@ -1,0 +1,221 @@
+"""The semantics over whole columns, for predicting many rows at once.
+
+`semantics` is the definition; this module does the same with arrays, and a property
+test compares the two. Columns come from `tables.dataset.encode`: doubles with NaN for
+missing, or category codes with -1 for missing and the number of categories for unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.ir import (
+    Body,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Op,
+    RuleSet,
+    Split,
+    Tree,
+)
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import (
+    certain,
+    is_fractional,
+    members,
+    probabilities,
+    threshold,
+    truth_table,
+)
+
+Columns = Sequence[NDArray[Any] | None]
+
+
+def holds(condition: Condition, feature: Feature, column: NDArray[Any]) -> Mask:
+    """Where a column satisfies a condition."""
+    if feature.kind is Kind.NUMERIC:
+        limit = threshold(condition)
+        known: Mask = column <= limit if condition.op is Op.LE else column > limit
+        return known | np.isnan(column) if condition.missing else known
+    # The last entry is for missing: code -1 is its index.
+    answer: Mask = np.array(truth_table(condition, feature))[column]
+    return answer
+
+
+def unknown(feature: Feature, column: NDArray[Any]) -> Mask:
+    """Where a value is missing or an unseen category."""
+    if feature.kind is Kind.NUMERIC:
+        mask: Mask = np.isnan(column)
+    else:
+        mask = (column < 0) | (column >= len(feature.categories))
+    return mask
+
+
+def answers(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
+    """The answer to each row: an index into the labels, or a number."""
+    if isinstance(body, Tree) and is_fractional(body):
+        mixed = distributions(body, columns, rows)
+        # argmax takes the first at a tie
+        return mixed.argmax(axis=1) if body.labels else mixed[:, 0]
+    decided = outcomes(body)
+    table = np.zeros(max(decided) + 1, dtype=np.intp if body.labels else np.float64)
+    for position, rule in decided.items():
+        label = rule.value
+        table[position] = body.labels.index(label) if body.labels else label
+    found: NDArray[Any] = table[deciders(body, columns, rows)]
+    return found
+
+
+def predictions(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
+    """`semantics.predict` for each row."""
+    found = answers(body, columns, rows)
+    if not body.labels:
+        return found
+    table = np.empty(len(body.labels), dtype=object)
+    table[:] = body.labels
+    labels: NDArray[Any] = table[found]
+    return labels
+
+
+def shares(body: Body, columns: Columns, rows: int) -> Floats:
+    """The probability of each label, for each row."""
+    if isinstance(body, Tree) and is_fractional(body):
+        return distributions(body, columns, rows)
+    decided = outcomes(body)
+    table = np.zeros((max(decided) + 1, len(body.labels)))
+    for position, rule in decided.items():
+        table[position] = probabilities(rule.stats)
+    found: Floats = table[deciders(body, columns, rows)]
+    return found
+
+
+def distributions(tree: Tree, columns: Columns, rows: int) -> Floats:
+    """`semantics.distribution` for each row, under the fractional policy."""
+    waiting: dict[int, Positions] = {0: np.arange(rows)}
+    passed: dict[int, tuple[Mask, list[Mask]]] = {}  # divided rows, rows of branches
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, Leaf):
+            continue
+        here = waiting[position]
+        index = node.branches[0].when.feature
+        column = columns[index]
+        assert column is not None
+        values = column[here]
+        divided = unknown(tree.features[index], values)
+        masks = []
+        for branch in node.branches:
+            mask = holds(branch.when, tree.features[index], values) | divided
+            masks.append(mask)
+            waiting[branch.then] = here[mask]
+        passed[position] = divided, masks
+    found: dict[int, Floats] = {}
+    for position in reversed(range(len(tree.nodes))):
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            here = waiting.pop(position)
+            found[position] = np.tile(certain(node), (len(here), 1))
+        else:
+            below = [found.pop(branch.then) for branch in node.branches]
+            found[position] = _mixed(node, *passed.pop(position), below)
+    return found[0]
+
+
+def _mixed(
+    split: Split, divided: Mask, masks: Sequence[Mask], below: Sequence[Floats]
+) -> Floats:
+    """The shares of the rows of a split, from those of its branches."""
+    result = np.empty((len(divided), below[0].shape[1]))
+    sums = np.zeros((int(divided.sum()), result.shape[1]))
+    total = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for branch, mask, found in zip(split.branches, masks, below, strict=True):
+            result[mask] = found
+            sums += branch.weight * found[divided[mask]]
+            total += branch.weight
+        result[divided] = sums / total
+    return result
+
+
+def deciders(body: Body, columns: Columns, rows: int) -> Positions:
+    """`semantics.decider` for each row."""
+    if isinstance(body, RuleSet):
+        return _matching_rules(body, columns, rows)
+    return _leaves(body, columns, rows)
+
+
+def _leaves(tree: Tree, columns: Columns, rows: int) -> Positions:
+    found = np.zeros(rows, dtype=np.intp)
+    waiting: dict[int, Positions] = {0: np.arange(rows)}
+    for position, node in enumerate(tree.nodes):
+        here = waiting.pop(position, None)
+        if here is None or len(here) == 0:
+            continue
+        if not isinstance(node, Split):
+            found[here] = position
+            continue
+        index = node.branches[0].when.feature
+        column = columns[index]
+        assert column is not None
+        values = column[here]
+        if len(node.branches) > 2:
+            _send(node, tree.features[index], values, here, waiting)
+            continue
+        for branch in node.branches:
+            mask = holds(branch.when, tree.features[index], values)
+            waiting[branch.then] = here[mask]
+    return found
+
+
+def _send(
+    split: Split,
+    feature: Feature,
+    codes: NDArray[Any],
+    here: Positions,
+    waiting: dict[int, Positions],
+) -> None:
+    """Send rows to the branches of a split of categories, with one lookup per row."""
+    rest = [branch.when.op for branch in split.branches].index(Op.NOT_IN)
+    missing = [branch.when.missing for branch in split.branches].index(True)
+    # The branch of each category, of unseen values, and of a missing value.
+    table = np.full(len(feature.categories) + 2, rest)
+    table[-1] = missing
+    index = {category: code for code, category in enumerate(feature.categories)}
+    for place, branch in enumerate(split.branches):
+        if branch.when.op is Op.IN:
+            table[[index[c] for c in members(branch.when) if c in index]] = place
+    places = table[codes]
+    order = np.argsort(places, kind="stable")
+    bounds = np.searchsorted(places[order], np.arange(len(split.branches) + 1))
+    for place, branch in enumerate(split.branches):
+        waiting[branch.then] = here[order[bounds[place] : bounds[place + 1]]]
+
+
+def _matching_rules(rules: RuleSet, columns: Columns, rows: int) -> Positions:
+    found = np.full(rows, len(rules.rules), dtype=np.intp)
+    left = np.arange(rows)
+    for position, rule in enumerate(rules.rules):
+        found[matching(rule.conditions, rules.features, columns, left)] = position
+        left = left[found[left] == len(rules.rules)]
+    return found
+
+
+def matching(
+    conditions: Sequence[Condition],
+    features: Sequence[Feature],
+    columns: Columns,
+    rows: Positions,
+) -> Positions:
+    """Those of the rows that satisfy all conditions."""
+    for condition in conditions:
+        column = columns[condition.feature]
+        assert column is not None
+        feature = features[condition.feature]
+        rows = rows[holds(condition, feature, column[rows])]
+    return rows

@@ -1,0 +1,11 @@
+"""Program <-> JSON: versioned, canonical, and validated.
+
+A model file is untrusted input. Reading one either gives a program that satisfies every
+invariant of the IR, or raises ModelFileError with the place of the first fault. Nothing
+in it is executed. The format is published as `docs/model.schema.json`.
+"""
+
+from treecompile.model.file.read import loads, read_program
+from treecompile.model.file.write import dumps, sha256
+
+__all__ = ["dumps", "loads", "read_program", "sha256"]

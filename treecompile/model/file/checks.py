@@ -1,0 +1,94 @@
+"""Readers of the parts of a model file.
+
+Each takes a part and its place, such as `nodes[3].stats`, and gives its value or raises
+an error that names the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from treecompile.model.errors import ModelFileError
+
+PartReader = Callable[[Any, str], Any]
+GREATEST = 1.7976931348623157e308
+
+
+def as_object(item: Any, where: str) -> dict[str, Any]:
+    if not isinstance(item, dict):
+        raise ModelFileError(f"{where}: expected an object")
+    return item
+
+
+def keys(item: Any, names: Collection[str], where: str) -> None:
+    """Require an object that has exactly these keys."""
+    if as_object(item, where).keys() == set(names):
+        return
+    for name in names:
+        if name not in item:
+            raise ModelFileError(f'{where}: "{name}" is missing')
+    for name in item:
+        if name not in names:
+            raise ModelFileError(f"{where}: the key {name!r} is unknown")
+
+
+def fields(item: Any, where: str, readers: Mapping[str, PartReader]) -> list[Any]:
+    """The values of an object that has exactly these keys, each with its reader."""
+    keys(item, readers, where)
+    return [read(item[key], f"{where}.{key}") for key, read in readers.items()]
+
+
+def listed(items: Any, where: str, read: PartReader) -> tuple[Any, ...]:
+    """The parts of a list, all with the same reader."""
+    parts = enumerate(as_list(items, where))
+    return tuple(read(part, f"{where}[{i}]") for i, part in parts)
+
+
+def optional(read: PartReader) -> PartReader:
+    """A reader that also takes null."""
+    return lambda item, where: None if item is None else read(item, where)
+
+
+def typed(value: Any, kind: type, where: str) -> Any:
+    if type(value) is not kind:
+        raise ModelFileError(f"{where}: expected {kind.__name__}")
+    return value
+
+
+def as_list(value: Any, where: str) -> list[Any]:
+    items: list[Any] = typed(value, list, where)
+    return items
+
+
+def text(value: Any, where: str) -> str:
+    return str(typed(value, str, where))
+
+
+def boolean(value: Any, where: str) -> bool:
+    return bool(typed(value, bool, where))
+
+
+def integer(value: Any, where: str) -> int:
+    if typed(value, int, where) < 0:
+        raise ModelFileError(f"{where}: expected a number of at least 0")
+    return int(value)
+
+
+def number(value: Any, where: str) -> float:
+    if type(value) not in (int, float) or abs(value) > GREATEST:
+        raise ModelFileError(f"{where}: expected a finite number")
+    return float(value)
+
+
+def weight(value: Any, where: str) -> float:
+    found = number(value, where)
+    if found < 0:
+        raise ModelFileError(f"{where}: expected a number of at least 0")
+    return found
+
+
+def distinct(items: Iterable[Any], where: str, what: str) -> None:
+    items = list(items)
+    if len(set(items)) < len(items):
+        raise ModelFileError(f"{where}: {what}")

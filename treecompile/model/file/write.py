@@ -1,0 +1,146 @@
+"""Program -> JSON, in one canonical form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, astuple
+from math import inf, isfinite
+from typing import Any
+
+from treecompile import __version__
+from treecompile.model.ir import (
+    ClassCounts,
+    Condition,
+    Leaf,
+    Node,
+    Program,
+    Rule,
+    Stats,
+    Training,
+    Tree,
+)
+
+FORMAT = "treecompile model"
+VERSION = 1
+
+
+def dumps(program: Program) -> str:
+    """The text of a model file: one line for each node, rule or feature."""
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tool": __version__,
+        **_program_record(program),
+    }
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            items = ",\n".join("  " + _json(item) for item in value)
+            lines.append(f' "{key}": [\n{items}\n ]')
+        else:
+            lines.append(f' "{key}": {_json(value)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def sha256(program: Program) -> str:
+    """The identity of a model: a hash of its content without the tool's version."""
+    record = {"format": FORMAT, "version": VERSION, **_program_record(program)}
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _program_record(program: Program) -> dict[str, Any]:
+    body = program.body
+    record: dict[str, Any] = {
+        "target": program.target,
+        "algorithm": program.algorithm,
+        "options": dict(program.options),
+        "na_values": list(program.na_values),
+        "training": _training_record(program.training),
+        "labels": list(body.labels),
+        "features": [asdict(feature) for feature in body.features],
+    }
+    if isinstance(body, Tree):
+        record["missing"] = body.missing.value
+        record["nodes"] = [_node_record(node) for node in body.nodes]
+    else:
+        record["rules"] = [_rule_record(rule) for rule in (*body.rules, body.default)]
+    return record
+
+
+def _node_record(node: Node) -> dict[str, Any]:
+    if isinstance(node, Leaf):
+        return {
+            "value": node.value,
+            "weight": node.weight,
+            "stats": _stats_record(node.stats),
+        }
+    return {
+        "branches": [
+            {
+                **_condition_record(branch.when),
+                "then": branch.then,
+                "weight": branch.weight,
+            }
+            for branch in node.branches
+        ],
+        "stats": _stats_record(node.stats),
+        "gain": node.gain,
+    }
+
+
+def _rule_record(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "if": [_condition_record(condition) for condition in rule.conditions],
+        "value": rule.value,
+        "weight": rule.weight,
+        "stats": _stats_record(rule.stats),
+    }
+
+
+def _condition_record(condition: Condition) -> dict[str, Any]:
+    value: Any = condition.value
+    if value == inf:
+        value = "inf"  # JSON has no infinities
+    return {
+        "feature": condition.feature,
+        "op": condition.op.value,
+        "value": list(value) if isinstance(value, tuple) else value,
+        "missing": condition.missing,
+    }
+
+
+def _stats_record(stats: Stats) -> Any:
+    if isinstance(stats, ClassCounts):
+        return list(stats.weights)
+    return {"weight": stats.weight, "mean": stats.mean, "sse": stats.sse}
+
+
+def _training_record(training: Training | None) -> Any:
+    if training is None:
+        return None
+    counted = {
+        "rules": [astuple(tally) for tally in training.rules],
+        "validation_rules": [astuple(tally) for tally in training.validation_rules],
+    }
+    return {
+        "source": training.source,
+        "rows": training.rows,
+        "columns": [
+            {"missing": c.missing, "low": _bound(c.low), "high": _bound(c.high)}
+            for c in training.columns
+        ],
+        "quality": training.quality and asdict(training.quality),
+        "validation": training.validation and asdict(training.validation),
+        **{key: records for key, records in counted.items() if records},
+    }
+
+
+def _bound(number: float | None) -> float | str | None:
+    return number if number is None or isfinite(number) else str(number)

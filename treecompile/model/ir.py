@@ -1,0 +1,213 @@
+"""The intermediate representation: what a learner makes and what a target prints.
+
+Declarations only. `semantics` says what they mean. The learners make them well formed,
+and `model.file` checks those that come from a file.
+
+A tree is a flat tuple of nodes, the root first and every child after its parent. A
+branch names its child by position. So a walk from the root is a loop forwards, a walk
+from the leaves is a loop backwards, and nothing (comparing, hashing, printing, saving)
+recurses with the depth of the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import fsum
+
+Category = str | int | bool
+Label = str | int | bool | float
+Value = Category | float | None
+Row = tuple[Value, ...]
+
+
+class Kind(StrEnum):
+    NUMERIC = "numeric"
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+
+
+class ValueType(StrEnum):
+    FLOAT = "float"
+    STR = "str"
+    INT = "int"
+    BOOL = "bool"
+
+
+class Op(StrEnum):
+    """Closed under negation: LE is the opposite of GT, and IN of NOT_IN."""
+
+    LE = "<="
+    GT = ">"
+    IN = "in"
+    NOT_IN = "not in"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    name: str
+    kind: Kind
+    type: ValueType
+    categories: tuple[Category, ...] = ()  # in order; empty for a numeric feature
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test of one feature.
+
+    LE and GT compare with a threshold: a double, or for an ordinal feature one of its
+    categories. IN and NOT_IN look the value up in a tuple of categories.
+    """
+
+    feature: int  # position in the features of the tree or rule set
+    op: Op
+    value: Category | float | tuple[Category, ...]
+    missing: bool  # its truth when the value is missing
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCounts:
+    weights: tuple[float, ...]  # training weight of each label, in label order
+
+    @property
+    def weight(self) -> float:
+        return fsum(self.weights)  # the same on every Python, of fractions too
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    weight: float
+    mean: float
+    sse: float | None  # sum of squared differences from the mean; None: not known
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation."""
+        return None if self.sse is None else (self.sse / self.weight) ** 0.5
+
+
+Stats = ClassCounts | Moments
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    value: Label
+    stats: Stats  # of the cases behind the prediction
+    weight: float  # training weight that reached it; if 0, `stats` are the parent's
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    when: Condition
+    then: int  # position of the child in the nodes of the tree
+    weight: float  # training weight that went down it, shares of divided cases included
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Exactly one branch holds for every value, missing and unseen ones included."""
+
+    branches: tuple[Branch, ...]
+    stats: Stats
+    gain: float
+
+
+Node = Leaf | Split
+
+
+class MissingPolicy(StrEnum):
+    """What a tree does with a missing or unseen value."""
+
+    BRANCH = "branch"  # it takes the branch whose condition says so
+    FRACTIONAL = "fractional"  # it takes every branch, in proportion to their weights
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    features: tuple[Feature, ...]
+    labels: tuple[Label, ...]  # in label order; empty for regression
+    nodes: tuple[Node, ...]
+    missing: MissingPolicy = MissingPolicy.BRANCH
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    conditions: tuple[Condition, ...]  # all must hold
+    value: Label
+    stats: Stats
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    features: tuple[Feature, ...]
+    labels: tuple[Label, ...]
+    rules: tuple[Rule, ...]  # the first that matches decides
+    default: Rule  # decides if none matches; has no conditions
+
+
+Body = Tree | RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    missing: int
+    low: float | None = None  # least and greatest known number of a numeric column
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassQuality:
+    confusion: tuple[tuple[int, ...], ...]  # rows: actual label, columns: predicted
+
+
+@dataclass(frozen=True, slots=True)
+class ValueQuality:
+    rows: int
+    mean_absolute_error: float
+    root_mean_squared_error: float
+    r_squared: float | None  # None if the target does not vary
+
+
+Quality = ClassQuality | ValueQuality
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTally:
+    """How one rule did on a set of rows with known answers.
+
+    Errors are the number of wrong answers; for a regression, the sum of squared
+    differences.
+    """
+
+    matched: int  # rows that meet its conditions, even if an earlier rule decides them
+    matched_errors: float
+    decided: int  # rows that it decides
+    errors: float
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Where a model comes from, for the rule document."""
+
+    source: str  # the file's name without its folder, or "" for a table in memory
+    rows: int
+    columns: tuple[ColumnSummary, ...]  # one for each feature
+    quality: Quality | None = None
+    validation: Quality | None = None
+    # One for each leaf in reading order, or each rule and the default; empty: not known
+    rules: tuple[RuleTally, ...] = ()
+    validation_rules: tuple[RuleTally, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The unit of compilation: a tree or rules, and what is known about them."""
+
+    target: str  # name of the predicted column
+    algorithm: str
+    body: Body
+    options: tuple[tuple[str, str | int | float | bool], ...] = ()  # of learning
+    na_values: tuple[str, ...] = ()  # texts that mean "missing", like the empty one
+    training: Training | None = None

@@ -1,0 +1,108 @@
+"""Options are declared once, each as a field of a dataclass.
+
+    min_leaf: int | None = option(None, "Cases that each branch needs.", "N", least=1)
+
+The command line, the keywords of Python, the checks and the tables in docs/commands.md
+are all made from what `options_of` reads there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
+from math import inf
+from typing import Any, TypeVar, get_type_hints
+
+from treecompile.model.errors import OptionError
+
+T = TypeVar("T")
+KEY = "option"  # of the metadata of a field
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known about one option."""
+
+    help: str  # whole sentences; code is in backticks
+    metavar: str = ""  # N in --max-depth N
+    flag: str = ""  # --as; by default made of the keyword
+    is_hidden: bool = False  # set through another option: no flag or keyword of its own
+    keyword: str = ""  # in Python; by default the name of the field
+    shown: str = ""  # the default in words, where it depends on something
+    repeatable: bool = False
+    choices: tuple[str, ...] = ()
+    accepts: Callable[[Any], bool] | None = None
+    expected: str = ""  # what `accepts` takes: "a number between 0 and 1"
+    # Learning: which algorithms have it, in memory and in a database. None: the same.
+    algorithms: tuple[str, ...] = ()  # empty: all
+    in_database: tuple[str, ...] | None = None
+    values: Mapping[str, tuple[str, ...]] | None = None  # by algorithm, default first
+    task: str = ""  # the only task that has it
+    # Emitting: the targets that have it, by their lowering.
+    targets: tuple[str, ...] = ()  # empty: all
+    # From the field.
+    name: str = ""
+    type: Any = None
+    default: Any = None
+
+
+def option(default: T, help: str, metavar: str = "", **more: Any) -> T:
+    """Declare a field of a dataclass as an option."""
+    least = more.pop("least", None)
+    if least is not None:
+        more |= {"accepts": lambda value: least <= value < inf}
+        more |= {"expected": f"{least} or more"}
+    metadata = {KEY: Option(help, metavar, **more)}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)  # type: ignore[return-value]
+    return field(default=default, metadata=metadata)
+
+
+def options_of(kind: type) -> Mapping[str, Option]:
+    """The options that a dataclass declares, by the names of their fields."""
+    return _options_of(kind)
+
+
+@cache
+def _options_of(kind: Any) -> Mapping[str, Option]:
+    types = get_type_hints(kind)
+    found = {}
+    for entry in fields(kind):
+        if KEY in entry.metadata:
+            said: Option = entry.metadata[KEY]
+            keyword = said.keyword or entry.name
+            found[entry.name] = replace(
+                said,
+                keyword=keyword,
+                flag=said.flag or as_flag(keyword),
+                name=entry.name,
+                type=types[entry.name],
+                default={} if entry.default is MISSING else entry.default,
+            )
+    return found
+
+
+def as_flag(name: str) -> str:
+    """How the command line spells a keyword."""
+    return "--" + name.replace("_", "-")
+
+
+def check_values(options: Any) -> None:
+    """Refuse values outside the choices or the range of an option."""
+    for name, each in options_of(type(options)).items():
+        value = getattr(options, name)
+        if value is None or value == each.default:
+            continue
+        if each.choices and value not in each.choices:
+            known = " or ".join(each.choices)
+            raise OptionError(f"{each.flag} {value!r}: expected {known}")
+        if each.accepts and not each.accepts(value):
+            what = "a finite number" if value == inf else each.expected
+            raise OptionError(f"{each.flag} {value!r}: expected {what}")
+
+
+def sentence(names: Iterable[str], joint: str = "or") -> str:
+    """`a, b or c`."""
+    *first, last = names
+    return f"{', '.join(first)} {joint} {last}" if first else last

@@ -1,0 +1,241 @@
+"""Conditions, rules and numbers in words, as people read them.
+
+The terminal, the rule document and the generated `explain` use the same sentences. They
+are exact (thresholds in full, unseen and missing values named) but not meant to be
+parsed. Text from the data becomes one line without control characters; each target
+escapes it further for its own syntax.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+from treecompile.model.ir import (
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Rule,
+    RuleSet,
+    Stats,
+    Value,
+)
+from treecompile.model.semantics import asks_presence, members, threshold
+
+PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
+
+Escape = Callable[[str], str]
+Figure = Callable[[float], str]  # writes a threshold
+
+
+def number(value: float) -> str:
+    """The shortest text of a double, without a trailing `.0`."""
+    text = repr(value)
+    return text.removesuffix(".0")
+
+
+def name(text: str) -> str:
+    """Text from the data: as it is if it cannot be misread, else in quotes."""
+    if PLAIN.fullmatch(text) and text.isprintable():
+        return text
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Text as a JSON string on one line, with every character visible."""
+    marked = json.dumps(text, ensure_ascii=False)
+    if marked.isprintable():
+        return marked
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in marked)
+
+
+def value(item: Value | Label) -> str:
+    """A category, a label or a number."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, float):
+        return number(item)
+    return name(item) if isinstance(item, str) else str(item)
+
+
+def amount(weight: float) -> str:
+    """A number of cases; fractional weights give it a decimal."""
+    return number(round(weight, 1))
+
+
+def phrase(
+    conditions: Sequence[Condition],
+    feature: Feature,
+    escape: Escape = str,
+    figure: Figure = number,
+) -> str:
+    """The conditions on one feature: "1 < x <= 9" for both bounds of an interval.
+
+    `figure` may round thresholds only if they are shown in full elsewhere.
+    """
+    if not _is_one_test(conditions):  # as in rules that no pass has merged
+        parts = (phrase([one], feature, escape, figure) for one in conditions)
+        return " and ".join(parts)
+    shown = escape(name(feature.name))
+    first = conditions[0]
+    if asks_presence(first) and feature.kind is not Kind.ORDINAL:
+        return f"{shown} is {'missing' if first.missing else 'known'}"
+    if feature.kind is Kind.CATEGORICAL:
+        return _membership(first, feature, shown, escape)
+
+    def edge(condition: Condition) -> str:
+        if feature.kind is Kind.ORDINAL:
+            return escape(value(condition.value))  # type: ignore[arg-type]
+        return escape(figure(threshold(condition)))
+
+    if len(conditions) == 2:
+        low, high = sorted(conditions, key=lambda c: c.op is Op.LE)
+        text = f"{edge(low)} {escape('<')} {shown} {escape('<=')} {edge(high)}"
+    else:
+        text = f"{shown} {escape(first.op.value)} {edge(first)}"
+    if not first.missing:
+        return text
+    other = "or any other, " if feature.kind is Kind.ORDINAL else ""
+    return f"{text} ({other}or missing)"
+
+
+def _is_one_test(conditions: Sequence[Condition]) -> bool:
+    """Whether there is only one condition, or the two bounds of an interval."""
+    if len(conditions) != 2 or any(map(asks_presence, conditions)):
+        return len(conditions) == 1
+    one, other = conditions
+    return {one.op, other.op} == {Op.GT, Op.LE} and one.missing == other.missing
+
+
+def _membership(
+    condition: Condition, feature: Feature, shown: str, escape: Escape
+) -> str:
+    named = members(condition)
+    chosen = set(named)
+    others = [c for c in feature.categories if c not in chosen]
+    extra = ["or missing"] if condition.missing else []
+    # "not in {a}" includes unseen values; written as "in {b, c}", they must be named.
+    if condition.op is Op.NOT_IN and (len(others) <= len(named) or len(others) == 1):
+        extra.insert(0, "or any other")
+        named, negated = tuple(others), False
+    else:
+        negated = condition.op is Op.NOT_IN
+    texts = [escape(value(category)) for category in named]
+    if not texts and condition.op is Op.NOT_IN and not members(condition):
+        return f"{shown} is anything"
+    if not texts and condition.op is Op.IN:
+        return f"{shown} is nothing at all"
+    if not texts:
+        text = f"{shown} is none of the known values"
+        extra = extra[1:]
+    elif len(texts) == 1:
+        text = f"{shown} {'!=' if negated else '='} {texts[0]}"
+    else:
+        text = f"{shown} {'not in' if negated else 'in'} {{{', '.join(texts)}}}"
+    return f"{text} ({', '.join(extra)})" if extra else text
+
+
+def by_feature(conditions: Iterable[Condition]) -> list[tuple[Condition, ...]]:
+    """The conditions on each feature; features in the order of their first test."""
+    found: dict[int, list[Condition]] = {}
+    for condition in conditions:
+        found.setdefault(condition.feature, []).append(condition)
+    return [tuple(group) for group in found.values()]
+
+
+def conjunction(
+    conditions: Sequence[Condition], features: Sequence[Feature], escape: Escape = str
+) -> list[str]:
+    """The merged conditions of a rule as one phrase for each feature."""
+    return [
+        phrase(group, features[group[0].feature], escape)
+        for group in by_feature(conditions)
+    ]
+
+
+def evidence(
+    stats: Stats, weight: float, answer: Label, labels: Sequence[Label]
+) -> str:
+    """The cases behind a leaf or a rule: "4 of 5 cases", "12 cases, sd 0.3"."""
+    if weight == 0:
+        return "no case"
+    if isinstance(stats, ClassCounts):
+        right = stats.weights[labels.index(answer)]
+        return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
+    spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
+    return f"{amount(stats.weight)} {plural(stats.weight)}{spread}"
+
+
+def plural(weight: float) -> str:
+    return "case" if weight == 1 else "cases"
+
+
+def sentence(rule: Rule, rules: RuleSet, target: str) -> str:
+    """A whole rule: "R3: if wind = strong then play = no (2 of 2 cases)"."""
+    tests = conjunction(rule.conditions, rules.features)
+    when = f"if {' and '.join(tests)} then " if tests else ""
+    return f"{rule.id}: {when}{conclusion(rule, rules.labels, target)}"
+
+
+def conclusion(rule: Rule, labels: Sequence[Label], target: str) -> str:
+    """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
+    rests_on = evidence(rule.stats, rule.weight, rule.value, labels)
+    return f"{name(target)} = {value(rule.value)} ({rests_on})"
+
+
+# ---------------------------------------------------------------- rounded thresholds
+
+LONG = 8  # digits up to which a number is easy to read as it is
+FEWEST, MOST = 4, 7  # digits of a rounded number
+
+
+def rounded(value: float, digits: int = FEWEST) -> str:
+    """A number with that many significant digits."""
+    return number(float(f"{value:.{digits}g}"))
+
+
+class Rounding:
+    """Rounds the thresholds of each feature for reading.
+
+    A rounded threshold treats some doubles differently, so it never decides, and is
+    only shown where the exact one is given too. Rounding keeps the thresholds of a
+    feature apart and in order; where it cannot, they are written in full.
+    """
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        thresholds: dict[int, set[float]] = {}
+        for test in conditions:
+            if isinstance(test.value, float):
+                thresholds.setdefault(test.feature, set()).add(test.value)
+        self.digits = {index: _digits(found) for index, found in thresholds.items()}
+
+    def figure(self, index: int) -> Figure:
+        """The function that writes the thresholds of a feature."""
+        digits = self.digits.get(index, 0)
+        return lambda value: _shown(value, digits)
+
+
+def _shown(value: float, digits: int) -> str:
+    if not digits or _significant(value) <= LONG:
+        return number(value)
+    return rounded(value, digits)
+
+
+def _digits(thresholds: set[float]) -> int:
+    """The fewest digits that keep all apart and in order; 0 if it takes too many."""
+    ordered = sorted(thresholds)
+    for digits in range(FEWEST, MOST + 1):
+        shown = [float(_shown(value, digits)) for value in ordered]
+        if all(low < high for low, high in pairwise(shown)):
+            return digits
+    return 0
+
+
+def _significant(value: float) -> int:
+    digits = repr(value).partition("e")[0].lstrip("-").replace(".", "")
+    return len(digits.strip("0"))

@@ -1,0 +1,171 @@
+"""Boxes of rows: a region of every feature.
+
+Whether a box is empty, or lies within another, is decided exactly and never sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from math import inf, isfinite, nextafter
+
+from treecompile.model.ir import (
+    Body,
+    ColumnSummary,
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Row,
+    RuleSet,
+    Value,
+    ValueType,
+)
+from treecompile.model.paths import path
+from treecompile.model.semantics import leaf_positions, negate
+from treecompile.regions.region import (
+    UNSEEN,
+    CategorySet,
+    Interval,
+    Region,
+    bound,
+    everything,
+    where,
+)
+
+Box = tuple[Region, ...]
+
+
+class Space:
+    """All rows over some features."""
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        self.features = features
+        self.everything: Box = tuple(map(everything, features))
+        self._regions: dict[Condition, Region] = {}
+
+    def where(self, test: Condition) -> Region:
+        """The values that satisfy a condition."""
+        found = self._regions.get(test)
+        if found is None:
+            found = self._regions[test] = self.region(test)
+        return found
+
+    def region(self, test: Condition) -> Region:
+        return where(test, self.features[test.feature])
+
+    def narrow(self, box: Box, index: int, region: Region) -> Box | None:
+        """The part of a box within a region of one feature; None if there is none."""
+        met = box[index].meet(region)
+        return None if met.is_empty else (*box[:index], met, *box[index + 1 :])
+
+    def cut(self, box: Box, test: Condition) -> Box | None:
+        """The part of a box where a condition holds; None if there is none."""
+        return self.narrow(box, test.feature, self.where(test))
+
+    def inside(self, tests: Iterable[Condition]) -> Box | None:
+        """Where all conditions hold; None if that is nowhere."""
+        box = list(self.everything)
+        for test in tests:
+            met = box[test.feature].meet(self.where(test))
+            if met.is_empty:
+                return None
+            box[test.feature] = met
+        return tuple(box)
+
+    def conditions(self, box: Box) -> tuple[Condition, ...]:
+        """The fewest conditions that hold in a box and nowhere else."""
+        pairs = zip(self.features, box, strict=True)
+        return tuple(
+            condition
+            for index, (feature, region) in enumerate(pairs)
+            for condition in region.conditions(index, feature) or ()
+        )
+
+    def row(self, box: Box, columns: Sequence[ColumnSummary] = ()) -> Row:
+        """A row within a box, with usual values where possible."""
+        values = []
+        for index, (feature, region) in enumerate(zip(self.features, box, strict=True)):
+            usual = (0.0, 0.0)
+            if columns:
+                usual = columns[index].low or 0.0, columns[index].high or 0.0
+            values.append(value_inside(region, feature, usual))
+        return tuple(values)
+
+    def tests(
+        self, index: int, box: Region, region: Region
+    ) -> tuple[Condition, Condition]:
+        """A condition and its negation that divide a box at a region of one feature.
+
+        An interval begins at the lowest number.
+        """
+        feature = self.features[index]
+        if isinstance(region, Interval):
+            flag = region.missing and box.missing
+            test = bound(index, feature, Op.LE, region.high, flag)
+            return test, negate(test)
+        inner, outer = box.meet(region), box.without(region)
+        assert isinstance(inner, CategorySet)
+        assert isinstance(outer, CategorySet)
+        inside, outside = inner.members(feature), outer.members(feature)
+        is_shorter = inner.bits & UNSEEN or len(outside) < len(inside)
+        if is_shorter and not outer.bits & UNSEEN:
+            test = Condition(index, Op.NOT_IN, outside, inner.missing)
+        else:
+            test = Condition(index, Op.IN, inside, inner.missing)
+        return test, negate(test)
+
+
+def example(body: Body, columns: Sequence[ColumnSummary] = ()) -> Row:
+    """A row inside the first leaf or rule that a row can reach."""
+    space = Space(body.features)
+    boxes = map(space.inside, _paths(body))
+    reachable = (box for box in boxes if box is not None)
+    return space.row(next(reachable, space.everything), columns)
+
+
+def _paths(body: Body) -> Iterator[tuple[Condition, ...]]:
+    if isinstance(body, RuleSet):
+        yield from (rule.conditions for rule in body.rules)
+    else:
+        yield from (path(body, position) for position in leaf_positions(body))
+
+
+def value_inside(region: Region, feature: Feature, usual: tuple[float, float]) -> Value:
+    """A value of a region that is not empty: the first category, a usual number."""
+    if isinstance(region, CategorySet):
+        if region.has_known:
+            return region.members(feature)[0]
+        return unseen(feature) if region.bits & UNSEEN else None
+    if feature.kind is Kind.NUMERIC:
+        return next(_numbers(region, usual))
+    if region.has_known:
+        return feature.categories[0 if region.low == -inf else int(region.low) + 1]
+    return unseen(feature)
+
+
+def _numbers(region: Interval, usual: tuple[float, float]) -> Iterator[float | None]:
+    """Numbers of a region, the most readable of the usual range first."""
+    start, end = max(region.low, usual[0]), min(region.high, usual[1])
+    middle = start + (end - start) / 2
+    candidates = [region.high, region.low + 1.0, nextafter(region.low, inf)]
+    if isfinite(middle):
+        rounded = [round(middle, digits) for digits in range(6)]
+        candidates = [*rounded, middle, *candidates]
+    yield from (x for x in candidates if region.low < x <= region.high)
+    yield None
+
+
+def unseen(feature: Feature) -> Value:
+    """A category that training never saw; None where every value is known."""
+    match feature.type:
+        case ValueType.STR:
+            text = "unseen"
+            while text in feature.categories:
+                text += "_"
+            return text
+        case ValueType.INT:
+            return next(n for n in count() if n not in feature.categories)
+        case ValueType.BOOL:
+            return next((b for b in (False, True) if b not in feature.categories), None)
+    return None

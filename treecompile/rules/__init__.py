@@ -1,0 +1,3 @@
+"""Tree -> RuleSet: extraction, passes, post-pruning, and the rule language.
+Every step takes a rule set and returns one.
+"""

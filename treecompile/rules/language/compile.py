@@ -1,0 +1,262 @@
+"""Script -> Program: names and values are checked against the declarations.
+
+Every name must be declared, and every value must fit its feature. A rule that can never
+hold is an error, since its author must have meant something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from lark import Token
+
+from treecompile.model.ir import (
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Moments,
+    Program,
+    Rule,
+    RuleSet,
+    Stats,
+    ValueType,
+)
+from treecompile.model.paths import DEFAULT_ID
+from treecompile.regions.region import intersect
+from treecompile.rules.language.conditions import (
+    VALUE_TYPES,
+    ConditionReader,
+    common_type,
+    name,
+    number,
+    typed,
+    unknown,
+)
+from treecompile.rules.language.evidence import ALGORITHM, Checksums, assumed_stats
+from treecompile.rules.language.syntax import (
+    Declaration,
+    Evidence,
+    Script,
+    Statement,
+    at,
+)
+
+SHOWN = 10  # ids that a note lists
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRules:
+    program: Program
+    notes: tuple[str, ...]  # for the author of the rules
+
+
+def compile_script(script: Script) -> CompiledRules:
+    if not script.targets:
+        raise at(
+            script.default.value,
+            "the rules do not say what they predict: add a line such as"
+            " TARGET play IN {no, yes}, or TARGET price NUMERIC",
+        )
+    target, *others = script.targets
+    if others:
+        raise at(others[0].name, "a second TARGET: there can be only one")
+    labels = _labels(target)
+    features = tuple(map(_feature, script.features))
+    _check_distinct(
+        zip((d.name for d in script.features), (f.name for f in features), strict=True),
+        "the feature {} is declared twice",
+    )
+    compiler = _RuleCompiler(features, labels)
+    rules = compiler.rules(script)
+    program = Program(
+        target=name(target.name),
+        algorithm=ALGORITHM,
+        body=RuleSet(features, labels, rules[:-1], rules[-1]),
+        na_values=tuple(dict.fromkeys(str(typed(t, str)) for t in script.absent)),
+    )
+    return CompiledRules(program, _notes(compiler.edited))
+
+
+def _notes(edited: Sequence[str]) -> tuple[str, ...]:
+    if not edited:
+        return ()
+    shown = ", ".join(edited[:SHOWN])
+    more = len(edited) - SHOWN
+    shown += f" and {more} more" if more > 0 else ""
+    return (f"edited since they were counted, so their counts are dropped: {shown}",)
+
+
+def _labels(target: Declaration) -> tuple[Label, ...]:
+    if target.values is None:
+        return ()
+    if not target.values:
+        raise at(target.name, "the target needs at least one label")
+    return _values(target, "label")[1]
+
+
+def _feature(declaration: Declaration) -> Feature:
+    text = name(declaration.name)
+    if declaration.values is None:
+        return Feature(text, Kind.NUMERIC, ValueType.FLOAT)
+    kind = Kind.ORDINAL if declaration.ordered else Kind.CATEGORICAL
+    value_type, categories = _values(declaration, "category")
+    return Feature(text, kind, VALUE_TYPES[value_type], categories)  # type: ignore[arg-type]
+
+
+def _values(declaration: Declaration, what: str) -> tuple[type, tuple[Label, ...]]:
+    """The type of the declared values, and the values."""
+    tokens = declaration.values or ()
+    kind = common_type(tokens, declaration.type, declaration.is_target)
+    values = tuple(typed(token, kind) for token in tokens)
+    message = f"the {what} {{}} is declared twice"
+    _check_distinct(zip(tokens, values, strict=True), message)
+    return kind, values
+
+
+def _check_distinct(found: Iterable[tuple[Token, object]], message: str) -> None:
+    seen: set[object] = set()
+    for token, item in found:
+        if item in seen:
+            raise at(token, message.format(token))
+        seen.add(item)
+
+
+class _RuleCompiler:
+    """Compiles the rules of a script over given features and labels."""
+
+    def __init__(
+        self, features: tuple[Feature, ...], labels: tuple[Label, ...]
+    ) -> None:
+        self.features = features
+        self.labels = labels
+        self.label_set = frozenset(labels)
+        self.reader = ConditionReader(features)
+        self.checksums = Checksums(features, labels)
+        self.edited: list[str] = []  # ids of the rules whose counts are dropped
+
+    def rules(self, script: Script) -> tuple[Rule, ...]:
+        """All rules, the default last."""
+        last = script.default
+        taken = self._ids((*script.rules, last))
+        free = (f"R{i}" for i in count(1 + _highest_number(taken)))
+        rules = [
+            self._rule(s, name(s.identity) if s.identity is not None else next(free))
+            for s in script.rules
+        ]
+        identity = name(last.identity) if last.identity is not None else DEFAULT_ID
+        return (*rules, self._rule(last, identity))
+
+    def _ids(self, statements: Sequence[Statement]) -> set[str]:
+        """The ids that are in use; that of the default, even if it is not written."""
+        taken: dict[str, Token] = {}
+        if statements[-1].identity is None:
+            taken[DEFAULT_ID] = statements[-1].value
+        for token in (s.identity for s in statements):
+            if token is None:
+                continue
+            identity = name(token)
+            if not (identity.isascii() and identity.isalnum() and len(identity) <= 40):
+                raise at(
+                    token,
+                    f"the id {token}: expected 1 to 40 ASCII letters and digits",
+                )
+            if identity in taken:
+                raise at(
+                    token,
+                    f"the id {token} is already used in line {taken[identity].line}:"
+                    " change it, or leave it out",
+                )
+            taken[identity] = token
+        return set(taken)
+
+    def _rule(self, statement: Statement, identity: str) -> Rule:
+        conditions = self._conditions(statement)
+        value = self._label(statement.value)
+        stats = assumed_stats(value, self.labels)
+        uncounted = Rule(identity, conditions, value, stats, 0.0)
+        if statement.evidence is None:
+            return uncounted
+        stats, weight = self._evidence(statement.evidence)
+        rule = replace(uncounted, stats=stats, weight=weight)
+        claimed = statement.evidence.checksum
+        if claimed and claimed != self.checksums.checksum(rule):
+            self.edited.append(identity)
+            return uncounted
+        return rule
+
+    def _conditions(self, statement: Statement) -> tuple[Condition, ...]:
+        found: list[Condition] = []
+        by_feature: dict[int, list[Condition]] = {}
+        for test in statement.tests:
+            token, conditions = self.reader.conditions(test)
+            index = conditions[0].feature
+            so_far = by_feature.setdefault(index, [])
+            so_far.extend(conditions)
+            if intersect(so_far, self.features[index]) is None:
+                raise at(
+                    token,
+                    f"no value of {token} meets this test and those before it:"
+                    " the rule could never hold",
+                )
+            found.extend(conditions)
+        return tuple(found)
+
+    def _label(self, token: Token) -> Label:
+        if not self.labels:
+            return number(token)
+        label = typed(token, type(self.labels[0]))
+        if label not in self.label_set:
+            raise unknown(token, "there is no label", self.labels)
+        return label
+
+    def _evidence(self, evidence: Evidence) -> tuple[Stats, float]:
+        stats = self._counts(evidence) if self.labels else _moments(evidence)
+        if not 0 < stats.weight < float("inf"):
+            raise at(evidence.counts[0][1], "the counts must add up to more than 0")
+        if evidence.reached is None:
+            return stats, stats.weight
+        key, weight = evidence.reached
+        if key != "reached":
+            raise at(key, f"expected reached, found {key}")
+        return stats, _weight(weight)
+
+    def _counts(self, evidence: Evidence) -> ClassCounts:
+        weights = dict.fromkeys(self.labels, 0.0)
+        _check_distinct(
+            ((key, key) for key, _ in evidence.counts), "{} is counted twice"
+        )
+        for key, weight in evidence.counts:
+            weights[self._label(key)] = _weight(weight)
+        return ClassCounts(tuple(weights.values()))
+
+
+def _moments(evidence: Evidence) -> Moments:
+    keys = ("cases", "mean", "sse")
+    found: dict[str, float] = {}
+    for key, amount in evidence.counts:
+        if key not in keys:
+            raise at(key, f"expected {' or '.join(keys)}, found {key}")
+        if key in found:
+            raise at(key, f"{key} is given twice")
+        found[str(key)] = number(amount) if key == "mean" else _weight(amount)
+    for needed in keys[:2]:
+        if needed not in found:
+            raise at(evidence.counts[0][0], f"the evidence does not give its {needed}")
+    return Moments(found["cases"], found["mean"], found.get("sse"))
+
+
+def _weight(token: Token) -> float:
+    found = number(token)
+    if found < 0:
+        raise at(token, f"{token}: expected a number of at least 0")
+    return found
+
+
+def _highest_number(ids: Iterable[str]) -> int:
+    """The highest number of the ids R1, R2, ...; absurdly high ones do not count."""
+    numbers = [int(i[1:]) for i in ids if i[:1] == "R" and i[1:].isdigit()]
+    return max((n for n in numbers if n < 10**30), default=0)

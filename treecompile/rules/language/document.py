@@ -1,0 +1,107 @@
+"""Files that hold a model: a model file, a `.rules` file, or a Markdown document.
+
+The rules of a document are in one fenced block. Everything outside it is blanked, not
+cut away, so that lines and columns in messages are those of the document.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treecompile.model.collector import paused
+from treecompile.model.errors import RulesError
+from treecompile.model.file.read import read_program
+from treecompile.model.ir import Program
+
+if TYPE_CHECKING:
+    from treecompile.rules.language.compile import CompiledRules
+
+MARKDOWN = (".md", ".markdown")
+RULES = (".rules", *MARKDOWN)
+
+INFO = "rules"  # the info string of the fence: ```rules
+MAX_BYTES = 1 << 30
+FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\r]*)\r?")
+
+
+def is_rules(path: str | Path) -> bool:
+    """Whether a file holds rules in the rule language, judged by its name."""
+    return Path(path).suffix.lower() in RULES
+
+
+def read_source(path: str | Path) -> tuple[Program, tuple[str, ...]]:
+    """The program in a file of any of the three kinds, and notes for its author."""
+    if not is_rules(path):
+        return read_program(path), ()
+    rules = read_rules(path)
+    return rules.program, rules.notes
+
+
+def read_rules(path: str | Path) -> CompiledRules:
+    """The program in a `.rules` file or a Markdown document."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise RulesError(f"cannot read {path}: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RulesError(f"{path} is not UTF-8 text") from None
+    try:
+        return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
+    except RulesError as error:
+        raise RulesError(f"{path}, {error}") from None
+
+
+def loads(text: str, is_markdown: bool = False) -> CompiledRules:
+    """Compile rules, or the block of rules in a Markdown document."""
+    # Imported here, so that a model file is read without loading the parser.
+    from treecompile.rules.language.compile import compile_script
+    from treecompile.rules.language.syntax import parse
+
+    with paused():
+        return compile_script(parse(block(text) if is_markdown else text))
+
+
+def block(text: str) -> str:
+    """A Markdown document in which all but its block of rules is blanked."""
+    kept: list[str] = []
+    opened, opened_at, inside = "", 0, False  # the fence of the current block
+    found_at = 0
+    for line_number, line in enumerate(text.split("\n"), start=1):
+        fence = FENCE.fullmatch(line)
+        keep = False
+        if opened:
+            if (
+                fence
+                and fence["fence"].startswith(opened)
+                and not fence["info"].strip()
+            ):
+                opened, inside = "", False
+            else:
+                keep = inside
+        elif fence and not ("`" in fence["info"] and fence["fence"][0] == "`"):
+            opened, opened_at = fence["fence"], line_number
+            inside = fence["info"].strip() == INFO
+            if inside and found_at:
+                raise RulesError(
+                    f"line {line_number}, column 1: a second block of rules: a document"
+                    f" may have only one, and the first begins in line {found_at}"
+                )
+            found_at = line_number if inside else found_at
+        kept.append(line if keep else "")
+    if not found_at:
+        raise RulesError(
+            f"line {len(kept)}, column 1: the document has no block of rules: put a"
+            f" line ```{INFO} before the rules and a line ``` after them"
+        )
+    if opened and inside:
+        raise RulesError(
+            f"line {opened_at}, column 1: the block of rules has no end: put a line"
+            f" {opened} after the rules"
+        )
+    return "\n".join(kept)

@@ -1,0 +1,235 @@
+"""Program -> rules as text that `syntax` reads back, with every double exact.
+
+A tree is printed as one rule per leaf. The tests of each feature are merged, and rules
+that can never hold are left out; no prediction changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import inf, nextafter
+
+from treecompile.model import words
+from treecompile.model.ir import (
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Program,
+    Rule,
+    RuleSet,
+    Tree,
+    ValueType,
+)
+from treecompile.model.paths import DEFAULT_ID
+from treecompile.model.semantics import asks_presence, members, rank, threshold
+from treecompile.rules.language.evidence import Checksums, has_counts
+from treecompile.rules.passes.flatten import flatten
+from treecompile.rules.passes.merge import merge
+
+WIDTH = 88
+BARE = re.compile(r"[^\W0-9][\w.%/-]*")
+KEYWORDS = frozenset(
+    (
+        *("target", "feature", "numeric", "text", "integer", "boolean", "order"),
+        *("if", "and", "then", "always", "otherwise", "in", "is", "not", "or"),
+        *("any", "other", "missing", "known", "present", "true", "false"),
+    )
+)
+TYPES = {ValueType.STR: "TEXT", ValueType.INT: "INTEGER", ValueType.BOOL: "BOOLEAN"}
+
+
+def print_rules(program: Program) -> str:
+    """The whole text: declarations, rules, and the default."""
+    body = program.body
+    rules = flatten(body) if isinstance(body, Tree) else merge(body)
+    return print_rule_set(program, rules)
+
+
+def print_rule_set(program: Program, rules: RuleSet) -> str:
+    """The same, if the merged rules of the program are already at hand."""
+    lines = [_target(program)]
+    if program.na_values:
+        lines.append(f"MISSING {_set(program.na_values)}")
+    lines += [_feature(feature) for feature in rules.features]
+    lines.append("")
+    printer = _Printer(rules)
+    lines += map(printer.rule, rules.rules)
+    if rules.rules:
+        lines.append("")
+    lines.append(printer.default())
+    return "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------- words
+
+
+def word(text: str) -> str:
+    """A name or a category, in quotes only if it needs them."""
+    if BARE.fullmatch(text) and text.isprintable() and text.lower() not in KEYWORDS:
+        return text
+    return words.quoted(text)
+
+
+def literal(item: Label) -> str:
+    """A category or a label, written so that its type can be read from it."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return word(item) if isinstance(item, str) else repr(item)
+
+
+# ---------------------------------------------------------------- declarations
+
+
+def _target(program: Program) -> str:
+    labels = program.body.labels
+    values = f"IN {_set(labels)}" if labels else "NUMERIC"
+    return _wrapped(f"TARGET {word(program.target)} {values}")
+
+
+def _feature(feature: Feature) -> str:
+    shown = f"FEATURE {word(feature.name)}"
+    if feature.kind is Kind.NUMERIC:
+        return f"{shown} NUMERIC"
+    order = " ORDER" if feature.kind is Kind.ORDINAL else ""
+    # The categories, if there are any, show the type.
+    kind = "" if feature.categories else f" {TYPES[feature.type]}"
+    return _wrapped(f"{shown}{kind} IN{order} {_set(feature.categories)}")
+
+
+def _wrapped(line: str) -> str:
+    """A long declaration on several lines, broken after commas."""
+    if len(line) <= WIDTH:
+        return line
+    lines, current = [], ""
+    for piece in re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*")*,? ?', line):
+        if current and len(current) + len(piece.rstrip()) > WIDTH:
+            lines.append(current.rstrip())
+            current = "    "
+        current += piece
+    return "\n".join((*lines, current))
+
+
+def _set(values: Sequence[Label]) -> str:
+    return f"{{{', '.join(map(literal, values))}}}"
+
+
+# ---------------------------------------------------------------- rules
+
+
+class _Printer:
+    """Prints rules; the text of a test is kept, since rules of a tree share tests."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.checksums = Checksums(rules.features, rules.labels)
+        self.texts: dict[tuple[Condition, ...], str] = {}
+
+    def rule(self, rule: Rule) -> str:
+        tests = self.tests(rule.conditions)
+        conclusion = self.conclusion(rule)
+        name = f"{word(rule.id)}: "
+        if not tests:
+            return f"{name}ALWAYS {conclusion}"
+        line = f"{name}IF {' AND '.join(tests)} THEN {conclusion}"
+        if len(line) <= WIDTH:
+            return line
+        margin = "\n    "
+        return f"{name}IF {f'{margin}AND '.join(tests)}{margin}THEN {conclusion}"
+
+    def default(self) -> str:
+        rule = self.rules.default
+        name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
+        return f"{name}OTHERWISE {self.conclusion(rule)}"
+
+    def tests(self, conditions: Sequence[Condition]) -> list[str]:
+        found = []
+        for group in words.by_feature(conditions):
+            text = self.texts.get(group)
+            if text is None:
+                feature = self.rules.features[group[0].feature]
+                text = self.texts[group] = _test(group, feature)
+            found.append(text)
+        return found
+
+    def conclusion(self, rule: Rule) -> str:
+        labels = self.rules.labels
+        value = literal(rule.value) if labels else words.number(float(rule.value))
+        if not has_counts(rule, labels):
+            return value
+        text = _evidence(rule, labels)
+        return f"{value} [{text} @{self.checksums.checksum(rule)}]"
+
+
+def _test(tests: Sequence[Condition], feature: Feature) -> str:
+    """The merged tests of one feature: a single one, or both bounds of an interval."""
+    shown, first = word(feature.name), tests[0]
+    missing = " (or missing)" if first.missing else ""
+    if feature.kind is not Kind.ORDINAL and asks_presence(first):
+        return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
+    if feature.kind is Kind.CATEGORICAL:
+        return _membership(first, feature, shown)
+    if feature.kind is Kind.ORDINAL and first.missing:
+        missing = " (or any other, or missing)"
+    low = next((t for t in tests if t.op is Op.GT), None)
+    high = next((t for t in tests if t.op is Op.LE), None)
+    if low is not None and high is not None:
+        over, edge = _edge(low, feature)
+        under, end = _edge(high, feature)
+        over = {">": "<", ">=": "<="}[over]
+        return f"{edge} {over} {shown} {under} {end}{missing}"
+    sign, edge = _edge(low or high or first, feature)
+    return f"{shown} {sign} {edge}{missing}"
+
+
+def _edge(test: Condition, feature: Feature) -> tuple[str, str]:
+    """The comparison sign and the threshold, in the shorter of two equivalent forms.
+
+    `x <= 4.999999999999999` and `x < 5` agree on every double.
+    """
+    sign = test.op.value
+    if feature.kind is Kind.ORDINAL:
+        return sign, literal(feature.categories[rank(feature, test.value)])
+    value = threshold(test)
+    text, after = words.number(value), nextafter(value, inf)
+    if after != inf:
+        other = words.number(after + 0.0)
+        if len(other) + 4 < len(text):
+            return ("<" if test.op is Op.LE else ">="), other
+    return sign, text
+
+
+def _membership(test: Condition, feature: Feature, shown: str) -> str:
+    named = members(test)
+    chosen = set(named)
+    others = [c for c in feature.categories if c not in chosen]
+    said = ["or missing"] if test.missing else []
+    negated = test.op is Op.NOT_IN
+    if negated and others and (len(others) <= len(named) or len(others) == 1):
+        said.insert(0, "or any other")
+        named, negated = tuple(others), False
+    flags = f" ({', '.join(said)})" if said else ""
+    if len(named) == 1:
+        return f"{shown} {'!=' if negated else '='} {literal(named[0])}{flags}"
+    return f"{shown} {'NOT IN' if negated else 'IN'} {_set(named)}{flags}"
+
+
+def _evidence(rule: Rule, labels: Sequence[Label]) -> str:
+    stats = rule.stats
+    if isinstance(stats, ClassCounts):
+        pairs = zip(labels, stats.weights, strict=True)
+        counts = [f"{literal(label)}: {words.number(w)}" for label, w in pairs if w]
+    else:
+        counts = [
+            f"cases: {words.number(stats.weight)}",
+            f"mean: {words.number(stats.mean)}",
+        ]
+        if stats.sse is not None:
+            counts.append(f"sse: {words.number(stats.sse)}")
+    text = ", ".join(counts)
+    if rule.weight != stats.weight:
+        text += f"; reached: {words.number(rule.weight)}"
+    return text

@@ -1,0 +1,294 @@
+"""Rules from a tree and its training cases alone, as c4.5rules makes them.
+
+1. Each rule loses conditions while its pessimistic or its actual error rate on the
+   training cases does not rise.
+2. For each label, the set of rules with the minimum description length is chosen.
+3. Labels are ordered by the cases their rules take wrongly; rules of a label, by their
+   error rate.
+4. The default is the most common label of the cases that no rule takes.
+5. Rules that harm more cases than they help are removed.
+
+A missing or unseen value meets no condition, here and in the rules that come out.
+
+The work is bounded, by steps and not by seconds, so the result does not depend on the
+machine. Step 1 is linear in rules x conditions x cases, step 2 stops after
+`description_length.BUDGET`, and step 5 after HARM_BUDGET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.measure.cases import Bits, Cases, unpacked
+from treecompile.measure.statistics import added_errors
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import Condition, Feature, Op, Rule, RuleSet
+from treecompile.model.semantics import members
+from treecompile.rules.passes import RULE_PASSES, apply_rule_passes
+from treecompile.rules.passes.number import number
+from treecompile.rules.postprune.description_length import (
+    BUDGET,
+    EXHAUSTIVE,
+    RuleCoding,
+    bits_of_tests,
+    choose_rules,
+)
+from treecompile.rules.postprune.drop import Dropping, Progress, Removals, recounted
+
+Doubles = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+DIGITS = 12
+MAX_ERROR = 0.7  # a rule with a greater error rate is never used
+MIN_WEIGHT = 1.0  # cases that a leaf needs to become a rule
+HARM_BUDGET = 5_000_000_000  # cells of rules x cases that step 5 looks at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateRule:
+    """A pruned rule for a label."""
+
+    number: int
+    label: int  # position in the labels
+    conditions: tuple[Condition, ...]
+    error: float  # pessimistic error rate
+    takes: Bits  # the cases that meet its conditions
+    cases: int
+
+    @property
+    def mask(self) -> Mask:
+        return unpacked(self.takes, self.cases).view(np.bool_)
+
+
+def c45rules(
+    rules: RuleSet,
+    cases: Cases,
+    cf: float = 0.25,
+    seed: int = 0,
+    progress: Progress = lambda done: None,
+    tests: Sequence[float] | None = None,
+) -> RuleSet:
+    """Prune the rules of a tree by the cases it was learned from.
+
+    `tests` has the bits of a test of each feature. It is needed if the cases are groups
+    of rows, whose own values are not known.
+    """
+    check_labels(rules)
+    if tests is None:
+        tests = bits_of_tests(rules.features, cases.columns)
+    cases = replace(cases, y=cases.y.astype(np.intp))
+    labels = len(rules.labels)
+    candidates = _candidates(rules, cases, cf, progress)
+    coding = RuleCoding(rules.features, tests)
+    ordered = in_order(_chosen(candidates, coding, labels, cases, seed), cases, labels)
+    default = default_label(ordered, cases, labels)
+    usable = [rule for rule in ordered if rule.error <= MAX_ERROR]
+    final = without_harm(usable, default, cases)
+    stats = rules.default.stats  # recounted below
+    made = replace(
+        rules,
+        rules=tuple(
+            Rule(f"R{i}", rule.conditions, rules.labels[rule.label], stats, 0.0)
+            for i, rule in enumerate(final, start=1)
+        ),
+        default=replace(rules.default, value=rules.labels[default]),
+    )
+    return recounted(number(apply_rule_passes(made, RULE_PASSES)), cases)
+
+
+def check_labels(rules: RuleSet) -> None:
+    if not rules.labels:
+        raise OptionError(
+            "c4.5rules is for labels, and the model predicts a number: prune with a"
+            " validation set"
+        )
+
+
+# ---------------------------------------------------------------- 1. conditions
+
+
+def strict(condition: Condition, feature: Feature) -> Condition:
+    """The condition without missing and unseen values: only what it names."""
+    op, value = condition.op, condition.value
+    if op is Op.NOT_IN:
+        excluded = set(members(condition))
+        op, value = Op.IN, tuple(c for c in feature.categories if c not in excluded)
+    return Condition(condition.feature, op, value, missing=False)
+
+
+def _candidates(
+    rules: RuleSet, cases: Cases, cf: float, progress: Progress
+) -> list[CandidateRule]:
+    """The pruned rules that are better than the default, without duplicates."""
+    dropping = Dropping(rules, cases)
+    frequency = cases.by_label(np.ones(cases.rows, np.bool_), len(rules.labels))
+    found: dict[tuple[int, frozenset[Condition]], CandidateRule] = {}
+    for rule in rules.rules:
+        progress(cases.rows)
+        if rule.weight < MIN_WEIGHT - 1e-9:
+            continue
+        label = rules.labels.index(rule.value)
+        default_error = 1 - (float(frequency[label]) + 1) / (cases.total + 2)
+        conditions = [strict(c, rules.features[c.feature]) for c in rule.conditions]
+        estimate = _ErrorEstimate(default_error, cf)
+        short = dropping.drop(
+            replace(rule, conditions=tuple(conditions)), estimate.choose_removal
+        )
+        remaining = (conditions[position] for position in short.kept)
+        kept = tuple(sorted(remaining, key=lambda c: c.feature))
+        counts = np.array([short.rows]), np.array([short.errors])
+        error = float(estimate.pessimistic(*counts)[0])
+        if not kept or not short.rows or error >= default_error:
+            continue
+        key = label, frozenset(kept)
+        if key in found:
+            error = max(error, found[key].error)
+            found[key] = replace(found[key], error=error)
+            continue
+        takes = dropping.bits.of_all(kept)
+        found[key] = CandidateRule(
+            len(found) + 1, label, kept, error, takes, cases.rows
+        )
+    return list(found.values())
+
+
+class _ErrorEstimate:
+    """The error rates to expect of a rule, from its errors in training."""
+
+    def __init__(self, default_error: float, cf: float) -> None:
+        self.default_error, self.cf = default_error, cf
+
+    def pessimistic(self, rows: Doubles, errors: Doubles) -> Doubles:
+        """Pessimistic error rates; where there is no row, that of the default."""
+        some = np.maximum(rows, 1.0)
+        expected = (errors + added_errors(some, errors, self.cf)) / some
+        # Rounded, because the last bits of a power depend on the processor.
+        return np.where(rows > 0, expected, self.default_error).round(DIGITS)
+
+    def choose_removal(self, counted: Removals) -> int | None:
+        """Drop the condition without which the expected error rate is lowest."""
+        rows = np.append(counted.rows_without, counted.rows)
+        errors = np.append(counted.errors_without, counted.errors)
+        expected = self.pessimistic(rows, errors)
+        actual = errors / np.maximum(rows, 1.0)
+        least = expected[:-1].min()
+        if least > expected[-1] and actual[:-1].min() > actual[-1]:
+            return None
+        return int(np.flatnonzero(expected[:-1] == least)[-1])
+
+
+# ---------------------------------------------------------------- 2. choice
+
+
+def _chosen(
+    candidates: Sequence[CandidateRule],
+    coding: RuleCoding,
+    labels: int,
+    cases: Cases,
+    seed: int,
+) -> list[CandidateRule]:
+    """For each label, the set of rules with the minimum description length."""
+    groups = _by_label(candidates, labels)
+    searched = sum(len(group) > EXHAUSTIVE for group in groups.values())
+    budget = BUDGET // max(1, searched)
+    result: list[CandidateRule] = []
+    for label, group in groups.items():
+        takes = np.stack([rule.takes for rule in group])
+        bits = np.array([coding.rule(rule.conditions) for rule in group])
+        is_label = cases.y == label
+        kept = choose_rules(takes, is_label, bits, seed, budget, cases.counts)
+        result += [rule for rule, keep in zip(group, kept, strict=True) if keep]
+    return result
+
+
+def _by_label(
+    rules: Sequence[CandidateRule], labels: int
+) -> dict[int, list[CandidateRule]]:
+    groups = {label: [r for r in rules if r.label == label] for label in range(labels)}
+    return {label: group for label, group in groups.items() if group}
+
+
+# ---------------------------------------------------------------- 3, 4. order
+
+
+def in_order(
+    chosen: Sequence[CandidateRule], cases: Cases, labels: int
+) -> list[CandidateRule]:
+    """The rules label by label, within a label by their error; ties keep their order.
+
+    The next label is the one whose rules wrongly take the fewest remaining cases.
+    """
+    y = cases.y
+    groups = _by_label(chosen, labels)
+    taken = {label: _taken(group) for label, group in groups.items()}
+    left = np.ones(len(y), np.bool_)
+    result: list[CandidateRule] = []
+    while groups:
+        wrong = {
+            label: cases.amount(taken[label] & left & (y != label)) for label in groups
+        }
+        label = min(groups, key=lambda other: (wrong[other], other))
+        result += sorted(groups.pop(label), key=lambda rule: (rule.error, rule.number))
+        left &= ~taken[label]
+    return result
+
+
+def _taken(rules: Sequence[CandidateRule]) -> Mask:
+    """The cases that meet the conditions of any of the rules."""
+    bits = np.bitwise_or.reduce([rule.takes for rule in rules])
+    return unpacked(bits, rules[0].cases).view(np.bool_)
+
+
+def default_label(rules: Sequence[CandidateRule], cases: Cases, labels: int) -> int:
+    """The most common label of the cases no rule takes; ties to the more frequent."""
+    every = np.ones(cases.rows, np.bool_)
+    left = every & ~_taken(rules) if rules else every
+    free = cases.by_label(left, labels)
+    frequency = cases.by_label(every, labels)
+    return max(range(labels), key=lambda label: (free[label], frequency[label], -label))
+
+
+# ---------------------------------------------------------------- 5. harm
+
+
+def without_harm(
+    rules: Sequence[CandidateRule], default: int, cases: Cases
+) -> list[CandidateRule]:
+    """Remove the first rule that harms more cases than it helps, and repeat.
+
+    After HARM_BUDGET cells the remaining rules stay.
+    """
+    kept = list(rules)
+    budget = HARM_BUDGET
+    while kept and budget > 0:
+        budget -= len(kept) * cases.total
+        harmful = _first_harmful(kept, default, cases)
+        if harmful is None:
+            break
+        del kept[harmful]
+    return kept
+
+
+def _first_harmful(
+    rules: Sequence[CandidateRule], default: int, cases: Cases
+) -> int | None:
+    y = cases.y
+    decided = np.full(len(y), len(rules))
+    for place in reversed(range(len(rules))):
+        decided[rules[place].mask] = place
+    otherwise = np.full(len(y), default)  # the answer of the rules that follow
+    found = None
+    for place in reversed(range(len(rules))):
+        rule = rules[place]
+        own = np.flatnonzero(decided == place)
+        right = y[own] == rule.label
+        right_without = y[own] == otherwise[own]
+        harmed, helped = own[right_without & ~right], own[right & ~right_without]
+        if cases.amount_at(harmed) > cases.amount_at(helped):
+            found = place
+        otherwise[rule.mask] = rule.label
+    return found

@@ -1,0 +1,169 @@
+"""Program -> program of rules: simplified, or post-pruned.
+
+Each result is a new model with its own hash. A tree may divide a row with a missing
+value among several branches. Its rules cannot, so they send the row down one branch,
+and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treecompile.measure.cases import Cases
+from treecompile.measure.quality import measured, read_cases
+from treecompile.model.ir import Program, RuleSet, RuleTally, Training, Tree
+from treecompile.model.semantics import is_fractional
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
+from treecompile.rules.postprune.c45rules import c45rules
+from treecompile.rules.postprune.validation import prune_on_validation
+from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Data = str | Path | pd.DataFrame
+
+OPTION = "rules"  # the program option that records how the rules were pruned
+VALIDATION, C45RULES = "validation", "c45rules"
+# Starts a progress bar of a given length; the result advances it.
+Start = Callable[[int], Callable[[int], None]]
+
+
+def silent(length: int) -> Callable[[int], None]:
+    return lambda done: None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    program: Program
+    notes: tuple[str, ...]
+
+
+def simplify(program: Program) -> Program:
+    """A program with fewer rules and the same answers; see `passes`."""
+    rules = raw_rules(program)
+    body = apply_rule_passes(rules, SIMPLIFYING_PASSES)
+    if program.body == body:
+        return program
+    training = program.training
+    if training is not None:
+        training = _with_valid_tallies(training, len(rules.rules), len(body.rules))
+    return replace(program, body=body, training=training)
+
+
+def _with_valid_tallies(training: Training, before: int, after: int) -> Training:
+    """Keep the tallies only if simplifying has neither dropped nor joined a rule."""
+
+    def kept(tallies: tuple[RuleTally, ...]) -> tuple[RuleTally, ...]:
+        if before != after or not tallies:
+            return ()
+        # A tree has no tally for the default.
+        return (*tallies, RuleTally(0, 0.0, 0, 0.0))[: after + 1]
+
+    return replace(
+        training,
+        rules=kept(training.rules),
+        validation_rules=kept(training.validation_rules),
+    )
+
+
+def raw_rules(program: Program) -> RuleSet:
+    """The rules of a program as they are; of a tree, its paths."""
+    body = program.body
+    return extract(body) if isinstance(body, Tree) else body
+
+
+def flattening_notes(program: Program) -> tuple[str, ...]:
+    """What a user should know before using the rules of a program."""
+    if not is_fractional(program.body):
+        return ()
+    return (
+        "the tree divides missing and unseen values among the branches; the rules send"
+        " them down one branch, so they are another model",
+    )
+
+
+def prune_by(
+    program: Program,
+    how: str,
+    training: Cases | None,
+    validation: Cases | None,
+    start: Start = silent,
+) -> Program:
+    """Prune the rules of a program, and measure them on all cases that are given.
+
+    `how` is C45RULES to prune by the training cases (see `postprune.c45rules`), or
+    VALIDATION to prune on the validation cases (see `postprune.validation`).
+    """
+    cases = training if how == C45RULES else validation
+    assert cases is not None
+    return measured(pruned_rules(program, how, cases, start), training, validation)
+
+
+def pruned_rules(
+    program: Program,
+    how: str,
+    cases: Cases,
+    start: Start = silent,
+    tests: Sequence[float] | None = None,
+) -> Program:
+    """Prune the rules of a program by cases; nothing is measured yet.
+
+    `tests` has the bits of a test of each feature, for cases that stand for groups of
+    rows (see `c45rules`).
+    """
+    rules = raw_rules(program)
+    progress = start(len(rules.rules) * cases.rows)
+    if how == VALIDATION:
+        body = prune_on_validation(rules, cases, progress)
+    else:
+        cf = confidence(program)
+        body = c45rules(rules, cases, cf, progress=progress, tests=tests)
+    options = {**dict(program.options), OPTION: how}
+    return replace(program, body=body, options=tuple(options.items()))
+
+
+def confidence(program: Program) -> float:
+    """The confidence level (`--cf`) with which a program was learned."""
+    cf = dict(program.options).get("cf", 0.25)
+    assert isinstance(cf, (int, float))
+    return cf
+
+
+def prune(
+    program: Program,
+    how: str,
+    data: Data,
+    na_values: tuple[str, ...] = (),
+    start: Start = silent,
+) -> Pruned:
+    """Prune the rules of a program by the rows of a table; see `prune_by`."""
+    table, by_training = read_table(data), how == C45RULES
+    cases = read_cases(program, table, na_values, with_all=by_training)
+    training, validation = (cases, None) if by_training else (None, cases)
+    pruned = prune_by(program, how, training, validation, start)
+    left_out = table.rows - cases.rows
+    return Pruned(pruned, pruning_notes(program, how, cases.rows, left_out))
+
+
+def pruning_notes(
+    program: Program, how: str, rows: int, left_out: int
+) -> tuple[str, ...]:
+    """What a user should know about the pruned rules and the rows that pruned them."""
+    notes = [*flattening_notes(program)]
+    training = program.training
+    if how == C45RULES and training is not None and training.rows != rows:
+        notes.append(
+            f"the model was learned from {training.rows} rows, and this table has"
+            f" {rows}: is it the training set?"
+        )
+    if left_out:
+        notes.append(
+            f"left out: {left_out} rows whose {program.target} is missing or not known"
+            " to the model"
+        )
+    return tuple(notes)

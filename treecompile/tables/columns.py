@@ -1,0 +1,304 @@
+"""Raw columns: their distinct values, and the type of those.
+
+A column is converted as a whole if its form allows that, otherwise by its distinct
+values, and never cell by cell. `roles` decides what the values mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from math import nan
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Label, ValueType
+from treecompile.model.values import (
+    BOOLEANS,
+    INTEGER,
+    as_boolean,
+    as_integer,
+    as_number,
+    as_text,
+    is_boolean,
+    is_missing,
+    parse_boolean,
+    parse_integer,
+    parse_number,
+    parse_text,
+)
+from treecompile.tables.raw import Column, Declared, RawTable, Stated, read_numbers
+
+Doubles: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.int32]
+
+PARSE: dict[ValueType, Callable[[str, str], Any]] = {
+    ValueType.FLOAT: parse_number,
+    ValueType.INT: parse_integer,
+    ValueType.BOOL: parse_boolean,
+    ValueType.STR: parse_text,
+}
+CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
+    ValueType.FLOAT: as_number,
+    ValueType.INT: as_integer,
+    ValueType.BOOL: as_boolean,
+    ValueType.STR: as_text,
+}
+
+ISO_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
+)
+DATE_ADVICE = (
+    "encode it as a number, such as days since a date, or as columns for year, month "
+    "and weekday"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """One column as it was read, and the texts in it that mean missing."""
+
+    name: str
+    data: Column
+    text: bool
+    na: frozenset[str]
+    kept: NDArray[np.intp] | None  # rows of the source; None: all
+    declared: Declared | None  # by its file
+
+    @classmethod
+    def of(
+        cls,
+        table: RawTable,
+        name: str,
+        na: frozenset[str],
+        kept: NDArray[np.intp] | None = None,
+    ) -> Raw:
+        data = table.column(name)
+        if kept is not None:
+            data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
+        declared = table.declaration(name)
+        if table.text and not declared:
+            na |= {""}
+        return cls(name, data, table.text, na, kept, declared)
+
+    @property
+    def stated(self) -> Stated | None:
+        """What the file declares the column to be."""
+        return self.declared.as_ if self.declared else None
+
+    def row(self, position: int) -> int:
+        """The number of a row in its source, from 1."""
+        return 1 + int(position if self.kept is None else self.kept[position])
+
+    def numbers(self) -> Doubles | None:
+        """All values as doubles, if their texts or their dtype are numeric."""
+        if isinstance(self.data, np.ndarray):
+            values = self.data.tolist()
+            if not self.text:
+                return _plain_numbers(values)
+            if self.na != {""}:
+                values = ["" if v is None or v in self.na else v for v in values]
+            return read_numbers(values)
+        from pandas.api.types import is_float_dtype, is_integer_dtype
+
+        dtype = self.data.dtype
+        if not is_integer_dtype(dtype) and not is_float_dtype(dtype):
+            return None
+        return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def distinct(self) -> Distinct:
+        """The known values, each once."""
+        values, codes, declared, ordered = self._factorized()
+        known = [place for place, value in enumerate(values) if not self._misses(value)]
+        if len(known) < len(values):
+            places = np.full(len(values) + 1, -1)
+            places[known] = np.arange(len(known))
+            values, codes = [values[place] for place in known], places[codes]
+        return Distinct(self, values, codes.astype(np.int32), declared, ordered)
+
+    def _factorized(self) -> tuple[list[Any], np.ndarray, bool, bool]:
+        if self.text:
+            if self.declared and self.stated is Stated.NOMINAL:
+                listed = self.declared.categories
+                codes = _places(listed, self.data.tolist())
+                return list(listed), codes, True, False
+            return *_indexed(self.data.tolist()), False, False
+        if isinstance(self.data, np.ndarray):
+            return *self._objects(self.data.tolist()), False, False
+        import pandas as pd
+        from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+
+        dtype = self.data.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            codes = self.data.cat.codes.to_numpy()
+            return dtype.categories.tolist(), codes, True, bool(dtype.ordered)
+        if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
+            codes, values = pd.factorize(self.data)
+            return values.tolist(), codes, False, False
+        return *self._objects(self.data.to_numpy(dtype=object).tolist()), False, False
+
+    def _objects(self, objects: list[Any]) -> tuple[list[Any], np.ndarray]:
+        samples = {type(value): value for value in objects}
+        for value in samples.values():
+            if not is_missing(value):
+                _family(self.name, value)  # refuses lists, which cannot be hashed
+        if Decimal in samples:  # whose signaling NaN cannot be hashed
+            objects = [None if is_missing(value) else value for value in objects]
+        # With their types, since True equals 1.
+        keys, codes = _indexed(list(zip(map(type, objects), objects, strict=True)))
+        return [value for _, value in keys], codes
+
+    def _misses(self, value: Any) -> bool:
+        if self.text:
+            return value is None or value in self.na
+        return is_missing(value) or (isinstance(value, str) and value in self.na)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """A column as distinct known values and codes: row i has values[codes[i]]."""
+
+    raw: Raw
+    values: list[Any]
+    codes: Codes  # -1 where it is missing
+    declared: bool  # a Categorical or nominal column lists its values in its own order
+    ordered: bool
+
+    @property
+    def used(self) -> list[int]:
+        """The positions of the values that occur; a declared value may not."""
+        return list(np.unique(self.codes[self.codes >= 0]))
+
+    def typed(self, type_: ValueType) -> list[Any]:
+        """The values, converted to a type."""
+        return [self._converted(type_, place) for place in range(len(self.values))]
+
+    def where(self, place: int) -> str:
+        """The first row with a value, as the start of a message."""
+        rows = self.codes == place
+        return f"row {self.raw.row(int(rows.argmax()))}: " if rows.any() else ""
+
+    def _converted(self, type_: ValueType, place: int) -> Any:
+        convert = (PARSE if self.raw.text else CONVERT)[type_]
+        try:
+            value = convert(self.raw.name, self.values[place])
+        except (TypeError, ValueError, ArithmeticError) as error:
+            advice = (
+                "if it means missing, say so with --na-value"
+                if isinstance(self.values[place], str)
+                else "convert the column first"
+            )
+            raise DataError(f"{self.where(place)}{error}; {advice}") from error
+        # A plain str: the str of numpy prints as np.str_('x').
+        return str.__str__(value) if isinstance(value, str) else value
+
+
+def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], np.ndarray]:
+    """The distinct values in the order of occurrence, and the code of every value."""
+    index = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    codes = np.fromiter(map(index.__getitem__, values), np.int32, len(values))
+    return list(index), codes
+
+
+def _places(values: Sequence[str], column: Sequence[str | None]) -> np.ndarray:
+    """The code of every value of a column, -1 for a missing one."""
+    index: dict[str | None, int] = {value: i for i, value in enumerate(values)}
+    index[None] = -1
+    return np.fromiter(map(index.__getitem__, column), np.int32, len(column))
+
+
+def _plain_numbers(values: list[Any]) -> Doubles | None:
+    """Integers and floats as doubles, NaN for None; None if any other type occurs."""
+    if not {int, float, type(None)} >= set(map(type, values)):
+        return None
+    try:
+        return np.array([nan if v is None else float(v) for v in values], np.float64)
+    except OverflowError:  # an integer larger than all doubles
+        return None
+
+
+def numbers_of(raw: Raw) -> Doubles:
+    """A column as doubles; a value that is not a number is an error."""
+    numbers = raw.numbers()
+    if numbers is None:
+        column = raw.distinct()
+        numbers = np.array([*column.typed(ValueType.FLOAT), nan])[column.codes]
+    return numbers
+
+
+def coded(column: Distinct, type_: ValueType, known: Sequence[Label]) -> Codes:
+    """A column as codes into the known values; others have the code len(known)."""
+    index = {value: place for place, value in enumerate(known)}
+    places = [index.get(value, len(known)) for value in column.typed(type_)]
+    return np.array([*places, -1], dtype=np.int32)[column.codes]
+
+
+def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
+    """The common type of all values, and in a text file also of the listed ones."""
+    if column.raw.stated is Stated.TEXT:
+        return ValueType.STR
+    if column.raw.text:
+        texts = [*column.values, *listed]
+        if all(map(INTEGER.fullmatch, texts)):
+            return ValueType.INT
+        if column.raw.stated is Stated.NOMINAL:  # true and TRUE are two values here
+            truths = {BOOLEANS.get(text) for text in column.values}
+            is_bool = None not in truths and len(truths) == len(column.values)
+            return ValueType.BOOL if is_bool else ValueType.STR
+        if read_numbers(texts) is not None:
+            return ValueType.FLOAT
+        return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
+    samples = {type(value): value for value in column.values}
+    found = {_family(column.raw.name, v): t.__name__ for t, v in samples.items()}
+    if found.keys() == {ValueType.INT, ValueType.FLOAT}:
+        return ValueType.FLOAT
+    if len(found) > 1:
+        one, other, *_ = found.values()
+        raise DataError(
+            f"column {column.raw.name!r} mixes {one} and {other}: "
+            "convert it to one type"
+        )
+    return next(iter(found))
+
+
+def _family(name: str, value: Any) -> ValueType:
+    """The type of an object in a frame."""
+    kind = type(value).__name__
+    if isinstance(value, str):
+        return ValueType.STR
+    if is_boolean(value):
+        return ValueType.BOOL
+    # Before the numbers: numpy counts its timedelta64 among the integers.
+    temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
+    if isinstance(value, temporal) or kind == "Period":
+        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
+    if isinstance(value, Integral):
+        return ValueType.INT
+    if isinstance(value, (Real, Decimal)):
+        return ValueType.FLOAT
+    raise DataError(
+        f"column {name!r} holds {kind} values: convert them to numbers, text or "
+        "booleans, or leave it out with --ignore"
+    )
+
+
+def refuse_dates(column: Distinct) -> None:
+    """Refuse dates in a text file: as categories they would not occur again."""
+    stated = column.raw.stated
+    if stated is Stated.DATE or (
+        column.raw.text
+        and stated is not Stated.NOMINAL
+        and all(map(ISO_DATE.fullmatch, column.values))
+    ):
+        raise DataError(
+            f"column {column.raw.name!r} holds dates ({column.values[0]!r}): "
+            f"{DATE_ADVICE}, or leave it out with --ignore"
+        )

@@ -1,0 +1,222 @@
+"""Table -> Dataset for learning, and new data as the columns that a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, Program
+from treecompile.model.semantics import required_features, type_of_labels
+from treecompile.tables.columns import Raw, coded, numbers_of
+from treecompile.tables.options import DataOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.roles import (
+    ColumnDigest,
+    digest_of,
+    make_feature,
+    make_target,
+    stated_kinds,
+    summary,
+    warnings,
+    weights_of,
+)
+
+Values = TypeVar("Values")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """What a learner sees: typed columns, and rows with known targets."""
+
+    target: str
+    features: tuple[Feature, ...]
+    columns: tuple[np.ndarray, ...]  # doubles, NaN missing | codes, -1 missing
+    labels: tuple[Label, ...]  # in label order; empty for regression
+    y: np.ndarray  # codes into the labels | doubles
+    notes: tuple[str, ...]  # choices and warnings to show, one line each
+    source: str
+    weights: np.ndarray | None = None  # of the rows, above 0; None: all 1
+
+    def summaries(self) -> tuple[ColumnSummary, ...]:
+        """The missing values of every feature, and the range of its numbers."""
+        digests = map(digest_of, self.features, self.columns)
+        return tuple(map(summary, self.features, digests))
+
+
+def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
+    """Decide what every column of a table is, and convert it."""
+    stated = stated_kinds(table.names, options)
+    na = frozenset(options.na_values)
+    target = Raw.of(table, options.target, na)
+    labels, y, notes = make_target(target, options)
+
+    known = np.flatnonzero(y >= 0 if labels else ~np.isnan(y))
+    dropped = table.rows - len(known)
+    names = feature_names(table.names, stated, options)
+
+    def make(name: str) -> FeatureColumn[np.ndarray] | None:
+        raw = Raw.of(table, name, na, known if dropped else None)
+        made = make_feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
+        return made and FeatureColumn(made[0], digest_of(*made), made[1])
+
+    made, more = make_features(names, options.target, make)
+    return Dataset(
+        options.target,
+        tuple(each.feature for each in made),
+        tuple(each.values for each in made),
+        labels,
+        y[known],
+        (*dropped_note(options.target, dropped), *notes, *more),
+        table.source,
+        (
+            weights_of(Raw.of(table, options.weights, na, known))
+            if options.weights
+            else None
+        ),
+    )
+
+
+# ---------------------------------------------------------------- in memory or not
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureColumn(Generic[Values]):
+    """A column that becomes a feature."""
+
+    feature: Feature
+    digest: ColumnDigest
+    values: Values  # an array, or how to query them in a database
+
+
+def feature_names(
+    names: Sequence[str], stated: Mapping[str, str], options: DataOptions
+) -> list[str]:
+    """The columns to predict from."""
+    others = ("ignore", "weights")
+    return [n for n in names if n != options.target and stated.get(n) not in others]
+
+
+def make_features(
+    names: Sequence[str],
+    target: str,
+    make: Callable[[str], FeatureColumn[Values] | None],
+) -> tuple[list[FeatureColumn[Values]], list[str]]:
+    """The features of a table, and notes about their columns.
+
+    `make` returns None for a column that has no known value.
+    """
+    found, notes = [], []
+    for name in names:
+        made = make(name)
+        if made is None:
+            notes.append(f"column {name!r} has no known value: dropped")
+            continue
+        notes += warnings(made.feature, made.digest)
+        found.append(made)
+    if not found:
+        raise DataError(f"no column but {target!r} is left to learn from")
+    return found, notes
+
+
+def dropped_note(target: str, dropped: int) -> list[str]:
+    """A note about rows that cannot be learned from."""
+    if not dropped:
+        return []
+    return [f"rows without a known {target!r}: {dropped}, dropped"]
+
+
+# ---------------------------------------------------------------- new data
+
+
+def encode(
+    features: Sequence[Feature],
+    table: RawTable,
+    required: Collection[int],
+    na_values: Iterable[str] = (),
+) -> tuple[np.ndarray | None, ...]:
+    """Columns of new data for the required features; None for the others.
+
+    Categories become codes as in a dataset; the code of an unseen one is
+    len(categories).
+    """
+    na = frozenset(na_values)
+    return tuple(
+        _encoded(feature, Raw.of(table, feature.name, na)) if i in required else None
+        for i, feature in enumerate(features)
+    )
+
+
+def encode_target(
+    target: str, labels: Sequence[Label], table: RawTable, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """The target in new data: codes into the labels, or doubles if there are none.
+
+    Missing is -1 or NaN. The code of a label that the model does not know is
+    len(labels).
+    """
+    raw = Raw.of(table, target, frozenset(na_values))
+    if not labels:
+        return numbers_of(raw)
+    return coded(raw.distinct(), type_of_labels(labels), labels)
+
+
+def encode_features(
+    program: Program, table: RawTable, na_values: Iterable[str] = ()
+) -> tuple[np.ndarray | None, ...]:
+    """The columns that a program reads; see `encode`."""
+    body = program.body
+    na = (*program.na_values, *na_values)
+    return encode(body.features, table, required_features(body), na)
+
+
+def encode_weights(
+    name: str, table: RawTable, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """The weights of the rows of new data, from the column of that name."""
+    return weights_of(Raw.of(table, name, frozenset(na_values)))
+
+
+def encode_answers(
+    program: Program, table: RawTable, na_values: Iterable[str] = ()
+) -> np.ndarray:
+    """The target of a program in new data; see `encode_target`."""
+    na = (*program.na_values, *na_values)
+    return encode_target(program.target, program.body.labels, table, na)
+
+
+def take(dataset: Dataset, rows: np.ndarray) -> Dataset:
+    """The dataset of some rows, given by position or as a mask."""
+    columns = tuple(column[rows] for column in dataset.columns)
+    weights = None if dataset.weights is None else dataset.weights[rows]
+    return replace(dataset, columns=columns, y=dataset.y[rows], weights=weights)
+
+
+def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
+    if feature.kind is Kind.NUMERIC:
+        return numbers_of(raw)
+    return coded(raw.distinct(), feature.type, feature.categories)
+
+
+def fold_of(data: Dataset, count: int, seed: int, option: str) -> NDArray[np.intp]:
+    """The fold of each row, from 0: seeded, and stratified by label.
+
+    The sizes of the folds, and their numbers of rows per label, differ by one at most.
+    An error names `option`.
+    """
+    rows = len(data.y)
+    if not 2 <= count <= rows:
+        raise OptionError(
+            f"{option} {count}: expected 2 or more folds, and no more than there are"
+            f" rows to learn from ({rows})"
+        )
+    order = np.random.default_rng(seed).permutation(rows)
+    if data.labels:
+        order = order[np.argsort(data.y[order], kind="stable")]
+    folds = np.empty(rows, dtype=np.intp)
+    folds[order] = np.arange(rows) % count
+    return folds

@@ -1,0 +1,129 @@
+"""A table of raw columns, as every reader makes it, with what its file declares."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecompile.model.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Column: TypeAlias = "np.ndarray | pd.Series[Any]"
+
+NAMES_SHOWN = 10
+
+
+class Stated(StrEnum):
+    """What a file can declare a column to be."""
+
+    NUMERIC = "numeric"
+    NOMINAL = "nominal"
+    TEXT = "string"
+    DATE = "date"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declaration of a column."""
+
+    as_: Stated
+    categories: tuple[str, ...] = ()  # of a nominal one, in their order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawTable:
+    """Columns of equal length, by name.
+
+    The columns of a text file are arrays of str, those of JSON lines arrays of objects,
+    those of a frame its series. A missing value is None or what pandas uses; in a text
+    file without declarations it is the empty text.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    text: bool  # all values are text, still to be parsed
+    source: str  # the file's name without its folder, "" for a frame
+    declared: tuple[Declared, ...] = ()  # one for each column, or none
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns[0])
+
+    def column(self, name: str) -> Column:
+        """A column by its name; see `place_of`."""
+        return self.columns[place_of(name, self.names)]
+
+    def declaration(self, name: str) -> Declared | None:
+        """What the file declares about a column."""
+        return self.declared[place_of(name, self.names)] if self.declared else None
+
+
+def place_of(name: str, names: Sequence[str]) -> int:
+    """The position of a column. The error for an absent one suggests similar names."""
+    if name in names:
+        return names.index(name)
+    near = get_close_matches(name, names)
+    if near:
+        raise DataError(f"no column {name!r}: did you mean {listed(near)}?")
+    raise DataError(f"no column {name!r}: the columns are {listed(names)}")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse two columns with the same name."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"more than one column is named {listed(twice)}: rename them")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message; of many, only the first."""
+    shown = ", ".join(repr(name) for name in names[:NAMES_SHOWN])
+    return shown + (", ..." if len(names) > NAMES_SHOWN else "")
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 row` or `3 rows`."""
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def objects(values: Sequence[Any]) -> np.ndarray:
+    """An array of these values, unchanged."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def not_unicode(name: str, lines_read: int, error: UnicodeDecodeError) -> DataError:
+    """The error of a text file that is not UTF-8, with its line."""
+    # Decoded lines are already counted; the others are in the bytes.
+    line = lines_read + 1 + error.object[: error.start].count(b"\n")
+    return DataError(
+        f"{name}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): "
+        "convert the file to UTF-8"
+    )
+
+
+# If a text has only these characters, float() accepts it exactly if parse_number does:
+# the "a" of "nan", "_" and the digits of other scripts are not among them.
+NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
+
+
+def read_numbers(texts: list[str]) -> NDArray[np.float64] | None:
+    """Texts as doubles, NaN for an empty one; None if parse_number refuses any."""
+    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
+        return None
+    try:
+        numbers = map(float, [text or "nan" for text in texts])
+        return np.fromiter(numbers, np.float64, len(texts))
+    except ValueError:
+        return None

@@ -1,0 +1,349 @@
+"""What each column is for: the target, a feature and of which kind, or the weights.
+
+The decisions need only distinct values and digests of columns, so a database can supply
+them too (see `database.schema`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite, isinf
+from typing import Any
+
+import numpy as np
+
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import (
+    Category,
+    ColumnSummary,
+    Feature,
+    Kind,
+    Label,
+    ValueType,
+)
+from treecompile.model.options import check_values
+from treecompile.model.values import as_integer
+from treecompile.tables.columns import (
+    PARSE,
+    Distinct,
+    Raw,
+    coded,
+    numbers_of,
+    refuse_dates,
+    type_of,
+)
+from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
+from treecompile.tables.raw import Stated, counted, place_of
+
+LARGEST = 1.7976931348623157e308
+MOST_INTEGER_LABELS = 10  # an integer target with more values is a number
+MOST_LABELS = 1_000
+MOST_CATEGORIES = 10_000
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # their sums and products are doubles
+FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
+
+SHOWN = {
+    ValueType.FLOAT: "a number",
+    ValueType.INT: "an integer",
+    ValueType.BOOL: "true or false",
+    ValueType.STR: "text",
+}
+
+
+# ---------------------------------------------------------------- the target
+
+
+def make_target(
+    raw: Raw, options: DataOptions
+) -> tuple[tuple[Label, ...], np.ndarray, list[str]]:
+    """The labels, the target of every row (-1 or NaN if missing), and notes."""
+    column = raw.distinct()
+    name, count = raw.name, len(column.used)
+    if not count:
+        state = f"target {name!r} has no known value" if len(raw.data) else "no rows"
+        raise DataError(f"{state}: there is nothing to learn from")
+    type_ = type_of(column)
+    if options.task is None:
+        refuse_dates(column)
+    task = task_for(name, type_, count, options, raw.stated)
+    if task == REGRESS:
+        y: np.ndarray = numbers_of(raw)
+        known = y[~np.isnan(y)]
+        where = raw.row(int(np.isinf(y).argmax()))
+        check_range(name, float(np.abs(known).max()), len(known), f"row {where}: ")
+        return (), y, target_notes(name, type_, count, (), options)
+    labels = _labels(column, type_, options.labels)
+    y = coded(column, type_, labels)
+    return labels, y, target_notes(name, type_, count, labels, options)
+
+
+def task_for(
+    name: str,
+    type_: ValueType,
+    count: int,
+    options: DataOptions,
+    stated: Stated | None = None,
+) -> str:
+    """The task for a target with `count` distinct values."""
+    is_number = type_ in (ValueType.INT, ValueType.FLOAT)
+    few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
+    by_type = REGRESS if is_number and not few else CLASSIFY
+    by_file = {Stated.NUMERIC: REGRESS, Stated.NOMINAL: CLASSIFY}
+    task = options.task or (by_file[stated] if stated else by_type)
+    if task == REGRESS:
+        if not is_number:
+            raise OptionError(
+                f"target {name!r} is {SHOWN[type_]}, not a number: use --task classify"
+            )
+        if options.labels:
+            raise OptionError("--labels is for classes: use it with --task classify")
+    return task
+
+
+def check_range(name: str, widest: float, count: int, where: str = "") -> None:
+    """Refuse an infinite number (at `where`), and numbers whose squares overflow."""
+    if isinf(widest):
+        raise DataError(f"{where}{name!r} is infinite: correct or remove it")
+    if widest > (LARGEST / count) ** 0.5 / 2:
+        raise DataError(
+            f"target {name!r} reaches {widest!r}, whose square is not a double: "
+            "use a larger unit"
+        )
+
+
+def target_notes(
+    name: str,
+    type_: ValueType,
+    count: int,
+    labels: Sequence[Label],
+    options: DataOptions,
+) -> list[str]:
+    """What a user should know about the target."""
+    notes = []
+    task, thing = (CLASSIFY, "label") if labels else (REGRESS, "value")
+    if options.task is None:
+        found = f"is {SHOWN[type_]} with {counted(len(labels) or count, thing)}"
+        notes.append(f"task: {task} (target {name!r} {found})")
+    if count == 1:
+        notes.append(f"only one {thing}: the tree will be a single leaf")
+    return notes
+
+
+def _labels(
+    column: Distinct, type_: ValueType, given: tuple[str, ...]
+) -> tuple[Label, ...]:
+    name = column.raw.name
+    typed = column.typed(type_)
+    present = sorted({typed[place] for place in column.used})
+    if column.raw.stated is Stated.NOMINAL and not given:
+        present = typed  # all declared labels, in that order
+    if type_ is ValueType.FLOAT and not all(map(isfinite, present)):
+        raise DataError(f"target {name!r} has an infinite label: correct or remove it")
+    if len(present) > MOST_LABELS:
+        numeric = type_ in (ValueType.INT, ValueType.FLOAT)
+        advice = "use --task regress" if numeric else "group them, or choose another"
+        raise DataError(
+            f"target {name!r} has {len(present)} labels, more than {MOST_LABELS}: "
+            + advice
+        )
+    if not given:
+        return tuple(present)
+    labels = parsed_list(name, type_, given, "--labels")
+    unlisted = [label for label in present if label not in labels]
+    if unlisted:
+        raise OptionError(
+            f"--labels lacks {unlisted[0]!r}, a value of {name!r}: add it"
+        )
+    return labels
+
+
+# ---------------------------------------------------------------- features
+
+
+def make_feature(
+    raw: Raw, stated: str | None, order: tuple[str, ...]
+) -> tuple[Feature, np.ndarray] | None:
+    """The feature of a column, and its values; None if no value is known."""
+    is_open = stated is None and raw.stated in (None, Stated.NUMERIC)
+    numbers = raw.numbers() if is_open or stated == "numeric" else None
+    if numbers is None:
+        column = raw.distinct()
+        if not column.used:
+            return None
+        if stated == "ordinal":
+            return _ordinal(column, order)
+        if stated == "categorical" or (stated is None and _is_categorical(column)):
+            return _categorical(column, ordered=stated is None and column.ordered)
+        numbers = numbers_of(raw)
+    elif np.isnan(numbers).all():
+        return None
+    return Feature(raw.name, Kind.NUMERIC, ValueType.FLOAT), numbers
+
+
+def _is_categorical(column: Distinct) -> bool:
+    refuse_dates(column)
+    type_ = type_of(column)
+    return column.declared or type_ in (ValueType.STR, ValueType.BOOL)
+
+
+def _categorical(column: Distinct, ordered: bool) -> tuple[Feature, np.ndarray]:
+    name = column.raw.name
+    type_ = _category_type(column)
+    typed = column.typed(type_)
+    categories: tuple[Category, ...] = tuple(
+        dict.fromkeys(typed) if column.declared else sorted(set(typed))
+    )
+    if len(categories) > MOST_CATEGORIES:
+        raise too_many_categories(name, len(categories))
+    kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
+    codes = coded(column, type_, categories)
+    return Feature(name, kind, type_, categories), codes
+
+
+def _ordinal(column: Distinct, order: tuple[str, ...]) -> tuple[Feature, np.ndarray]:
+    name = column.raw.name
+    type_ = _category_type(column, order)
+    categories = parsed_list(name, type_, order, "--ordinal")
+    codes = coded(column, type_, categories)
+    if (codes == len(categories)).any():
+        where = int((codes == len(categories)).argmax())
+        value = column.values[column.codes[where]]
+        raise DataError(
+            f"row {column.raw.row(where)}: {name!r} is {value!r}, which --ordinal does "
+            "not list: add it"
+        )
+    return Feature(name, Kind.ORDINAL, type_, categories), codes
+
+
+def _category_type(column: Distinct, order: tuple[str, ...] = ()) -> ValueType:
+    type_ = type_of(column, order)
+    if type_ is not ValueType.FLOAT:
+        return type_
+    if column.raw.text:
+        return ValueType.STR
+    for place, value in enumerate(column.values):
+        try:
+            as_integer(column.raw.name, value)
+        except (TypeError, ArithmeticError) as error:
+            raise DataError(
+                f"{column.where(place)}{column.raw.name!r} is {value!r}: a category is "
+                "text, an integer or a boolean"
+            ) from error
+    return ValueType.INT
+
+
+def too_many_categories(name: str, count: int) -> DataError:
+    return DataError(
+        f"column {name!r} has {count} categories, more than {MOST_CATEGORIES}:"
+        " leave it out with --ignore or make it numeric"
+    )
+
+
+# ---------------------------------------------------------------- digests
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDigest:
+    """A column in a few numbers, counted in an array or by a database."""
+
+    rows: int
+    known: int  # the rows with a value
+    low: float | None  # the range of the known values, or of the category codes
+    high: float | None
+    distinct: Callable[[], int]  # number of distinct values; of numbers, the integers
+
+
+def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
+    is_numeric = feature.kind is Kind.NUMERIC
+    known = column[~np.isnan(column) if is_numeric else column >= 0]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+
+    def distinct() -> int:
+        return len(np.unique(known[known % 1 == 0] if is_numeric else known))
+
+    return ColumnDigest(len(column), len(known), low, high, distinct)
+
+
+def warnings(feature: Feature, digest: ColumnDigest) -> list[str]:
+    if digest.low == digest.high:
+        return [f"column {feature.name!r} has one value only and cannot split"]
+    if _looks_like_identifier(feature, digest):
+        advice = f"leave it out with --ignore {feature.name!r}"
+        return [f"column {feature.name!r} looks like an identifier: {advice}"]
+    return []
+
+
+def _looks_like_identifier(feature: Feature, digest: ColumnDigest) -> bool:
+    """Categories that never repeat, or consecutive integers in any order."""
+    if digest.known < FEWEST_IDENTIFIERS or feature.kind is Kind.ORDINAL:
+        return False
+    if feature.kind is Kind.NUMERIC:
+        assert digest.low is not None
+        assert digest.high is not None
+        if digest.high - digest.low != digest.known - 1 or digest.low % 1:
+            return False
+    return digest.distinct() == digest.known
+
+
+def summary(feature: Feature, digest: ColumnDigest) -> ColumnSummary:
+    missing = digest.rows - digest.known
+    if feature.kind is not Kind.NUMERIC:
+        return ColumnSummary(missing)
+    return ColumnSummary(missing, digest.low, digest.high)
+
+
+def weights_of(raw: Raw) -> np.ndarray:
+    """The weight of every row: a number above 0."""
+    weights = numbers_of(raw)
+    wrong = np.flatnonzero(~((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT)))
+    if len(wrong):
+        where, weight = raw.row(int(wrong[0])), weights[wrong[0]]
+        if np.isnan(weight):
+            raise DataError(f"row {where}: its weight {raw.name!r} is missing: add it")
+        advice = ", or leave the row out" if weight == 0 else ""
+        raise DataError(
+            f"row {where}: its weight {raw.name!r} is {weight:g}: expected a finite"
+            f" number above 0{advice}"
+        )
+    return weights
+
+
+def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
+    """The columns that an option names, each with the name of the option."""
+    check_values(options)
+    place_of(options.target, names)
+    stated: dict[str, str] = {}
+    for option, mentioned in (
+        ("categorical", options.categorical),
+        ("numeric", options.numeric),
+        ("ordinal", tuple(name for name, _ in options.ordinal)),
+        ("ignore", options.ignore),
+        ("weights", (options.weights,) if options.weights else ()),
+    ):
+        for name in mentioned:
+            place_of(name, names)
+            if name == options.target:
+                raise OptionError(f"--{option} {name!r}: that is the target")
+            if name in stated:
+                raise OptionError(
+                    f"--{option} {name!r}: --{stated[name]} names it already, keep one"
+                )
+            stated[name] = option
+    return stated
+
+
+def parsed_list(
+    name: str, type_: ValueType, texts: tuple[str, ...], option: str
+) -> tuple[Any, ...]:
+    """The values that an option lists for a column, in the type of the column."""
+    try:
+        parsed = tuple(PARSE[type_](name, text) for text in texts)
+    except ValueError as error:
+        raise OptionError(f"{option}: {error}, as in the data") from error
+    if not parsed:
+        raise OptionError(f"{option} {name!r} lists nothing")
+    for place, value in enumerate(parsed):
+        if value in parsed[:place]:
+            raise OptionError(f"{option} lists {value!r} twice")
+    return parsed
