@@ -93,8 +93,13 @@ class KeptTables(Connection):
             self.forget(next(iter(self.filled)))
 
 
-class KeptClickHouse(KeptTables):
-    """There is one ClickHouse in a process, so the tables are in databases of it."""
+class KeptDatabases(KeptTables):
+    """The same where a process has one session: each set of rows has a database of it.
+
+    A query runs in the current database, which the session has to be told each time.
+    """
+
+    drop = "DROP DATABASE {} CASCADE"
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -121,17 +126,22 @@ class KeptClickHouse(KeptTables):
 
     def forget(self, key: object) -> None:
         connection, _ = self.filled.pop(key)
-        connection.execute(f"DROP DATABASE {self.names[key]}")
-
-    def give_up(self) -> None:
-        """All of it: an error spoils the answers to come."""
-        self.close()
+        connection.execute(self.drop.format(self.names[key]))
 
     def close(self) -> None:
-        self.filled.clear()
+        super().close()
         if self.whole is not None:
             self.whole[1].close()
             self.whole = None
+
+
+class KeptClickHouse(KeptDatabases):
+    drop = "DROP DATABASE {}"
+
+    def give_up(self) -> None:
+        """All of it: an error spoils the answers to come."""
+        self.filled.clear()
+        self.close()
 
 
 class OneSession(Connection):
@@ -182,7 +192,8 @@ def in_one_session(engine: Engine) -> Iterator[Engine]:
 @contextmanager
 def kept_engine(engine: Engine) -> Iterator[Engine]:
     """The same database, which keeps the tables that artefacts are run on."""
-    kept = (KeptClickHouse if engine.name == "clickhouse" else KeptTables)(engine)
+    kinds = {"clickhouse": KeptClickHouse, "spark": KeptDatabases}
+    kept = kinds.get(engine.name, KeptTables)(engine)
 
     @contextmanager
     def sandbox(url: str) -> Iterator[Connection]:
