@@ -309,6 +309,16 @@ def test_the_order_of_the_rows_does_not_order_the_categories() -> None:
     ),
     1e-9,
 )
+@example(  # below the first split, all three categories have the mean of the node
+    Sample(
+        (Kind.CATEGORICAL,),
+        (("q", "r", "p", "p", "q", "s", "q", "q", "q"),),
+        (0, 6, 9, 3, 7, 0, 5, 9, 9),
+        True,
+        1,
+    ),
+    1e-9,
+)
 def test_the_unit_of_the_target_does_not_matter(sample: Sample, scale: float) -> None:
     assert skeleton(sample.learn()) == skeleton(sample.learn(scale=scale))
 

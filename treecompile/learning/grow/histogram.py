@@ -7,11 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.grow.responses import KeySums, Rows
+from treecompile.learning.grow.responses import SPARE_BITS, KeySums, Rows
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
-EQUAL = 2.0**-36  # of the largest mean at a node: means that differ by less are equal
+# Means are equal if they differ by less than this share of the average distance from the
+# mean of the node. The distances of a node add up to about 2^60 of its units.
+EQUAL = 2.0**-36
+ALL_DISTANCES = 2.0 ** (SPARE_BITS - 1)
 ROOM = 4  # keys for each case; with more, only the keys that occur are counted
 
 
@@ -51,9 +54,8 @@ class Histogram:
         keys = self.sums[by] / self.weights
         if len(self.sums) > 1:
             return keys
-        largest = np.maximum.reduceat(np.abs(keys), self.segments.starts)
-        least = np.maximum(self.segments.spread(largest) * EQUAL, np.finfo(float).tiny)
-        rounded: Array = np.rint(keys / least)
+        distance = ALL_DISTANCES / self.segments.sums(self.weights)
+        rounded: Array = np.rint(keys / self.segments.spread(EQUAL * distance))
         return rounded
 
 
