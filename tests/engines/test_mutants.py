@@ -413,6 +413,7 @@ LEAST_ELSEWHERE = {
 LEAST_SLOW = 10
 # The others take minutes and are run by `pytest -m large`.
 QUICK = ("tennis", "numeric", "rules")
+QUICK_ELSEWHERE = ("numeric",)
 SLOW_MODEL = "mixed"  # the one for slow databases: it has every type
 KINDS = (
     *("python", "numpy", "sqlite", "duckdb", "postgres"),
@@ -425,7 +426,7 @@ def cases() -> Iterator[Any]:
         if kind in SLOW:
             if model == SLOW_MODEL:
                 yield pytest.param(model, kind, marks=pytest.mark.large)
-        elif model in QUICK:
+        elif model in (QUICK if kind in LEAST[model] else QUICK_ELSEWHERE):
             yield model, kind
         else:
             yield pytest.param(model, kind, marks=pytest.mark.large)

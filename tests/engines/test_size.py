@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,9 +69,16 @@ def test_python_holds_it(leaves: int, chain: bool, style: str) -> None:
 LARGEST = {"clickhouse": 20_000, "spark": 2_000}
 
 
-@pytest.mark.parametrize("engine", DATABASES)
-@pytest.mark.parametrize(("leaves", "chain"), SIZES)
-def test_databases_hold_it(leaves: int, chain: bool, engine: str) -> None:
+def sizes_by_engine() -> Iterator[Any]:
+    """All sizes on all engines; Spark takes long for a deep tree."""
+    for engine, size in itertools.product(DATABASES, SIZES):
+        is_slow = engine == "spark" and size.values[1]
+        marks = [*size.marks, *[pytest.mark.large] * is_slow]
+        yield pytest.param(engine, *size.values, id=f"{size.id}-{engine}", marks=marks)
+
+
+@pytest.mark.parametrize(("engine", "leaves", "chain"), [*sizes_by_engine()])
+def test_databases_hold_it(engine: str, leaves: int, chain: bool) -> None:
     database = DATABASES[engine]()
     leaves = min(leaves, LARGEST.get(engine, leaves))
     model = program(leaves, chain)

@@ -94,15 +94,15 @@ class KeptTables(Connection):
 
 
 class KeptDatabases(KeptTables):
-    """The same where a process has one session: each set of rows has a database of it.
+    """The same in one session, in which each set of rows has a database of its own.
 
     A query runs in the current database, which the session has to be told each time.
     """
 
-    drop = "DROP DATABASE {} CASCADE"
-
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
+        self.database = "SCHEMA" if engine.name == "duckdb" else "DATABASE"
+        self.cascade = " CASCADE" * (engine.name in ("duckdb", "spark"))
         self.names: dict[object, str] = {}  # of the database, by key
         self.numbers = count()
         self.whole: tuple[Connection, ExitStack] | None = None
@@ -114,7 +114,7 @@ class KeptDatabases(KeptTables):
             self.whole = shared, stack
         name = self.names[self.key] = f"kept_{next(self.numbers)}"
         connection = self.whole[0]
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE {self.database} {name}")
         connection.execute(f"USE {name}")
         self.filled[self.key] = connection, ExitStack()
         return connection
@@ -126,7 +126,7 @@ class KeptDatabases(KeptTables):
 
     def forget(self, key: object) -> None:
         connection, _ = self.filled.pop(key)
-        connection.execute(self.drop.format(self.names[key]))
+        connection.execute(f"DROP {self.database} {self.names[key]}{self.cascade}")
 
     def close(self) -> None:
         super().close()
@@ -136,8 +136,6 @@ class KeptDatabases(KeptTables):
 
 
 class KeptClickHouse(KeptDatabases):
-    drop = "DROP DATABASE {}"
-
     def give_up(self) -> None:
         """All of it: an error spoils the answers to come."""
         self.filled.clear()
@@ -192,7 +190,10 @@ def in_one_session(engine: Engine) -> Iterator[Engine]:
 @contextmanager
 def kept_engine(engine: Engine) -> Iterator[Engine]:
     """The same database, which keeps the tables that artefacts are run on."""
-    kinds = {"clickhouse": KeptClickHouse, "spark": KeptDatabases}
+    kinds = {
+        "clickhouse": KeptClickHouse,
+        **dict.fromkeys(("duckdb", "mariadb", "spark"), KeptDatabases),
+    }
     kept = kinds.get(engine.name, KeptTables)(engine)
 
     @contextmanager

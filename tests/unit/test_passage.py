@@ -20,7 +20,7 @@ def test_an_order_is_kept_in_every_branch(branches: int, copies: bool) -> None:
     order = random.permutation(size).astype(np.int32)
     # Where each case goes: nowhere, to one branch, or to several.
     goes = [
-        random.choice(branches, random.integers(0, 3 if copies else 2), replace=False)
+        set(random.choice(branches, random.integers(0, 3 if copies else 2), False))
         for _ in range(size)
     ]
     reached = [
