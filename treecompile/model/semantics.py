@@ -32,12 +32,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 
-LABEL_TYPES: dict[type, ValueType] = {
-    str: ValueType.STR,
-    bool: ValueType.BOOL,
-    int: ValueType.INT,
-    float: ValueType.FLOAT,
-}
 NEGATED = {Op.LE: Op.GT, Op.GT: Op.LE, Op.IN: Op.NOT_IN, Op.NOT_IN: Op.IN}
 
 
@@ -307,4 +301,4 @@ def required_features(body: Body) -> tuple[int, ...]:
 
 def type_of_labels(labels: Sequence[Label]) -> ValueType:
     """The type that all labels have; there is at least one."""
-    return LABEL_TYPES[type(labels[0])]
+    return ValueType(type(labels[0]).__name__)
