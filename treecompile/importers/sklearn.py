@@ -31,7 +31,7 @@ from treecompile.model.ir import (
     Tree,
     ValueType,
 )
-from treecompile.model.semantics import is_missing, negate
+from treecompile.model.semantics import negate
 
 SUPPORTED = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 LEAF = -1  # the child of a leaf in scikit-learn
@@ -115,7 +115,9 @@ def _nodes(estimator: Any, labels: tuple[Label, ...]) -> tuple[Node, ...]:
             continue
         limit = float(tree.threshold[position])
         missing = bool(tree.missing_go_to_left[position])
-        test = _test(int(tree.feature[position]), limit, missing)
+        if limit != inf:
+            limit = double_threshold(limit)
+        test = Condition(int(tree.feature[position]), Op.LE, limit, missing)
         branches = (
             Branch(test, left, float(weights[left])),
             Branch(negate(test), right, float(weights[right])),
@@ -124,14 +126,6 @@ def _nodes(estimator: Any, labels: tuple[Label, ...]) -> tuple[Node, ...]:
         gain = float(impurity[position]) - float(after) / weight
         nodes.append(Split(branches, stats, gain))
     return tuple(nodes)
-
-
-def _test(index: int, limit: float, missing: bool) -> Condition:
-    if limit == inf and not missing:  # every number goes left, missing values do not
-        return negate(is_missing(index, Feature("", Kind.NUMERIC, ValueType.FLOAT)))
-    if limit == inf:
-        return Condition(index, Op.LE, inf, missing)
-    return Condition(index, Op.LE, double_threshold(limit), missing)
 
 
 def double_threshold(limit: float) -> float:

@@ -60,7 +60,7 @@ def unknown(feature: Feature, column: NDArray[Any]) -> Mask:
 
 def answers(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
     """The answer to each row: an index into the labels, or a number."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         mixed = distributions(body, columns, rows)
         # argmax takes the first at a tie
         return mixed.argmax(axis=1) if body.labels else mixed[:, 0]
@@ -86,7 +86,7 @@ def predictions(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
 
 def shares(body: Body, columns: Columns, rows: int) -> Floats:
     """The probability of each label, for each row."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         return distributions(body, columns, rows)
     decided = outcomes(body)
     table = np.zeros((max(decided) + 1, len(body.labels)))

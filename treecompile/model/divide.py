@@ -8,6 +8,7 @@ then several rules share the decision, and its id is "divided".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from treecompile.model.ir import (
     Body,
@@ -35,13 +36,9 @@ from treecompile.model.semantics import (
 DIVIDED = "divided"
 
 
-def divisible(body: Body) -> bool:
+def divisible(body: Body) -> TypeGuard[Tree]:
     """Whether the body divides some row."""
-    return (
-        isinstance(body, Tree)
-        and is_fractional(body)
-        and isinstance(body.nodes[0], Split)
-    )
+    return is_fractional(body) and isinstance(body.nodes[0], Split)
 
 
 def settled(body: Body) -> Body:
@@ -50,7 +47,7 @@ def settled(body: Body) -> Body:
     Such a tree answers by shares, not by the values of its leaves. The two may differ
     in a leaf made by hand, or where the shares tie but the counts do not.
     """
-    if not isinstance(body, Tree) or not is_fractional(body) or not body.labels:
+    if not is_fractional(body) or not body.labels:
         return body
     nodes = []
     for node in body.nodes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
+from typing import TypeGuard
 
 from treecompile.model.ir import (
     Body,
@@ -164,7 +165,7 @@ def is_unknown(feature: Feature, value: Value) -> bool:
     return feature.kind is not Kind.NUMERIC and value not in feature.categories
 
 
-def is_fractional(body: Body) -> bool:
+def is_fractional(body: Body) -> TypeGuard[Tree]:
     """Whether an unknown value is divided among the branches of a split."""
     return isinstance(body, Tree) and body.missing is MissingPolicy.FRACTIONAL
 
@@ -258,7 +259,7 @@ def decider(body: Body, row: Row) -> int:
 
 def predict(body: Body, row: Row) -> Label:
     """The answer to one row."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         shares = distribution(body, row)
         return body.labels[shares.index(max(shares))] if body.labels else shares[0]
     position = decider(body, row)
