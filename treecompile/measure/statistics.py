@@ -17,34 +17,28 @@ For a regression there are coverage and the root mean squared error.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.measure.cases import Cases
 from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import Body, Rule, RuleSet, RuleTally
 from treecompile.model.paths import outcomes
 
-Doubles = NDArray[np.float64]
-
 DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 def tallies(
-    body: Body,
-    rules: Mapping[int, Rule],
-    cases: Cases,
-    where: NDArray[np.intp],
-    errors: Doubles,
+    body: Body, cases: Cases, where: Positions, errors: Floats
 ) -> tuple[RuleTally, ...]:
-    """Count the rows and errors of each of the rules, the outcomes of the body.
+    """Count the rows and errors of each leaf or rule.
 
     `where` says what decides each row (see `batch.deciders`), `errors` has the error of
     the model's answer. The rules of a tree do not overlap: they decide what they match.
     """
+    rules = outcomes(body)
     decided = np.bincount(where, minlength=max(rules) + 1)
     costs = np.bincount(where, errors, minlength=max(rules) + 1)
     found = []

@@ -86,8 +86,8 @@ class Raw:
     ) -> Raw:
         data = table.column(name)
         if kept is not None:
-            data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
-        declared = table.declaration(name)
+            data = data.take(kept)
+        declared = table.declared[table.names.index(name)] if table.declared else None
         if table.text and not declared:
             na |= {""}
         return cls(name, data, table.text, na, kept, declared)
@@ -110,10 +110,7 @@ class Raw:
             if self.na != {""}:
                 values = ["" if v is None or v in self.na else v for v in values]
             return read_numbers(values)
-        from pandas.api.types import is_float_dtype, is_integer_dtype
-
-        dtype = self.data.dtype
-        if not is_integer_dtype(dtype) and not is_float_dtype(dtype):
+        if self.data.dtype.kind not in "iuf":
             return None
         return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
 
@@ -139,12 +136,8 @@ class Raw:
             return self._objects(self.data.tolist())
         if self.data.dtype.name == CATEGORICAL:
             return self.data.cat.categories.tolist(), self.data.cat.codes.to_numpy()
-        import pandas as pd
-        from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
-
-        dtype = self.data.dtype
-        if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
-            codes, values = pd.factorize(self.data)
+        if self.data.dtype.kind in "biuf":
+            codes, values = self.data.factorize()
             return values.tolist(), codes
         return self._objects(self.data.to_numpy(dtype=object).tolist())
 
@@ -160,9 +153,7 @@ class Raw:
         return [value for _, value in keys], codes
 
     def _misses(self, value: Any) -> bool:
-        if self.text:
-            return value is None or value in self.na
-        return is_missing(value) or (isinstance(value, str) and value in self.na)
+        return value in self.na if isinstance(value, str) else is_missing(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

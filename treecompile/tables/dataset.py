@@ -166,12 +166,16 @@ def encode_target(
 
 
 def encode_features(
-    program: Program, table: RawTable, na_values: Iterable[str] = ()
+    program: Program,
+    table: RawTable,
+    na_values: Iterable[str] = (),
+    *,
+    with_all: bool = False,
 ) -> tuple[np.ndarray | None, ...]:
-    """The columns that a program reads; see `encode`."""
-    body = program.body
-    na = (*program.na_values, *na_values)
-    return encode(body.features, table, required_features(body), na)
+    """The columns that a program reads, or those of all features; see `encode`."""
+    features = program.body.features
+    read = range(len(features)) if with_all else required_features(program.body)
+    return encode(features, table, read, (*program.na_values, *na_values))
 
 
 def encode_weights(
