@@ -7,7 +7,7 @@ then several rules share the decision, and its id is "divided".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard
 
 from treecompile.model.ir import (
@@ -68,16 +68,12 @@ def unknown(index: int, feature: Feature) -> Condition:
     return Condition(index, Op.NOT_IN, feature.categories, missing=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """A tree that divides, rewritten as one that does not: divisions are leaves."""
+def exposed(tree: Tree) -> tuple[Tree, dict[int, Rule]]:
+    """A tree that asks before each split if its value is known, with a leaf for "no".
 
-    tree: Tree
-    rules: dict[int, Rule]  # of each leaf; its id is DIVIDED where a row is divided
-
-
-def exposed(tree: Tree) -> Exposed:
-    """Ask before each split whether its value is known, with a leaf for "no"."""
+    It divides no row. The rules are those of its leaves; where the given tree divides a
+    row, the id is DIVIDED.
+    """
     moved, count = [], 0  # the new position of each node
     for node in tree.nodes:
         moved.append(count)
@@ -101,5 +97,4 @@ def exposed(tree: Tree) -> Exposed:
             Leaf(value, node.stats, 0.0),
             replace(node, branches=branches),
         ]
-    plain = replace(tree, nodes=tuple(nodes), missing=MissingPolicy.BRANCH)
-    return Exposed(plain, rules)
+    return replace(tree, nodes=tuple(nodes), missing=MissingPolicy.BRANCH), rules

@@ -56,8 +56,7 @@ class Reference:
         self.body: Body = self.model  # whose cells are entered
         self.decided = outcomes(self.model)
         if isinstance(self.model, Tree) and divisible(self.model):
-            whole = exposed(self.model)
-            self.body, self.decided = whole.tree, whole.rules
+            self.body, self.decided = exposed(self.model)
         self.known = {p: expected_of(rule) for p, rule in self.decided.items()}
         self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
 

@@ -103,8 +103,7 @@ def expression(
     dividing = body if isinstance(body, Tree) and divisible(body) else None
     decider, decided = body, outcomes(body)
     if dividing is not None and asked.output == "rule":
-        whole = exposed(dividing)
-        decider, decided = whole.tree, whole.rules
+        decider, decided = exposed(dividing)
 
     def answer(rule: Rule) -> str:
         if not comments:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
+from sys import float_info
 from typing import Any, TypeVar
 
 from treecompile.model.errors import ModelFileError
 
 Choice = TypeVar("Choice", bound=StrEnum)
 PartReader = Callable[[Any, str], Any]
-GREATEST = 1.7976931348623157e308
 
 
 def as_object(item: Any, where: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def integer(value: Any, where: str) -> int:
 
 
 def number(value: Any, where: str) -> float:
-    if type(value) not in (int, float) or abs(value) > GREATEST:
+    if type(value) not in (int, float) or abs(value) > float_info.max:
         raise ModelFileError(f"{where}: expected a finite number")
     return float(value)
 
