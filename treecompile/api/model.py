@@ -23,10 +23,9 @@ from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
 from treecompile.model.batch import Columns, predictions, shares
-from treecompile.model.divide import divisible
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label, Program, Tree
-from treecompile.model.paths import depth, leaf_count
+from treecompile.model.paths import depth, divisible, leaf_count
 from treecompile.model.semantics import predict
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning

@@ -23,9 +23,11 @@ from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
 from treecompile.tables.columns import DATE_ADVICE, Raw
 from treecompile.tables.dataset import (
     FeatureColumn,
+    digest_of,
     dropped_note,
     feature_names,
     make_features,
+    summary,
 )
 from treecompile.tables.options import REGRESS, DataOptions
 from treecompile.tables.raw import RawTable, place_of
@@ -35,11 +37,9 @@ from treecompile.tables.roles import (
     MOST_LABELS,
     MOST_WEIGHT,
     check_range,
-    digest_of,
     make_feature,
     make_target,
     stated_kinds,
-    summary,
     target_notes,
     task_for,
     too_many_categories,

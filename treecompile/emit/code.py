@@ -20,7 +20,6 @@ from treecompile.emit.options import CompilerInput, EmitOptions
 from treecompile.emit.retree import decision_steps, note
 from treecompile.emit.targets import ByType, Target, build
 from treecompile.model import words
-from treecompile.model.divide import divisible
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Body,
@@ -33,7 +32,7 @@ from treecompile.model.ir import (
     Op,
     Rule,
 )
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import divisible, outcomes
 from treecompile.model.semantics import (
     asks_presence,
     membership,

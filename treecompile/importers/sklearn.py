@@ -13,25 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from treecompile.model import ir
 from treecompile.model.errors import DataError
-from treecompile.model.ir import (
-    Branch,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Leaf,
-    Moments,
-    Node,
-    Op,
-    Program,
-    Split,
-    Stats,
-    Tree,
-    ValueType,
-)
-from treecompile.model.semantics import is_missing, negate
+from treecompile.model.semantics import negate
 
 SUPPORTED = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 LEAF = -1  # the child of a leaf in scikit-learn
@@ -40,8 +24,8 @@ LEAF = -1  # the child of a leaf in scikit-learn
 def import_tree(
     estimator: Any,
     feature_names: Sequence[str] | None = None,
-    class_names: Sequence[Label] | None = None,
-) -> Program:
+    class_names: Sequence[ir.Label] | None = None,
+) -> ir.Program:
     """Turn a fitted DecisionTreeClassifier or DecisionTreeRegressor into a program."""
     kind = type(estimator).__name__
     if kind not in SUPPORTED:
@@ -51,16 +35,16 @@ def import_tree(
     if estimator.n_outputs_ != 1:
         raise DataError(f"the {kind} predicts {estimator.n_outputs_} outputs at once")
     features = tuple(
-        Feature(name, Kind.NUMERIC, ValueType.FLOAT)
+        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
         for name in _feature_names(estimator, feature_names)
     )
-    labels: tuple[Label, ...] = ()
+    labels: tuple[ir.Label, ...] = ()
     if hasattr(estimator, "classes_"):
         labels = _labels(estimator, class_names)
     elif class_names is not None:
         raise DataError(f"class_names: a {kind} has no classes")
-    tree = Tree(features, labels, _nodes(estimator, labels))
-    return Program("prediction", f"scikit-learn {kind}", tree)
+    tree = ir.Tree(features, labels, _nodes(estimator, labels))
+    return ir.Program("prediction", f"scikit-learn {kind}", tree)
 
 
 def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
@@ -77,7 +61,7 @@ def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _labels(estimator: Any, given: Sequence[Label] | None) -> tuple[Label, ...]:
+def _labels(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
     classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
     labels = tuple(classes if given is None else given)
     if len(labels) != len(classes):
@@ -95,43 +79,34 @@ def _labels(estimator: Any, given: Sequence[Label] | None) -> tuple[Label, ...]:
     return labels
 
 
-def _nodes(estimator: Any, labels: tuple[Label, ...]) -> tuple[Node, ...]:
+def _nodes(estimator: Any, labels: tuple[ir.Label, ...]) -> tuple[ir.Node, ...]:
     tree = estimator.tree_
     weights, impurity = tree.weighted_n_node_samples, tree.impurity
     values = tree.value[:, 0, :]
-    nodes: list[Node] = []
-    for position in range(tree.node_count):
+    nodes: list[ir.Node] = []
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    for position, (left, right) in enumerate(zip(lefts, rights, strict=True)):
         weight = float(weights[position])
         stats = _stats(estimator, position, labels)
-        left, right = (
-            int(children[position])
-            for children in (tree.children_left, tree.children_right)
-        )
         if left == LEAF:
-            answer: Label = float(values[position, 0]) + 0.0
+            answer: ir.Label = float(values[position, 0]) + 0.0
             if labels:
                 answer = labels[int(np.argmax(values[position, : len(labels)]))]
-            nodes.append(Leaf(answer, stats, weight))
+            nodes.append(ir.Leaf(answer, stats, weight))
             continue
         limit = float(tree.threshold[position])
         missing = bool(tree.missing_go_to_left[position])
-        test = _test(int(tree.feature[position]), limit, missing)
+        if limit != inf:
+            limit = double_threshold(limit)
+        test = ir.Condition(int(tree.feature[position]), ir.Op.LE, limit, missing)
         branches = (
-            Branch(test, left, float(weights[left])),
-            Branch(negate(test), right, float(weights[right])),
+            ir.Branch(test, left, float(weights[left])),
+            ir.Branch(negate(test), right, float(weights[right])),
         )
         after = weights[left] * impurity[left] + weights[right] * impurity[right]
         gain = float(impurity[position]) - float(after) / weight
-        nodes.append(Split(branches, stats, gain))
+        nodes.append(ir.Split(branches, stats, gain))
     return tuple(nodes)
-
-
-def _test(index: int, limit: float, missing: bool) -> Condition:
-    if limit == inf and not missing:  # every number goes left, missing values do not
-        return negate(is_missing(index, Feature("", Kind.NUMERIC, ValueType.FLOAT)))
-    if limit == inf:
-        return Condition(index, Op.LE, inf, missing)
-    return Condition(index, Op.LE, double_threshold(limit), missing)
 
 
 def double_threshold(limit: float) -> float:
@@ -148,15 +123,15 @@ def double_threshold(limit: float) -> float:
     return (middle if goes_down else nextafter(middle, -inf)) + 0.0
 
 
-def _stats(estimator: Any, position: int, labels: tuple[Label, ...]) -> Stats:
+def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.Stats:
     tree = estimator.tree_
     weight = float(tree.weighted_n_node_samples[position])
     if not labels:
         squared = estimator.criterion in ("squared_error", "friedman_mse")
         sse = float(tree.impurity[position]) * weight if squared else None
-        return Moments(weight, float(tree.value[position, 0, 0]) + 0.0, sse)
+        return ir.Moments(weight, float(tree.value[position, 0, 0]) + 0.0, sse)
     counts = tree.value[position, 0, : len(labels)] * weight
     # Shares times the weight: round to whole numbers where they were whole.
     whole = np.round(counts)
     counts = np.where(np.abs(counts - whole) < 1e-6, whole, counts)
-    return ClassCounts(tuple(float(count) for count in counts))
+    return ir.ClassCounts(tuple(float(count) for count in counts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.batch import Columns, holds
 from treecompile.model.ir import (
     Body,
@@ -21,8 +21,6 @@ from treecompile.model.ir import (
     Stats,
 )
 
-Doubles = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
@@ -33,9 +31,9 @@ class Cases:
     """
 
     columns: Columns
-    y: NDArray[Any]  # codes into the labels, or doubles
-    counts: Doubles | None = None  # the size of each group; None: 1
-    spread: Doubles | None = None
+    y: Array  # codes into the labels, or doubles
+    counts: Floats | None = None  # the size of each group; None: 1
+    spread: Floats | None = None
 
     @property
     def rows(self) -> int:
@@ -46,15 +44,15 @@ class Cases:
         """The sum of all counts."""
         return self.rows if self.counts is None else int(self.counts.sum())
 
-    def amount(self, mask: NDArray[np.bool_]) -> int:
+    def amount(self, mask: Mask) -> int:
         """The sum of the counts of some rows."""
         return int(mask.sum() if self.counts is None else self.counts[mask].sum())
 
-    def amount_at(self, places: NDArray[np.intp]) -> int:
+    def amount_at(self, places: Positions) -> int:
         """The same, by their positions."""
         return len(places) if self.counts is None else int(self.counts[places].sum())
 
-    def by_label(self, mask: NDArray[np.bool_], labels: int) -> NDArray[Any]:
+    def by_label(self, mask: Mask, labels: int) -> Array:
         """How many of some rows have each label."""
         counts = None if self.counts is None else self.counts[mask]
         return np.bincount(self.y[mask], counts, minlength=labels)
@@ -62,7 +60,7 @@ class Cases:
     def bits(self, body: Body) -> ConditionBits:
         return ConditionBits(body.features, self.columns, self.rows)
 
-    def errors(self, value: Label, body: Body) -> Doubles:
+    def errors(self, value: Label, body: Body) -> Floats:
         """The error of an answer on each row: 1 if wrong, or the squared difference."""
         if body.labels:
             costs = np.asarray(self.y != body.labels.index(value), np.float64)
@@ -73,7 +71,7 @@ class Cases:
             costs = costs * self.counts
         return costs if self.spread is None else costs + self.spread
 
-    def stats(self, mask: NDArray[np.bool_], body: Body) -> Stats | None:
+    def stats(self, mask: Mask, body: Body) -> Stats | None:
         """The statistics of the answers of some rows; None without rows."""
         answers = self.y[mask]
         if not len(answers):
@@ -81,11 +79,7 @@ class Cases:
         if body.labels:
             counts = self.by_label(mask, len(body.labels))
             return ClassCounts(tuple(map(float, counts)))
-        own = None if self.counts is None else self.counts[mask]
-        if own is None:
-            mean = float(answers.mean())
-            squares = float(((answers - mean) ** 2).sum())
-            return Moments(float(len(answers)), mean, squares)
+        own = np.ones(len(answers)) if self.counts is None else self.counts[mask]
         weight = float(own.sum())
         mean = float((answers * own).sum()) / weight
         squares = float((own * (answers - mean) ** 2).sum())
@@ -94,7 +88,7 @@ class Cases:
         return Moments(weight, mean, squares)
 
 
-def known_cases(columns: Columns, y: NDArray[Any], body: Body) -> Cases:
+def known_cases(columns: Columns, y: Array, body: Body) -> Cases:
     """The rows whose answer is known, and known to the model."""
     known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
     if known.all():
@@ -106,7 +100,6 @@ def known_cases(columns: Columns, y: NDArray[Any], body: Body) -> Cases:
 # ---------------------------------------------------------------- conditions as bits
 
 Bits = NDArray[np.uint8]  # eight rows to a byte, padded to words of 64 rows
-Mask = NDArray[np.bool_]
 KEPT = 256 << 20  # bytes
 
 

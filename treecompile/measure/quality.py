@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.statistics import tallies
+from treecompile.model.arrays import Array
 from treecompile.model.batch import Columns, answers, deciders
 from treecompile.model.errors import DataError
 from treecompile.model.ir import (
@@ -26,9 +26,8 @@ from treecompile.model.ir import (
     ValueQuality,
 )
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import required_features
 from treecompile.model.values import is_boolean, is_missing
-from treecompile.tables.dataset import encode, encode_answers, encode_features
+from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
@@ -55,20 +54,15 @@ class Evaluation:
         return tuple(entry.tally for entry in self.rules)
 
 
-def evaluate(body: Body, columns: Columns, y: NDArray[Any]) -> Evaluation:
+def evaluate(body: Body, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
     where = deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows)
-    if body.labels:
-        actual = cases.y.astype(np.intp)
-        errors = np.asarray(predicted != actual, np.float64)
-        quality = measure(body.labels, predicted, actual)
-    else:
-        errors = (predicted - cases.y) ** 2
-        quality = measure((), predicted, cases.y)
-    rules = outcomes(body)
-    counted = tallies(body, rules, cases, where, errors)
+    actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
+    errors = predicted != actual if body.labels else (predicted - actual) ** 2
+    quality = measure(body.labels, predicted, actual)
+    counted = tallies(body, cases, where, errors.astype(np.float64))
     return summed_up(body, quality, counted, len(y) - cases.rows)
 
 
@@ -102,12 +96,11 @@ def read_cases(
     """
     if not table.rows:
         raise no_row(_called(table))
-    body, na = program.body, (*program.na_values, *na_values)
-    required = range(len(body.features)) if with_all else required_features(body)
-    columns = encode(body.features, table, required, na)
-    cases = known_cases(columns, encode_answers(program, table, na_values), body)
+    columns = encode_features(program, table, na_values, with_all=with_all)
+    y = encode_answers(program, table, na_values)
+    cases = known_cases(columns, y, program.body)
     if not cases.rows:
-        raise no_known_answer(program.target, body.labels, _called(table))
+        raise no_known_answer(program.target, program.body.labels, _called(table))
     return cases
 
 
@@ -145,13 +138,11 @@ def measured(
     """The program with its quality on the given sets of cases."""
     if program.training is None:
         return program
-    return with_quality(
-        program,
-        *(
-            None if cases is None else evaluate(program.body, cases.columns, cases.y)
-            for cases in (training, validation)
-        ),
+    evaluations = (
+        None if cases is None else evaluate(program.body, cases.columns, cases.y)
+        for cases in (training, validation)
     )
+    return with_quality(program, *evaluations)
 
 
 def with_quality(
@@ -169,9 +160,7 @@ def with_quality(
     return replace(program, training=summary)
 
 
-def measure(
-    labels: Sequence[Label], predicted: NDArray[Any], actual: NDArray[Any]
-) -> Quality:
+def measure(labels: Sequence[Label], predicted: Array, actual: Array) -> Quality:
     """Compare predictions with known answers: codes into the labels, or numbers."""
     if labels:
         size = len(labels)
@@ -188,7 +177,7 @@ def measure(
     return quality_of_sums(count, float(np.abs(errors).sum()), squared, spread)
 
 
-def quality_of_counts(confusion: NDArray[Any]) -> ClassQuality:
+def quality_of_counts(confusion: Array) -> ClassQuality:
     """The quality of labels, from the rows by actual and predicted label."""
     return ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
 
@@ -230,10 +219,7 @@ def scored_csv(program: Program, data: str, na_values: tuple[str, ...] = ()) -> 
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow([*table.names, PREDICTION])
     columns = [c if table.text else map(_cell, c) for c in table.columns]
-    for *fields, answer in zip(
-        *columns, predictions(program, table, na_values), strict=True
-    ):
-        writer.writerow([*fields, answer])
+    writer.writerows(zip(*columns, predictions(program, table, na_values), strict=True))
     return lines.getvalue()
 
 

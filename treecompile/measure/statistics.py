@@ -17,34 +17,28 @@ For a regression there are coverage and the root mean squared error.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.measure.cases import Cases
 from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import Body, Rule, RuleSet, RuleTally
 from treecompile.model.paths import outcomes
 
-Doubles = NDArray[np.float64]
-
 DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 def tallies(
-    body: Body,
-    rules: Mapping[int, Rule],
-    cases: Cases,
-    where: NDArray[np.intp],
-    errors: Doubles,
+    body: Body, cases: Cases, where: Positions, errors: Floats
 ) -> tuple[RuleTally, ...]:
-    """Count the rows and errors of each of the rules, the outcomes of the body.
+    """Count the rows and errors of each leaf or rule.
 
     `where` says what decides each row (see `batch.deciders`), `errors` has the error of
     the model's answer. The rules of a tree do not overlap: they decide what they match.
     """
+    rules = outcomes(body)
     decided = np.bincount(where, minlength=max(rules) + 1)
     costs = np.bincount(where, errors, minlength=max(rules) + 1)
     found = []
@@ -68,58 +62,46 @@ class Figures:
     rule: Rule
     matched: int
     coverage: float | None
-    support: float | None
-    confidence: float | None
-    low: float | None  # the interval of the confidence
-    high: float | None
-    lift: float | None
     left: int
     decided: int
     errors: float  # wrong answers among the decided rows
-    deviation: float | None  # root mean squared error over the matched rows
-    own_deviation: float | None  # and over the decided ones
+    support: float | None = None
+    confidence: float | None = None
+    low: float | None = None  # the interval of the confidence
+    high: float | None = None
+    lift: float | None = None
+    deviation: float | None = None  # root mean squared error over the matched rows
+    own_deviation: float | None = None  # and over the decided ones
 
 
 def figures(
     body: Body, counted: Sequence[RuleTally], actual: Sequence[float] | None
 ) -> list[Figures]:
     """The figures of all rules; `actual` has the rows of each label, if known."""
-    rules = list(outcomes(body).values())
     total = left = sum(tally.decided for tally in counted)
     found = []
-    for rule, tally in zip(rules, counted, strict=True):
-        found.append(_figures(body, rule, tally, actual, total, left))
+    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
+        rows, coverage = tally.matched, _ratio(tally.matched, total)
+        made = Figures(rule, rows, coverage, left, tally.decided, tally.errors)
         left -= tally.decided
+        if not body.labels:
+            deviation = _deviation(tally.matched_errors, rows)
+            own = _deviation(tally.errors, tally.decided)
+            found.append(replace(made, deviation=deviation, own_deviation=own))
+            continue
+        right = rows - tally.matched_errors
+        made = replace(made, support=_ratio(right, total))
+        if rows:
+            low, high = wilson(right, rows)
+            usual = actual[body.labels.index(rule.value)] if actual else 0.0
+            lift = _ratio(right / rows * total, usual)
+            made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)
+        found.append(made)
     return found
 
 
-def _figures(
-    body: Body,
-    rule: Rule,
-    tally: RuleTally,
-    actual: Sequence[float] | None,
-    total: int,
-    left: int,
-) -> Figures:
-    rows = tally.matched
-    support = confidence = low = high = lift = deviation = own = None
-    if body.labels:
-        right = rows - tally.matched_errors
-        support = right / total if total else None
-        if rows:
-            confidence = right / rows
-            low, high = wilson(right, rows)
-        usual = actual[body.labels.index(rule.value)] if actual else 0
-        if confidence is not None and usual:
-            lift = confidence * total / usual
-    else:
-        deviation = _deviation(tally.matched_errors, rows)
-        own = _deviation(tally.errors, tally.decided)
-    coverage = rows / total if total else None
-    return Figures(
-        *(rule, rows, coverage, support, confidence, low, high, lift, left),
-        *(tally.decided, tally.errors, deviation, own),
-    )
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
 def _deviation(errors: float, rows: int) -> float | None:

@@ -8,12 +8,10 @@ missing, or category codes with -1 for missing and the number of categories for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import (
     Body,
     Condition,
@@ -35,32 +33,29 @@ from treecompile.model.semantics import (
     truth_table,
 )
 
-Columns = Sequence[NDArray[Any] | None]
+Columns = Sequence[Array | None]
 
 
-def holds(condition: Condition, feature: Feature, column: NDArray[Any]) -> Mask:
+def holds(condition: Condition, feature: Feature, column: Array) -> Mask:
     """Where a column satisfies a condition."""
     if feature.kind is Kind.NUMERIC:
         limit = threshold(condition)
-        known: Mask = column <= limit if condition.op is Op.LE else column > limit
+        known = column <= limit if condition.op is Op.LE else column > limit
         return known | np.isnan(column) if condition.missing else known
     # The last entry is for missing: code -1 is its index.
-    answer: Mask = np.array(truth_table(condition, feature))[column]
-    return answer
+    return np.array(truth_table(condition, feature))[column]
 
 
-def unknown(feature: Feature, column: NDArray[Any]) -> Mask:
+def unknown(feature: Feature, column: Array) -> Mask:
     """Where a value is missing or an unseen category."""
     if feature.kind is Kind.NUMERIC:
-        mask: Mask = np.isnan(column)
-    else:
-        mask = (column < 0) | (column >= len(feature.categories))
-    return mask
+        return np.isnan(column)
+    return (column < 0) | (column >= len(feature.categories))
 
 
-def answers(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
+def answers(body: Body, columns: Columns, rows: int) -> Array:
     """The answer to each row: an index into the labels, or a number."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         mixed = distributions(body, columns, rows)
         # argmax takes the first at a tie
         return mixed.argmax(axis=1) if body.labels else mixed[:, 0]
@@ -69,31 +64,28 @@ def answers(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
     for position, rule in decided.items():
         label = rule.value
         table[position] = body.labels.index(label) if body.labels else label
-    found: NDArray[Any] = table[deciders(body, columns, rows)]
-    return found
+    return table[deciders(body, columns, rows)]
 
 
-def predictions(body: Body, columns: Columns, rows: int) -> NDArray[Any]:
+def predictions(body: Body, columns: Columns, rows: int) -> Array:
     """`semantics.predict` for each row."""
     found = answers(body, columns, rows)
     if not body.labels:
         return found
     table = np.empty(len(body.labels), dtype=object)
     table[:] = body.labels
-    labels: NDArray[Any] = table[found]
-    return labels
+    return table[found]
 
 
 def shares(body: Body, columns: Columns, rows: int) -> Floats:
     """The probability of each label, for each row."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         return distributions(body, columns, rows)
     decided = outcomes(body)
     table = np.zeros((max(decided) + 1, len(body.labels)))
     for position, rule in decided.items():
         table[position] = probabilities(rule.stats)
-    found: Floats = table[deciders(body, columns, rows)]
-    return found
+    return table[deciders(body, columns, rows)]
 
 
 def distributions(tree: Tree, columns: Columns, rows: int) -> Floats:
@@ -157,30 +149,26 @@ def _leaves(tree: Tree, columns: Columns, rows: int) -> Positions:
         here = waiting.pop(position, None)
         if here is None or len(here) == 0:
             continue
-        if not isinstance(node, Split):
+        if isinstance(node, Leaf):
             found[here] = position
             continue
         index = node.branches[0].when.feature
-        column = columns[index]
+        feature, column = tree.features[index], columns[index]
         assert column is not None
-        values = column[here]
         if len(node.branches) > 2:
-            _send(node, tree.features[index], values, here, waiting)
-            continue
-        for branch in node.branches:
-            mask = holds(branch.when, tree.features[index], values)
-            waiting[branch.then] = here[mask]
+            parts = _by_branch(node, feature, column[here], here)
+        else:
+            mask = holds(node.branches[0].when, feature, column[here])
+            parts = [here[mask], here[~mask]]
+        for branch, part in zip(node.branches, parts, strict=True):
+            waiting[branch.then] = part
     return found
 
 
-def _send(
-    split: Split,
-    feature: Feature,
-    codes: NDArray[Any],
-    here: Positions,
-    waiting: dict[int, Positions],
-) -> None:
-    """Send rows to the branches of a split of categories, with one lookup per row."""
+def _by_branch(
+    split: Split, feature: Feature, codes: Array, here: Positions
+) -> list[Positions]:
+    """The rows of each branch of a split of categories, with one lookup per row."""
     rest = [branch.when.op for branch in split.branches].index(Op.NOT_IN)
     missing = [branch.when.missing for branch in split.branches].index(True)
     # The branch of each category, of unseen values, and of a missing value.
@@ -192,9 +180,8 @@ def _send(
             table[[index[c] for c in members(branch.when) if c in index]] = place
     places = table[codes]
     order = np.argsort(places, kind="stable")
-    bounds = np.searchsorted(places[order], np.arange(len(split.branches) + 1))
-    for place, branch in enumerate(split.branches):
-        waiting[branch.then] = here[order[bounds[place] : bounds[place + 1]]]
+    bounds = np.searchsorted(places[order], np.arange(1, len(split.branches)))
+    return np.split(here[order], bounds)
 
 
 def _matching_rules(rules: RuleSet, columns: Columns, rows: int) -> Positions:

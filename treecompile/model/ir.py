@@ -28,6 +28,8 @@ class Kind(StrEnum):
 
 
 class ValueType(StrEnum):
+    """Named after the types of Python."""
+
     FLOAT = "float"
     STR = "str"
     INT = "int"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
+from typing import TypeGuard
 
 from treecompile.model.ir import (
     Body,
@@ -32,12 +33,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 
-LABEL_TYPES: dict[type, ValueType] = {
-    str: ValueType.STR,
-    bool: ValueType.BOOL,
-    int: ValueType.INT,
-    float: ValueType.FLOAT,
-}
 NEGATED = {Op.LE: Op.GT, Op.GT: Op.LE, Op.IN: Op.NOT_IN, Op.NOT_IN: Op.IN}
 
 
@@ -170,7 +165,7 @@ def is_unknown(feature: Feature, value: Value) -> bool:
     return feature.kind is not Kind.NUMERIC and value not in feature.categories
 
 
-def is_fractional(body: Body) -> bool:
+def is_fractional(body: Body) -> TypeGuard[Tree]:
     """Whether an unknown value is divided among the branches of a split."""
     return isinstance(body, Tree) and body.missing is MissingPolicy.FRACTIONAL
 
@@ -264,7 +259,7 @@ def decider(body: Body, row: Row) -> int:
 
 def predict(body: Body, row: Row) -> Label:
     """The answer to one row."""
-    if isinstance(body, Tree) and is_fractional(body):
+    if is_fractional(body):
         shares = distribution(body, row)
         return body.labels[shares.index(max(shares))] if body.labels else shares[0]
     position = decider(body, row)
@@ -307,4 +302,4 @@ def required_features(body: Body) -> tuple[int, ...]:
 
 def type_of_labels(labels: Sequence[Label]) -> ValueType:
     """The type that all labels have; there is at least one."""
-    return LABEL_TYPES[type(labels[0])]
+    return ValueType(type(labels[0]).__name__)

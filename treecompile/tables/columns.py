@@ -11,13 +11,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from math import nan
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Label, ValueType
 from treecompile.model.values import (
@@ -36,8 +38,9 @@ from treecompile.model.values import (
 )
 from treecompile.tables.raw import Column, Declared, RawTable, Stated, read_numbers
 
-Doubles: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int32]
+Codes = NDArray[np.int32]
+
+CATEGORICAL = "category"  # the name of this dtype of pandas
 
 PARSE: dict[ValueType, Callable[[str, str], Any]] = {
     ValueType.FLOAT: parse_number,
@@ -70,7 +73,7 @@ class Raw:
     data: Column
     text: bool
     na: frozenset[str]
-    kept: NDArray[np.intp] | None  # rows of the source; None: all
+    kept: Positions | None  # rows of the source; None: all
     declared: Declared | None  # by its file
 
     @classmethod
@@ -79,12 +82,12 @@ class Raw:
         table: RawTable,
         name: str,
         na: frozenset[str],
-        kept: NDArray[np.intp] | None = None,
+        kept: Positions | None = None,
     ) -> Raw:
         data = table.column(name)
         if kept is not None:
-            data = data[kept] if isinstance(data, np.ndarray) else data.iloc[kept]
-        declared = table.declaration(name)
+            data = data.take(kept)
+        declared = table.declared[table.names.index(name)] if table.declared else None
         if table.text and not declared:
             na |= {""}
         return cls(name, data, table.text, na, kept, declared)
@@ -98,7 +101,7 @@ class Raw:
         """The number of a row in its source, from 1."""
         return 1 + int(position if self.kept is None else self.kept[position])
 
-    def numbers(self) -> Doubles | None:
+    def numbers(self) -> Floats | None:
         """All values as doubles, if their texts or their dtype are numeric."""
         if isinstance(self.data, np.ndarray):
             values = self.data.tolist()
@@ -107,45 +110,38 @@ class Raw:
             if self.na != {""}:
                 values = ["" if v is None or v in self.na else v for v in values]
             return read_numbers(values)
-        from pandas.api.types import is_float_dtype, is_integer_dtype
-
-        dtype = self.data.dtype
-        if not is_integer_dtype(dtype) and not is_float_dtype(dtype):
+        if self.data.dtype.kind not in "iuf":
             return None
         return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
 
     def distinct(self) -> Distinct:
         """The known values, each once."""
-        values, codes, declared, ordered = self._factorized()
+        values, codes = self._factorized()
         known = [place for place, value in enumerate(values) if not self._misses(value)]
         if len(known) < len(values):
             places = np.full(len(values) + 1, -1)
             places[known] = np.arange(len(known))
             values, codes = [values[place] for place in known], places[codes]
+        dtype: Any = self.data.dtype
+        ordered = dtype.name == CATEGORICAL and bool(dtype.ordered)
+        declared = dtype.name == CATEGORICAL or self.stated is Stated.NOMINAL
         return Distinct(self, values, codes.astype(np.int32), declared, ordered)
 
-    def _factorized(self) -> tuple[list[Any], np.ndarray, bool, bool]:
+    def _factorized(self) -> tuple[list[Any], Array]:
+        """The values that the column lists or has, and the code of each row."""
         if self.text:
-            if self.declared and self.stated is Stated.NOMINAL:
-                listed = self.declared.categories
-                codes = _places(listed, self.data.tolist())
-                return list(listed), codes, True, False
-            return *_indexed(self.data.tolist()), False, False
+            listed = self.declared.categories if self.declared else ()
+            return _indexed(self.data.tolist(), listed)
         if isinstance(self.data, np.ndarray):
-            return *self._objects(self.data.tolist()), False, False
-        import pandas as pd
-        from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+            return self._objects(self.data.tolist())
+        if self.data.dtype.name == CATEGORICAL:
+            return self.data.cat.categories.tolist(), self.data.cat.codes.to_numpy()
+        if self.data.dtype.kind in "biuf":
+            codes, values = self.data.factorize()
+            return values.tolist(), codes
+        return self._objects(self.data.to_numpy(dtype=object).tolist())
 
-        dtype = self.data.dtype
-        if isinstance(dtype, pd.CategoricalDtype):
-            codes = self.data.cat.codes.to_numpy()
-            return dtype.categories.tolist(), codes, True, bool(dtype.ordered)
-        if is_bool_dtype(dtype) or is_integer_dtype(dtype) or is_float_dtype(dtype):
-            codes, values = pd.factorize(self.data)
-            return values.tolist(), codes, False, False
-        return *self._objects(self.data.to_numpy(dtype=object).tolist()), False, False
-
-    def _objects(self, objects: list[Any]) -> tuple[list[Any], np.ndarray]:
+    def _objects(self, objects: list[Any]) -> tuple[list[Any], Array]:
         samples = {type(value): value for value in objects}
         for value in samples.values():
             if not is_missing(value):
@@ -157,9 +153,7 @@ class Raw:
         return [value for _, value in keys], codes
 
     def _misses(self, value: Any) -> bool:
-        if self.text:
-            return value is None or value in self.na
-        return is_missing(value) or (isinstance(value, str) and value in self.na)
+        return value in self.na if isinstance(value, str) else is_missing(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,21 +195,17 @@ class Distinct:
         return str.__str__(value) if isinstance(value, str) else value
 
 
-def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], np.ndarray]:
-    """The distinct values in the order of occurrence, and the code of every value."""
-    index = {value: place for place, value in enumerate(dict.fromkeys(values))}
+def _indexed(
+    values: Sequence[Hashable], listed: Sequence[Hashable] = ()
+) -> tuple[list[Any], Array]:
+    """The listed and all other values in order of occurrence, and the code of each."""
+    distinct = dict.fromkeys(chain(listed, values))
+    index = {value: place for place, value in enumerate(distinct)}
     codes = np.fromiter(map(index.__getitem__, values), np.int32, len(values))
     return list(index), codes
 
 
-def _places(values: Sequence[str], column: Sequence[str | None]) -> np.ndarray:
-    """The code of every value of a column, -1 for a missing one."""
-    index: dict[str | None, int] = {value: i for i, value in enumerate(values)}
-    index[None] = -1
-    return np.fromiter(map(index.__getitem__, column), np.int32, len(column))
-
-
-def _plain_numbers(values: list[Any]) -> Doubles | None:
+def _plain_numbers(values: list[Any]) -> Floats | None:
     """Integers and floats as doubles, NaN for None; None if any other type occurs."""
     if not {int, float, type(None)} >= set(map(type, values)):
         return None
@@ -225,7 +215,7 @@ def _plain_numbers(values: list[Any]) -> Doubles | None:
         return None
 
 
-def numbers_of(raw: Raw) -> Doubles:
+def numbers_of(raw: Raw) -> Floats:
     """A column as doubles; a value that is not a number is an error."""
     numbers = raw.numbers()
     if numbers is None:

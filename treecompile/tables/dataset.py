@@ -7,25 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treecompile.model.arrays import Positions
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, Program
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
-from treecompile.tables.roles import (
-    ColumnDigest,
-    digest_of,
-    make_feature,
-    make_target,
-    stated_kinds,
-    summary,
-    warnings,
-    weights_of,
-)
+from treecompile.tables.roles import make_feature, make_target, stated_kinds, weights_of
 
+FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
 Values = TypeVar("Values")
 
 
@@ -82,6 +74,56 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
 
 
 # ---------------------------------------------------------------- in memory or not
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDigest:
+    """A column in a few numbers, counted in an array or by a database."""
+
+    rows: int
+    known: int  # the rows with a value
+    low: float | None  # the range of the known values, or of the category codes
+    high: float | None
+    distinct: Callable[[], int]  # number of distinct values; of numbers, the integers
+
+
+def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
+    is_numeric = feature.kind is Kind.NUMERIC
+    known = column[~np.isnan(column) if is_numeric else column >= 0]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+
+    def distinct() -> int:
+        return len(np.unique(known[known % 1 == 0] if is_numeric else known))
+
+    return ColumnDigest(len(column), len(known), low, high, distinct)
+
+
+def warnings(feature: Feature, digest: ColumnDigest) -> list[str]:
+    if digest.low == digest.high:
+        return [f"column {feature.name!r} has one value only and cannot split"]
+    if _looks_like_identifier(feature, digest):
+        advice = f"leave it out with --ignore {feature.name!r}"
+        return [f"column {feature.name!r} looks like an identifier: {advice}"]
+    return []
+
+
+def _looks_like_identifier(feature: Feature, digest: ColumnDigest) -> bool:
+    """Categories that never repeat, or consecutive integers in any order."""
+    if digest.known < FEWEST_IDENTIFIERS or feature.kind is Kind.ORDINAL:
+        return False
+    if feature.kind is Kind.NUMERIC:
+        assert digest.low is not None
+        assert digest.high is not None
+        if digest.high - digest.low != digest.known - 1 or digest.low % 1:
+            return False
+    return digest.distinct() == digest.known
+
+
+def summary(feature: Feature, digest: ColumnDigest) -> ColumnSummary:
+    missing = digest.rows - digest.known
+    if feature.kind is not Kind.NUMERIC:
+        return ColumnSummary(missing)
+    return ColumnSummary(missing, digest.low, digest.high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,12 +208,16 @@ def encode_target(
 
 
 def encode_features(
-    program: Program, table: RawTable, na_values: Iterable[str] = ()
+    program: Program,
+    table: RawTable,
+    na_values: Iterable[str] = (),
+    *,
+    with_all: bool = False,
 ) -> tuple[np.ndarray | None, ...]:
-    """The columns that a program reads; see `encode`."""
-    body = program.body
-    na = (*program.na_values, *na_values)
-    return encode(body.features, table, required_features(body), na)
+    """The columns that a program reads, or those of all features; see `encode`."""
+    features = program.body.features
+    read = range(len(features)) if with_all else required_features(program.body)
+    return encode(features, table, read, (*program.na_values, *na_values))
 
 
 def encode_weights(
@@ -202,7 +248,7 @@ def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
     return coded(raw.distinct(), feature.type, feature.categories)
 
 
-def fold_of(data: Dataset, count: int, seed: int, option: str) -> NDArray[np.intp]:
+def fold_of(data: Dataset, count: int, seed: int, option: str) -> Positions:
     """The fold of each row, from 0: seeded, and stratified by label.
 
     The sizes of the folds, and their numbers of rows per label, differ by one at most.

@@ -63,10 +63,6 @@ class RawTable:
         """A column by its name; see `place_of`."""
         return self.columns[place_of(name, self.names)]
 
-    def declaration(self, name: str) -> Declared | None:
-        """What the file declares about a column."""
-        return self.declared[place_of(name, self.names)] if self.declared else None
-
 
 def place_of(name: str, names: Sequence[str]) -> int:
     """The position of a column. The error for an absent one suggests similar names."""

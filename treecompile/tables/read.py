@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import numpy as np
-
 from treecompile.model.errors import DataError
 from treecompile.tables.arff import read_arff
 from treecompile.tables.raw import RawTable, check_names, counted, not_unicode, objects
@@ -70,8 +68,8 @@ def read_delimited(lines: TextIO, delimiter: str, name: str) -> RawTable:
         raise DataError(f"{name} is empty: expected a header with the column names")
     check_names(header)
     width = len(header)
-    columns = [np.array(fields[i::width], dtype=object) for i in range(width)]
-    return RawTable(tuple(header), tuple(columns), text=True, source=name)
+    columns = tuple(objects(fields[i::width]) for i in range(width))
+    return RawTable(tuple(header), columns, text=True, source=name)
 
 
 # ---------------------------------------------------------------- JSON lines

@@ -1,27 +1,20 @@
 """What each column is for: the target, a feature and of which kind, or the weights.
 
-The decisions need only distinct values and digests of columns, so a database can supply
-them too (see `database.schema`).
+The decisions need only the distinct values of columns, so a database can supply them
+too (see `database.schema`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import isfinite, isinf
+from sys import float_info
 from typing import Any
 
 import numpy as np
 
 from treecompile.model.errors import DataError, OptionError
-from treecompile.model.ir import (
-    Category,
-    ColumnSummary,
-    Feature,
-    Kind,
-    Label,
-    ValueType,
-)
+from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
 from treecompile.tables.columns import (
@@ -36,12 +29,11 @@ from treecompile.tables.columns import (
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
 from treecompile.tables.raw import Stated, counted, place_of
 
-LARGEST = 1.7976931348623157e308
+LARGEST = float_info.max
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number
 MOST_LABELS = 1_000
 MOST_CATEGORIES = 10_000
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # their sums and products are doubles
-FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
 
 SHOWN = {
     ValueType.FLOAT: "a number",
@@ -240,57 +232,7 @@ def too_many_categories(name: str, count: int) -> DataError:
     )
 
 
-# ---------------------------------------------------------------- digests
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnDigest:
-    """A column in a few numbers, counted in an array or by a database."""
-
-    rows: int
-    known: int  # the rows with a value
-    low: float | None  # the range of the known values, or of the category codes
-    high: float | None
-    distinct: Callable[[], int]  # number of distinct values; of numbers, the integers
-
-
-def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
-    is_numeric = feature.kind is Kind.NUMERIC
-    known = column[~np.isnan(column) if is_numeric else column >= 0]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
-
-    def distinct() -> int:
-        return len(np.unique(known[known % 1 == 0] if is_numeric else known))
-
-    return ColumnDigest(len(column), len(known), low, high, distinct)
-
-
-def warnings(feature: Feature, digest: ColumnDigest) -> list[str]:
-    if digest.low == digest.high:
-        return [f"column {feature.name!r} has one value only and cannot split"]
-    if _looks_like_identifier(feature, digest):
-        advice = f"leave it out with --ignore {feature.name!r}"
-        return [f"column {feature.name!r} looks like an identifier: {advice}"]
-    return []
-
-
-def _looks_like_identifier(feature: Feature, digest: ColumnDigest) -> bool:
-    """Categories that never repeat, or consecutive integers in any order."""
-    if digest.known < FEWEST_IDENTIFIERS or feature.kind is Kind.ORDINAL:
-        return False
-    if feature.kind is Kind.NUMERIC:
-        assert digest.low is not None
-        assert digest.high is not None
-        if digest.high - digest.low != digest.known - 1 or digest.low % 1:
-            return False
-    return digest.distinct() == digest.known
-
-
-def summary(feature: Feature, digest: ColumnDigest) -> ColumnSummary:
-    missing = digest.rows - digest.known
-    if feature.kind is not Kind.NUMERIC:
-        return ColumnSummary(missing)
-    return ColumnSummary(missing, digest.low, digest.high)
+# ---------------------------------------------------------------- weights and options
 
 
 def weights_of(raw: Raw) -> np.ndarray:

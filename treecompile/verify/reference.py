@@ -1,14 +1,13 @@
 """What the model says about a row: everything that an artefact can give.
 
 A tree that divides unknown values is seen as a tree in which each division is a cell
-(see `model.divide`); the answer to a divided row is computed for that row.
+(see `model.paths`); the answer to a divided row is computed for that row.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.model.divide import DIVIDED, divisible, exposed, settled
 from treecompile.model.ir import (
     Body,
     ClassCounts,
@@ -21,7 +20,7 @@ from treecompile.model.ir import (
     Tree,
     Value,
 )
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
 from treecompile.model.semantics import (
     conditions,
     decider,
@@ -56,8 +55,7 @@ class Reference:
         self.body: Body = self.model  # whose cells are entered
         self.decided = outcomes(self.model)
         if isinstance(self.model, Tree) and divisible(self.model):
-            whole = exposed(self.model)
-            self.body, self.decided = whole.tree, whole.rules
+            self.body, self.decided = exposed(self.model)
         self.known = {p: expected_of(rule) for p, rule in self.decided.items()}
         self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
 

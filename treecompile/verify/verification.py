@@ -18,8 +18,8 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import ENGINES
 from treecompile.model import words
-from treecompile.model.divide import divisible
 from treecompile.model.ir import Program, Row, ValueType
+from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
 from treecompile.verify import constants
 from treecompile.verify.axes import (

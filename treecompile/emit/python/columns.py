@@ -19,7 +19,6 @@ from treecompile.emit.retree import nest, note
 from treecompile.emit.runtime import columns
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.model import words
-from treecompile.model.divide import divisible, settled
 from treecompile.model.ir import (
     Body,
     ClassCounts,
@@ -32,7 +31,7 @@ from treecompile.model.ir import (
     Split,
     Tree,
 )
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import (
     probabilities,
     required_features,

@@ -27,7 +27,6 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.retree import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import words
-from treecompile.model.divide import DIVIDED, divisible
 from treecompile.model.ir import (
     Body,
     Category,
@@ -40,6 +39,7 @@ from treecompile.model.ir import (
     Tree,
     ValueType,
 )
+from treecompile.model.paths import DIVIDED, divisible
 from treecompile.model.semantics import (
     asks_presence,
     membership,

@@ -25,7 +25,6 @@ from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.targets import ByType
 from treecompile.model import words
-from treecompile.model.divide import divisible, settled
 from treecompile.model.ir import (
     Body,
     ClassCounts,
@@ -35,7 +34,7 @@ from treecompile.model.ir import (
     Split,
     Tree,
 )
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 from treecompile.rules.extract import extract

@@ -31,9 +31,9 @@ from treecompile.emit.sql.fractional import (
     total,
 )
 from treecompile.emit.sql.text import ConditionWriter
-from treecompile.model.divide import unknown
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
+from treecompile.model.paths import unknown
 from treecompile.model.semantics import certain, holds, negate
 
 Line = tuple[int, str]  # the indentation, and the text, which may contain line ends

@@ -22,10 +22,16 @@ from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.model import words
-from treecompile.model.divide import DIVIDED, divisible, exposed, settled, unknown
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import Body, ClassCounts, Condition, Rule, Tree, ValueType
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import (
+    DIVIDED,
+    divisible,
+    exposed,
+    outcomes,
+    settled,
+    unknown,
+)
 from treecompile.model.semantics import probabilities, required_features
 
 Decided = TypeVar("Decided")  # the outcome of a step: a rule, or what a caller needs
@@ -103,8 +109,7 @@ def expression(
     dividing = body if isinstance(body, Tree) and divisible(body) else None
     decider, decided = body, outcomes(body)
     if dividing is not None and asked.output == "rule":
-        whole = exposed(dividing)
-        decider, decided = whole.tree, whole.rules
+        decider, decided = exposed(dividing)
 
     def answer(rule: Rule) -> str:
         if not comments:

@@ -7,12 +7,14 @@ an error that names the place.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from enum import StrEnum
+from sys import float_info
+from typing import Any, TypeVar
 
 from treecompile.model.errors import ModelFileError
 
+Choice = TypeVar("Choice", bound=StrEnum)
 PartReader = Callable[[Any, str], Any]
-GREATEST = 1.7976931348623157e308
 
 
 def as_object(item: Any, where: str) -> dict[str, Any]:
@@ -50,33 +52,42 @@ def optional(read: PartReader) -> PartReader:
     return lambda item, where: None if item is None else read(item, where)
 
 
-def typed(value: Any, kind: type, where: str) -> Any:
-    if type(value) is not kind:
-        raise ModelFileError(f"{where}: expected {kind.__name__}")
+def typed(value: Any, kind: str, where: str) -> Any:
+    """A value whose type in Python has this name."""
+    if type(value).__name__ != kind:
+        raise ModelFileError(f"{where}: expected {kind}")
     return value
 
 
+def member(value: Any, kind: type[Choice], message: str) -> Choice:
+    """A text as one of the members of an enumeration."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise ModelFileError(message) from None
+
+
 def as_list(value: Any, where: str) -> list[Any]:
-    items: list[Any] = typed(value, list, where)
+    items: list[Any] = typed(value, "list", where)
     return items
 
 
 def text(value: Any, where: str) -> str:
-    return str(typed(value, str, where))
+    return str(typed(value, "str", where))
 
 
 def boolean(value: Any, where: str) -> bool:
-    return bool(typed(value, bool, where))
+    return bool(typed(value, "bool", where))
 
 
 def integer(value: Any, where: str) -> int:
-    if typed(value, int, where) < 0:
+    if typed(value, "int", where) < 0:
         raise ModelFileError(f"{where}: expected a number of at least 0")
     return int(value)
 
 
 def number(value: Any, where: str) -> float:
-    if type(value) not in (int, float) or abs(value) > GREATEST:
+    if type(value) not in (int, float) or abs(value) > float_info.max:
         raise ModelFileError(f"{where}: expected a finite number")
     return float(value)
 

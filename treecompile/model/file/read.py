@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from treecompile import __version__
+from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
-from treecompile.model.file.bodies import PYTHON_TYPES, BodyReader
 from treecompile.model.file.write import FORMAT, VERSION
-from treecompile.model.ir import (
-    Body,
-    ClassQuality,
-    ColumnSummary,
-    Feature,
-    Kind,
-    Label,
-    Leaf,
-    MissingPolicy,
-    Program,
-    Quality,
-    RuleSet,
-    RuleTally,
-    Training,
-    ValueQuality,
-    ValueType,
-)
+from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
+from treecompile.model.paths import leaf_count
+from treecompile.model.semantics import is_partition
 
 MAX_BYTES = 1 << 30
 HEAD = (
     *("format", "version", "tool", "target", "algorithm", "options", "na_values"),
     *("training", "labels", "features"),
 )
+CONDITION = ("feature", "op", "value", "missing")
 
 
-def read_program(path: str | Path) -> Program:
+def read_program(path: str | Path) -> ir.Program:
     """Read and validate a model file."""
     try:
         data = Path(path).read_bytes()
@@ -49,7 +37,7 @@ def read_program(path: str | Path) -> Program:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def loads(data: bytes | str) -> Program:
+def loads(data: bytes | str) -> ir.Program:
     """Validate the text of a model file and build the program it describes."""
     if len(data) > MAX_BYTES:
         raise ModelFileError(f"a model file has at most {MAX_BYTES} bytes")
@@ -75,7 +63,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _program(record: Any) -> Program:
+def _program(record: Any) -> ir.Program:
     checks.as_object(record, "the file")
     if record.get("format") != FORMAT:
         raise ModelFileError(f'not a model file: "format" is not "{FORMAT}"')
@@ -94,7 +82,7 @@ def _program(record: Any) -> Program:
     checks.distinct((f.name for f in features), "features", "two have the same name")
     reader = BodyReader(features, _labels(record["labels"]))
     body = (
-        reader.tree(record["nodes"], _policy(record["missing"]))
+        reader.tree(record["nodes"], record["missing"])
         if "nodes" in record
         else reader.rules(record["rules"])
     )
@@ -102,7 +90,7 @@ def _program(record: Any) -> Program:
     for key, value in options.items():
         if not isinstance(value, (str, int, float)) or value in (inf, -inf):
             raise ModelFileError(f"options.{key}: expected text, a number or a boolean")
-    return Program(
+    return ir.Program(
         target=checks.text(record["target"], "target"),
         algorithm=checks.text(record["algorithm"], "algorithm"),
         body=body,
@@ -112,25 +100,24 @@ def _program(record: Any) -> Program:
     )
 
 
-def _feature(item: Any, where: str) -> Feature:
+def _feature(item: Any, where: str) -> ir.Feature:
     checks.keys(item, ["name", "kind", "type", "categories"], where)
     name = checks.text(item["name"], f"{where}.name")
-    if item["kind"] not in list(Kind) or item["type"] not in list(ValueType):
-        raise ModelFileError(f"{where}: unknown kind or type")
-    kind, value_type = Kind(item["kind"]), ValueType(item["type"])
-    categories = checks.as_list(item["categories"], f"{where}.categories")
-    if (kind is Kind.NUMERIC) != (value_type is ValueType.FLOAT):
-        raise ModelFileError(f"{where}: kind {kind} cannot have type {value_type}")
+    kind = checks.member(item["kind"], Kind, f"{where}: unknown kind or type")
+    type_ = checks.member(item["type"], ValueType, f"{where}: unknown kind or type")
+    place = f"{where}.categories"
+    categories = checks.as_list(item["categories"], place)
+    if (kind is Kind.NUMERIC) != (type_ is ValueType.FLOAT):
+        raise ModelFileError(f"{where}: kind {kind} cannot have type {type_}")
     if kind is Kind.NUMERIC and categories:
         raise ModelFileError(f"{where}: a numeric feature has no categories")
-    place = f"{where}.categories"
     for category in categories:
-        checks.typed(category, PYTHON_TYPES[value_type], place)
+        checks.typed(category, type_, place)
     checks.distinct(categories, place, "a category is listed twice")
-    return Feature(name, kind, value_type, tuple(categories))
+    return ir.Feature(name, kind, type_, tuple(categories))
 
 
-def _labels(item: Any) -> tuple[Label, ...]:
+def _labels(item: Any) -> tuple[ir.Label, ...]:
     labels = checks.as_list(item, "labels")
     if not all(type(label) in (str, int, bool, float) for label in labels):
         raise ModelFileError("labels: expected text, numbers or booleans")
@@ -142,34 +129,172 @@ def _labels(item: Any) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _policy(item: Any) -> MissingPolicy:
-    if item not in list(MissingPolicy):
-        raise ModelFileError("missing: unknown policy")
-    return MissingPolicy(item)
+# ---------------------------------------------------------------- tree or rules
+
+
+@dataclass(frozen=True, slots=True)
+class BodyReader:
+    """Turns JSON into nodes and rules over known features and labels."""
+
+    features: tuple[ir.Feature, ...]
+    labels: tuple[ir.Label, ...]
+
+    def tree(self, item: Any, missing: Any) -> ir.Tree:
+        policy = checks.member(missing, MissingPolicy, "missing: unknown policy")
+        nodes = checks.listed(item, "nodes", self.node)
+        if not nodes:
+            raise ModelFileError("nodes: a tree has at least one")
+        children = []
+        for position, node in enumerate(nodes):
+            if isinstance(node, ir.Split):
+                where = f"nodes[{position}].branches"
+                for i, branch in enumerate(node.branches):
+                    if not position < branch.then < len(nodes):
+                        raise ModelFileError(
+                            f"{where}[{i}].then: a child comes after its parent"
+                        )
+                    children.append(branch.then)
+                weights = sum(branch.weight for branch in node.branches)
+                if policy is MissingPolicy.FRACTIONAL and not 0 < weights < inf:
+                    raise ModelFileError(f"{where}: there is no weight to divide by")
+        if sorted(children) != list(range(1, len(nodes))):
+            raise ModelFileError(
+                "nodes: each but the first must be the child of exactly one"
+            )
+        return ir.Tree(self.features, self.labels, nodes, policy)
+
+    def node(self, item: Any, where: str) -> ir.Node:
+        if "branches" not in checks.as_object(item, where):
+            readers = {
+                "value": self.answer,
+                "stats": self.stats,
+                "weight": checks.weight,
+            }
+            return ir.Leaf(*checks.fields(item, where, readers))
+        checks.keys(item, ("branches", "stats", "gain"), where)
+        split = ir.Split(
+            checks.listed(item["branches"], f"{where}.branches", self.branch),
+            self.stats(item["stats"], f"{where}.stats"),
+            checks.number(item["gain"], f"{where}.gain"),
+        )
+        if not is_partition(split, self.features):
+            raise ModelFileError(
+                f"{where}.branches: exactly one must hold for each value of a feature"
+            )
+        return split
+
+    def branch(self, item: Any, where: str) -> ir.Branch:
+        return ir.Branch(
+            self.condition(item, where, "then", "weight"),
+            checks.integer(item["then"], f"{where}.then"),
+            checks.weight(item["weight"], f"{where}.weight"),
+        )
+
+    def rules(self, item: Any) -> ir.RuleSet:
+        rules = checks.listed(item, "rules", self.rule)
+        if not rules:
+            raise ModelFileError("rules: the last one is the default and must exist")
+        if rules[-1].conditions:
+            raise ModelFileError("rules: the last one is the default: no conditions")
+        checks.distinct((r.id for r in rules), "rules", "two have the same id")
+        return ir.RuleSet(self.features, self.labels, rules[:-1], rules[-1])
+
+    def rule(self, item: Any, where: str) -> ir.Rule:
+        readers: dict[str, checks.PartReader] = {
+            "id": self.identity,
+            "if": self.conditions,
+            "value": self.answer,
+            "stats": self.stats,
+            "weight": checks.weight,
+        }
+        return ir.Rule(*checks.fields(item, where, readers))
+
+    def identity(self, item: Any, where: str) -> str:
+        identity = checks.text(item, where)
+        if not (identity.isascii() and identity.isalnum() and len(identity) <= 40):
+            raise ModelFileError(
+                f"{where}: expected at most 40 ASCII letters and digits"
+            )
+        return identity
+
+    def conditions(self, item: Any, where: str) -> tuple[ir.Condition, ...]:
+        return checks.listed(item, where, self.condition)
+
+    def condition(self, item: Any, where: str, *more_keys: str) -> ir.Condition:
+        checks.keys(item, (*CONDITION, *more_keys), where)
+        index = checks.integer(item["feature"], f"{where}.feature")
+        if index >= len(self.features):
+            raise ModelFileError(f"{where}.feature: there is no feature {index}")
+        feature = self.features[index]
+        op = checks.member(item["op"], Op, f"{where}.op: unknown")
+        missing = checks.boolean(item["missing"], f"{where}.missing")
+        value, place = item["value"], f"{where}.value"
+        if (op in (Op.IN, Op.NOT_IN)) != (feature.kind is Kind.CATEGORICAL):
+            raise ModelFileError(f"{where}.op: not for a {feature.kind} feature")
+        if feature.kind is Kind.NUMERIC:
+            number = inf if value == "inf" else checks.number(value, place)
+            return ir.Condition(index, op, number, missing)
+        if feature.kind is Kind.ORDINAL:
+            return ir.Condition(index, op, self.known(value, feature, place), missing)
+        values = [self.known(c, feature, place) for c in checks.as_list(value, place)]
+        checks.distinct(values, place, "a category is listed twice")
+        return ir.Condition(index, op, tuple(values), missing)
+
+    def known(self, value: Any, feature: ir.Feature, where: str) -> ir.Category:
+        category: ir.Category = checks.typed(value, feature.type, where)
+        if category not in feature.categories:
+            raise ModelFileError(f"{where}: not a category of {feature.name!r}")
+        return category
+
+    def answer(self, value: Any, where: str) -> ir.Label:
+        if not self.labels:
+            return checks.number(value, where)
+        if type(value) is not type(self.labels[0]) or value not in self.labels:
+            raise ModelFileError(f"{where}: not one of the labels")
+        label: ir.Label = value
+        return label
+
+    def stats(self, item: Any, where: str) -> ir.Stats:
+        if self.labels:
+            weights = tuple(
+                checks.weight(w, where) for w in checks.as_list(item, where)
+            )
+            if len(weights) != len(self.labels) or not 0 < sum(weights) < inf:
+                raise ModelFileError(f"{where}: expected one weight for each label")
+            return ir.ClassCounts(weights)
+        sse = checks.optional(checks.weight)
+        readers = {"weight": checks.weight, "mean": checks.number, "sse": sse}
+        moments = ir.Moments(*checks.fields(item, where, readers))
+        if not moments.weight:
+            raise ModelFileError(f"{where}: expected a weight above 0")
+        return moments
 
 
 # ---------------------------------------------------------------- training
 
 
-def _training(record: dict[str, Any], body: Body) -> Training:
+def _training(record: dict[str, Any], body: ir.Body) -> ir.Training:
     """What a model file says of the rows that its model was learned from."""
-    deciding = (
-        len(body.rules) + 1
-        if isinstance(body, RuleSet)
-        else sum(isinstance(node, Leaf) for node in body.nodes)
-    )
+    deciding = leaf_count(body) + isinstance(body, ir.RuleSet)  # with the default
 
-    def columns(item: Any, where: str) -> tuple[ColumnSummary, ...]:
+    def columns(item: Any, where: str) -> tuple[ir.ColumnSummary, ...]:
         found = checks.listed(item, where, _column)
         if len(found) != len(body.features):
             raise ModelFileError(f"{where}: expected one for each feature")
         return found
 
-    def quality(item: Any, where: str) -> Quality:
-        labels = len(body.labels)
-        return _class_quality(item, labels, where) if labels else _quality(item, where)
+    def quality(item: Any, where: str) -> ir.Quality:
+        if body.labels:
+            return _class_quality(item, len(body.labels), where)
+        readers: dict[str, checks.PartReader] = {
+            "rows": checks.integer,
+            "mean_absolute_error": checks.number,
+            "root_mean_squared_error": checks.number,
+            "r_squared": checks.optional(checks.number),
+        }
+        return ir.ValueQuality(*checks.fields(item, where, readers))
 
-    def tallies(item: Any, where: str) -> tuple[RuleTally, ...]:
+    def tallies(item: Any, where: str) -> tuple[ir.RuleTally, ...]:
         found = checks.listed(item, where, _tally)
         if len(found) != deciding:
             raise ModelFileError(f"{where}: expected {deciding}, one for each rule")
@@ -189,12 +314,12 @@ def _training(record: dict[str, Any], body: Body) -> Training:
         if key not in item:
             del readers[key]
     found = checks.fields(item, "training", readers)
-    return Training(**dict(zip(readers, found, strict=True)))
+    return ir.Training(**dict(zip(readers, found, strict=True)))
 
 
-def _column(item: Any, where: str) -> ColumnSummary:
+def _column(item: Any, where: str) -> ir.ColumnSummary:
     readers = {"missing": checks.integer, "low": _bound, "high": _bound}
-    return ColumnSummary(*checks.fields(item, where, readers))
+    return ir.ColumnSummary(*checks.fields(item, where, readers))
 
 
 def _bound(item: Any, where: str) -> float | None:
@@ -203,18 +328,15 @@ def _bound(item: Any, where: str) -> float | None:
     return None if item is None else checks.number(item, where)
 
 
-def _tally(item: Any, where: str) -> RuleTally:
+def _tally(item: Any, where: str) -> ir.RuleTally:
     if len(checks.as_list(item, where)) != 4:
         raise ModelFileError(f"{where}: expected four numbers")
-    return RuleTally(
-        checks.integer(item[0], where),
-        checks.weight(item[1], where),
-        checks.integer(item[2], where),
-        checks.weight(item[3], where),
-    )
+    counts = [checks.integer(number, where) for number in item[::2]]
+    errors = [checks.weight(number, where) for number in item[1::2]]
+    return ir.RuleTally(counts[0], errors[0], counts[1], errors[1])
 
 
-def _class_quality(item: Any, labels: int, where: str) -> ClassQuality:
+def _class_quality(item: Any, labels: int, where: str) -> ir.ClassQuality:
     checks.keys(item, ["confusion"], where)
     confusion = tuple(
         tuple(checks.integer(count, where) for count in checks.as_list(row, where))
@@ -222,14 +344,4 @@ def _class_quality(item: Any, labels: int, where: str) -> ClassQuality:
     )
     if len(confusion) != labels or any(len(row) != labels for row in confusion):
         raise ModelFileError(f"{where}: expected {labels} rows of {labels} counts")
-    return ClassQuality(confusion)
-
-
-def _quality(item: Any, where: str) -> ValueQuality:
-    readers: dict[str, checks.PartReader] = {
-        "rows": checks.integer,
-        "mean_absolute_error": checks.number,
-        "root_mean_squared_error": checks.number,
-        "r_squared": checks.optional(checks.number),
-    }
-    return ValueQuality(*checks.fields(item, where, readers))
+    return ir.ClassQuality(confusion)

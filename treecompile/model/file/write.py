@@ -9,23 +9,13 @@ from math import inf, isfinite
 from typing import Any
 
 from treecompile import __version__
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Leaf,
-    Node,
-    Program,
-    Rule,
-    Stats,
-    Training,
-    Tree,
-)
+from treecompile.model import ir
 
 FORMAT = "treecompile model"
 VERSION = 1
 
 
-def dumps(program: Program) -> str:
+def dumps(program: ir.Program) -> str:
     """The text of a model file: one line for each node, rule or feature."""
     record = {
         "format": FORMAT,
@@ -43,7 +33,7 @@ def dumps(program: Program) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def sha256(program: Program) -> str:
+def sha256(program: ir.Program) -> str:
     """The identity of a model: a hash of its content without the tool's version."""
     record = {"format": FORMAT, "version": VERSION, **_program_record(program)}
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -54,7 +44,7 @@ def _json(value: object) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _program_record(program: Program) -> dict[str, Any]:
+def _program_record(program: ir.Program) -> dict[str, Any]:
     body = program.body
     record: dict[str, Any] = {
         "target": program.target,
@@ -65,7 +55,7 @@ def _program_record(program: Program) -> dict[str, Any]:
         "labels": list(body.labels),
         "features": [asdict(feature) for feature in body.features],
     }
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         record["missing"] = body.missing.value
         record["nodes"] = [_node_record(node) for node in body.nodes]
     else:
@@ -73,8 +63,8 @@ def _program_record(program: Program) -> dict[str, Any]:
     return record
 
 
-def _node_record(node: Node) -> dict[str, Any]:
-    if isinstance(node, Leaf):
+def _node_record(node: ir.Node) -> dict[str, Any]:
+    if isinstance(node, ir.Leaf):
         return {
             "value": node.value,
             "weight": node.weight,
@@ -94,7 +84,7 @@ def _node_record(node: Node) -> dict[str, Any]:
     }
 
 
-def _rule_record(rule: Rule) -> dict[str, Any]:
+def _rule_record(rule: ir.Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "if": [_condition_record(condition) for condition in rule.conditions],
@@ -104,7 +94,7 @@ def _rule_record(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _condition_record(condition: Condition) -> dict[str, Any]:
+def _condition_record(condition: ir.Condition) -> dict[str, Any]:
     value: Any = condition.value
     if value == inf:
         value = "inf"  # JSON has no infinities
@@ -116,13 +106,13 @@ def _condition_record(condition: Condition) -> dict[str, Any]:
     }
 
 
-def _stats_record(stats: Stats) -> Any:
-    if isinstance(stats, ClassCounts):
+def _stats_record(stats: ir.Stats) -> Any:
+    if isinstance(stats, ir.ClassCounts):
         return list(stats.weights)
     return {"weight": stats.weight, "mean": stats.mean, "sse": stats.sse}
 
 
-def _training_record(training: Training | None) -> Any:
+def _training_record(training: ir.Training | None) -> Any:
     if training is None:
         return None
     counted = {
