@@ -21,6 +21,7 @@ from treecompile.measure.cases import Cases
 from treecompile.measure.quality import no_known_answer, no_row, with_quality
 from treecompile.model.ir import Kind, Program, RuleSet
 from treecompile.model.semantics import is_missing
+from treecompile.rules.extract import extract
 from treecompile.rules.postprune.c45rules import check_labels, strict
 from treecompile.rules.postprune.description_length import feature_bits
 from treecompile.rules.pruning import (
@@ -29,7 +30,6 @@ from treecompile.rules.pruning import (
     Start,
     pruned_rules,
     pruning_notes,
-    raw_rules,
     silent,
 )
 
@@ -45,7 +45,7 @@ def prune_in_database(
 
     `how` is C45RULES for the rows that the tree was learned from, else VALIDATION.
     """
-    store, relation, rules = location.store, location.relation, raw_rules(program)
+    store, relation, rules = location.store, location.relation, extract(program.body)
     by_training = how == C45RULES
     if by_training:
         check_labels(rules)
