@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.measure.cases import Bits, Cases, unpacked
 from treecompile.measure.statistics import added_errors
+from treecompile.model.arrays import Floats, Mask
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Condition, Feature, Op, Rule, RuleSet
 from treecompile.model.semantics import members
@@ -37,10 +37,7 @@ from treecompile.rules.postprune.description_length import (
     bits_of_tests,
     choose_rules,
 )
-from treecompile.rules.postprune.drop import Dropping, Progress, Removals, recounted
-
-Doubles = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from treecompile.rules.postprune.drop import Dropping, Progress, recounted
 
 DIGITS = 12
 MAX_ERROR = 0.7  # a rule with a greater error rate is never used
@@ -68,7 +65,6 @@ def c45rules(
     rules: RuleSet,
     cases: Cases,
     cf: float = 0.25,
-    seed: int = 0,
     progress: Progress = lambda done: None,
     tests: Sequence[float] | None = None,
 ) -> RuleSet:
@@ -84,7 +80,7 @@ def c45rules(
     labels = len(rules.labels)
     candidates = _candidates(rules, cases, cf, progress)
     coding = RuleCoding(rules.features, tests)
-    ordered = in_order(_chosen(candidates, coding, labels, cases, seed), cases, labels)
+    ordered = in_order(_chosen(candidates, coding, labels, cases), cases, labels)
     default = default_label(ordered, cases, labels)
     usable = [rule for rule in ordered if rule.error <= MAX_ERROR]
     final = without_harm(usable, default, cases)
@@ -162,23 +158,21 @@ class _ErrorEstimate:
     def __init__(self, default_error: float, cf: float) -> None:
         self.default_error, self.cf = default_error, cf
 
-    def pessimistic(self, rows: Doubles, errors: Doubles) -> Doubles:
+    def pessimistic(self, rows: Floats, errors: Floats) -> Floats:
         """Pessimistic error rates; where there is no row, that of the default."""
         some = np.maximum(rows, 1.0)
         expected = (errors + added_errors(some, errors, self.cf)) / some
         # Rounded, because the last bits of a power depend on the processor.
         return np.where(rows > 0, expected, self.default_error).round(DIGITS)
 
-    def choose_removal(self, counted: Removals) -> int | None:
+    def choose_removal(self, rows: Floats, errors: Floats) -> int | None:
         """Drop the condition without which the expected error rate is lowest."""
-        rows = np.append(counted.rows_without, counted.rows)
-        errors = np.append(counted.errors_without, counted.errors)
         expected = self.pessimistic(rows, errors)
         actual = errors / np.maximum(rows, 1.0)
-        least = expected[:-1].min()
-        if least > expected[-1] and actual[:-1].min() > actual[-1]:
+        least = expected[1:].min()
+        if least > expected[0] and actual[1:].min() > actual[0]:
             return None
-        return int(np.flatnonzero(expected[:-1] == least)[-1])
+        return int(np.flatnonzero(expected[1:] == least)[-1])
 
 
 # ---------------------------------------------------------------- 2. choice
@@ -189,7 +183,6 @@ def _chosen(
     coding: RuleCoding,
     labels: int,
     cases: Cases,
-    seed: int,
 ) -> list[CandidateRule]:
     """For each label, the set of rules with the minimum description length."""
     groups = _by_label(candidates, labels)
@@ -200,7 +193,7 @@ def _chosen(
         takes = np.stack([rule.takes for rule in group])
         bits = np.array([coding.rule(rule.conditions) for rule in group])
         is_label = cases.y == label
-        kept = choose_rules(takes, is_label, bits, seed, budget, cases.counts)
+        kept = choose_rules(takes, is_label, bits, budget, cases.counts)
         result += [rule for rule, keep in zip(group, kept, strict=True) if keep]
     return result
 

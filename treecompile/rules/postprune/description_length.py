@@ -12,28 +12,26 @@ rules give the same choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import lgamma, log, log2
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.measure.cases import Bits, as_words, packed, unpacked
+from treecompile.model.arrays import Array, Floats, Mask
 from treecompile.model.batch import Columns
 from treecompile.model.ir import Condition, Feature, Kind
 from treecompile.model.semantics import members
 
 EXHAUSTIVE = 10
 STARTS = 11
+SEED = 0
 BUDGET = 2_000_000_000
 DIGITS = 9  # decimals kept of a length in bits
 
 IMPOSSIBLE = 1e6  # bits for an exception where none was expected
 NEAR = 1e-6
-
-Doubles = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def log2_factorial(number: int) -> float:
@@ -72,33 +70,24 @@ def bits_of_tests(features: Sequence[Feature], columns: Columns) -> list[float]:
     ]
 
 
-def _column_bits(feature: Feature, column: NDArray[Any]) -> float:
-    def by_category() -> NDArray[Any]:
-        known = column[(column >= 0) & (column < len(feature.categories))]
-        return np.bincount(known)
-
-    def distinct() -> int:
-        return len(np.unique(column))  # NaN, or the code -1, counts as a value
-
-    return feature_bits(feature, len(column), by_category, distinct)
-
-
-def feature_bits(
-    feature: Feature,
-    rows: int,
-    by_category: Callable[[], NDArray[Any]],
-    distinct: Callable[[], int],
-) -> float:
-    """The bits of a test of a feature, from counts in memory or in a database.
-
-    `by_category` counts the rows of each category, `distinct` the different values;
-    missing and unseen values count as one value each.
-    """
+def _column_bits(feature: Feature, column: Array) -> float:
     if feature.kind is Kind.CATEGORICAL:
-        counts = by_category()
-        counts = counts[counts > 0]
-        return float((counts / rows * np.log2(rows / counts)).sum())
-    values = distinct()
+        known = column[(column >= 0) & (column < len(feature.categories))]
+        return category_bits(np.bincount(known), len(column))
+    return threshold_bits(len(np.unique(column)))  # NaN, or code -1, counts as a value
+
+
+def category_bits(counts: Array, rows: int) -> float:
+    """The bits of a test of a category, from the rows of each category and of all."""
+    counts = counts[counts > 0]
+    return float((counts / rows * np.log2(rows / counts)).sum())
+
+
+def threshold_bits(values: int) -> float:
+    """The bits of a comparison, from the number of different values.
+
+    Missing and unseen values count as one value each.
+    """
     return 1 + log2(values) / 2 if values > 1 else 0.0
 
 
@@ -106,8 +95,8 @@ def feature_bits(
 
 
 def exception_bits(
-    cases: int, taken: Doubles, false_positives: Doubles, false_negatives: Doubles
-) -> Doubles:
+    cases: int, taken: Floats, false_positives: Floats, false_negatives: Floats
+) -> Floats:
     """The bits that name the exceptions among the cases taken and among the rest."""
     taken, wrong, missed = map(np.atleast_1d, (taken, false_positives, false_negatives))
     half = (wrong + missed) / 2
@@ -117,7 +106,7 @@ def exception_bits(
     return np.asarray(log2(cases) + inside + outside, np.float64)
 
 
-def _naming_bits(cases: Doubles, wrong: Doubles, expected: Doubles) -> Doubles:
+def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
     """The bits that name the `wrong` among `cases`, given the expected number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = expected / cases
@@ -130,7 +119,7 @@ def _naming_bits(cases: Doubles, wrong: Doubles, expected: Doubles) -> Doubles:
 class _SetLengths:
     """The description lengths of sets of rules for one label."""
 
-    def __init__(self, rules: int, is_label: Mask, counts: Doubles | None) -> None:
+    def __init__(self, rules: int, is_label: Mask, counts: Floats | None) -> None:
         self.cases, self.of_label = len(is_label), int(is_label.sum())
         if counts is not None:
             self.cases = int(counts.sum())
@@ -138,8 +127,8 @@ class _SetLengths:
         self.orders = np.array([log2_factorial(count) for count in range(rules + 2)])
 
     def of(
-        self, bits: Doubles, rules: NDArray[np.intp], taken: Doubles, right: Doubles
-    ) -> Doubles:
+        self, bits: Floats, rules: NDArray[np.intp], taken: Floats, right: Floats
+    ) -> Floats:
         """One length per set, from the bits of its rules, their number, the cases
         they take, and how many of those have the label."""
         named = exception_bits(self.cases, taken, taken - right, self.of_label - right)
@@ -154,10 +143,9 @@ class _SetLengths:
 def choose_rules(
     takes: Bits,
     is_label: Mask,
-    bits: Doubles,
-    seed: int,
+    bits: Floats,
     budget: int,
-    counts: Doubles | None = None,
+    counts: Floats | None = None,
 ) -> Mask:
     """Which rules to keep. `takes` has one line per rule: the cases it takes, as bits.
 
@@ -165,11 +153,11 @@ def choose_rules(
     """
     if len(takes) <= EXHAUSTIVE:
         return _best_of_all(takes, is_label, bits, counts)
-    return _HillClimbing(takes, is_label, bits, counts).best(seed, budget)
+    return _HillClimbing(takes, is_label, bits, counts).best(budget)
 
 
 def _best_of_all(
-    takes: Bits, is_label: Mask, bits: Doubles, counts: Doubles | None
+    takes: Bits, is_label: Mask, bits: Floats, counts: Floats | None
 ) -> Mask:
     """Try every set; of equals, take the first in the order of binary numbers."""
     count, cases = len(takes), len(is_label)
@@ -177,7 +165,7 @@ def _best_of_all(
     sets = np.arange(1 << count)
     codes = (1 << np.arange(count)) @ unpacked(takes, cases).astype(np.intp)
 
-    def taken_by_exactly(mask: Mask) -> NDArray[Any]:
+    def taken_by_exactly(mask: Mask) -> Array:
         weights = None if counts is None else counts[mask]
         return np.bincount(codes[mask], weights, minlength=len(sets))
 
@@ -196,7 +184,7 @@ def _best_of_all(
 
 class _HillClimbing:
     def __init__(
-        self, takes: Bits, is_label: Mask, bits: Doubles, counts: Doubles | None
+        self, takes: Bits, is_label: Mask, bits: Floats, counts: Floats | None
     ) -> None:
         self.takes, self.bits, self.cases = takes, bits, len(is_label)
         self.counts = counts
@@ -204,8 +192,8 @@ class _HillClimbing:
         self.words = as_words(takes)
         self.label_words = as_words(packed(is_label))
 
-    def best(self, seed: int, budget: int) -> Mask:
-        random = np.random.default_rng(seed)
+    def best(self, budget: int) -> Mask:
+        random = np.random.default_rng(SEED)
         shortest, best = np.inf, np.zeros(len(self.bits), np.bool_)
         words = -(-self.lengths.cases // 64)  # per rule, as if no case had a count
         steps = max(1, budget // (len(self.takes) * words))
@@ -252,7 +240,7 @@ class _HillClimbing:
             chosen[rule] = not chosen[rule]
             takers += self._taken_by(rule) if chosen[rule] else -self._taken_by(rule)
 
-    def _amounts(self, lines: NDArray[np.uint64]) -> Doubles:
+    def _amounts(self, lines: NDArray[np.uint64]) -> Floats:
         """The number of cases in each line of bits."""
         if self.counts is None:
             whole = np.bitwise_count(lines).sum(axis=1, dtype=np.int64)
