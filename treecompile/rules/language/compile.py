@@ -183,7 +183,7 @@ class _RuleCompiler:
         stats, weight = self._evidence(statement.evidence)
         rule = replace(uncounted, stats=stats, weight=weight)
         claimed = statement.evidence.checksum
-        if claimed and claimed != self.checksums.checksum(rule):
+        if claimed and claimed[1:] != self.checksums.checksum(rule):
             self.edited.append(identity)
             return uncounted
         return rule

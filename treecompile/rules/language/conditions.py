@@ -160,18 +160,17 @@ class ConditionReader:
             return token, self._equality(test, token, pairs)
         _check_flags(test, token, feature)
         bounds = [
-            Condition(index, op, value, test.missing)
+            Condition(index, op, value, test.flags.missing)
             for sign, edge in pairs
             for op, value in self._bounds(index, sign, edge)
         ]
         return token, tuple(bounds)
 
     def _index(self, token: Token) -> int:
-        index = self.indices.get(name(token))
-        if index is None or token.type not in ("NAME", "STRING"):
+        if not self._is_feature(token):
             known = [feature.name for feature in self.features]
             raise unknown(token, "there is no feature", known)
-        return index
+        return self.indices[name(token)]
 
     def _is_feature(self, token: Token) -> bool:
         return token.type in ("NAME", "STRING") and name(token) in self.indices
@@ -219,7 +218,7 @@ class ConditionReader:
             )
         if not test.values:
             raise at(test.feature, "the set is empty: name at least one category")
-        return self._one_of(test, index, test.values, test.negated)
+        return self._one_of(test, index, test.values, bool(test.negated))
 
     def _equality(
         self, test: Comparison, token: Token, pairs: Sequence[tuple[str, Token]]
@@ -241,7 +240,7 @@ class ConditionReader:
     ) -> tuple[Condition, ...]:
         named = tuple(dict.fromkeys(self._category(index, token) for token in tokens))
         op = Op.NOT_IN if negated else Op.IN
-        if test.others:
+        if test.flags.others:
             if negated:
                 raise at(
                     tokens[0],
@@ -251,7 +250,7 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
-        return (Condition(index, op, named, test.missing),)
+        return (Condition(index, op, named, test.flags.missing),)
 
     # ------------------------------------------------------------ ordered values
 
@@ -289,13 +288,13 @@ class ConditionReader:
 
 
 def _check_flags(test: Comparison, token: Token, feature: Feature) -> None:
-    if not test.others:
+    if not test.flags.others:
         return
     if feature.kind is Kind.NUMERIC:
         raise at(
             token, f'{token} is numeric, with no other values: leave out "or any other"'
         )
-    if not test.missing:
+    if not test.flags.missing:
         raise at(
             token,
             f"{token} is ordered, so other values are treated as missing: write"
