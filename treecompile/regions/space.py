@@ -119,16 +119,13 @@ class Space:
 def example(body: Body, columns: Sequence[ColumnSummary] = ()) -> Row:
     """A row inside the first leaf or rule that a row can reach."""
     space = Space(body.features)
-    boxes = map(space.inside, _paths(body))
-    reachable = (box for box in boxes if box is not None)
+    paths = (
+        (rule.conditions for rule in body.rules)
+        if isinstance(body, RuleSet)
+        else (path(body, position) for position in leaf_positions(body))
+    )
+    reachable = (box for box in map(space.inside, paths) if box is not None)
     return space.row(next(reachable, space.everything), columns)
-
-
-def _paths(body: Body) -> Iterator[tuple[Condition, ...]]:
-    if isinstance(body, RuleSet):
-        yield from (rule.conditions for rule in body.rules)
-    else:
-        yield from (path(body, position) for position in leaf_positions(body))
 
 
 def value_inside(region: Region, feature: Feature, usual: tuple[float, float]) -> Value:

@@ -31,6 +31,7 @@ from treecompile.rules.language.conditions import (
     VALUE_TYPES,
     ConditionReader,
     common_type,
+    enumerated,
     name,
     number,
     typed,
@@ -84,9 +85,7 @@ def compile_script(script: Script) -> CompiledRules:
 def _notes(edited: Sequence[str]) -> tuple[str, ...]:
     if not edited:
         return ()
-    shown = ", ".join(edited[:SHOWN])
-    more = len(edited) - SHOWN
-    shown += f" and {more} more" if more > 0 else ""
+    shown = enumerated(edited, SHOWN)
     return (f"edited since they were counted, so their counts are dropped: {shown}",)
 
 

@@ -123,11 +123,15 @@ def unknown(token: Token, what: str, known: Sequence[Label]) -> RulesError:
     by_case = [text for text in texts if text.lower() == token.lower()]
     if by_case or near:
         hint = f"did you mean {(by_case or near)[0]}?"
-    elif len(texts) > 12:
-        hint = f"there are {', '.join(texts[:12])} and {len(texts) - 12} more"
     else:
-        hint = f"there are {', '.join(texts)}" if texts else "there are none"
+        hint = f"there are {enumerated(texts, 12) or 'none'}"
     return at(token, f"{what} {token}: {hint}")
+
+
+def enumerated(texts: Sequence[str], most: int) -> str:
+    """`R1, R2 and 3 more`."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 # ---------------------------------------------------------------- conditions
