@@ -291,7 +291,7 @@ def test_beyond_ten_rules_no_change_of_one_rule_is_better(seed: int) -> None:
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     takes, is_label, bits = a_choice(1, 40)
     steps = 0
-    climb = description_length._HillClimbing.climb
+    climb = description_length._RuleChoice.climb
 
     def counted(self, chosen):  # type: ignore[no-untyped-def]
         nonlocal steps
@@ -299,7 +299,7 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             steps += 1
             yield length
 
-    monkeypatch.setattr(description_length._HillClimbing, "climb", counted)
+    monkeypatch.setattr(description_length._RuleChoice, "climb", counted)
     choose_rules(lines(takes), is_label, bits, 5 * 40 * 2)
     assert steps == 5
 
