@@ -340,7 +340,6 @@ def candidates(*described: tuple[int, float, str]) -> list[CandidateRule]:
             (),
             error,
             packed(np.array([digit == "1" for digit in takes])),
-            len(takes),
         )
         for number, (label, error, takes) in enumerate(described, start=1)
     ]
@@ -394,7 +393,7 @@ def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
 
     def made(masks: Any) -> list[CandidateRule]:
         return [
-            CandidateRule(number, label, (), error, packed(mask), len(mask))
+            CandidateRule(number, label, (), error, packed(mask))
             for number, ((label, error, _), mask) in enumerate(
                 zip(described, masks, strict=True)
             )

@@ -166,7 +166,7 @@ def _merged(found: dict[Box, Answers]) -> list[tuple[Box, Answers]]:
 def _united(regions: list[Region]) -> list[Region]:
     """The fewest regions that hold the same values; intervals in order."""
     result: list[Region] = []
-    for region in sorted(regions, key=_low):
+    for region in sorted(regions, key=_ends):
         both = result[-1].unite(region) if result else None
         if both is None:
             result.append(region)
@@ -175,11 +175,11 @@ def _united(regions: list[Region]) -> list[Region]:
     return result
 
 
-def _low(region: Region) -> tuple[float, float, bool]:
+def _ends(region: Region) -> tuple[float, ...]:
     """Sorts intervals; sets of categories can be united in any order."""
     if isinstance(region, Interval):
         return region.low, region.high, region.missing
-    return 0.0, 0.0, False
+    return ()
 
 
 def _difference(

@@ -188,15 +188,12 @@ class Boxes:
 
     def features(self, problem: Subproblem, rules: Rules) -> list[int]:
         """The features on which most rules are not settled yet."""
-        unsettled = {
-            index: int(np.count_nonzero(~column.holds(rules, problem.box[index])))
+        settled = sorted(
+            (int(np.count_nonzero(column.holds(rules, problem.box[index]))), index)
             for index, column in self.columns.items()
-        }
-        indices = sorted(
-            (index for index, number in unsettled.items() if number),
-            key=lambda index: (-unsettled[index], index),
         )
-        return indices[:FEATURES]
+        unsettled = [index for number, index in settled if number < len(rules)]
+        return unsettled[:FEATURES]
 
 
 def _closed(box: Box, rules: Rules, left: Rules) -> Subproblem:

@@ -84,13 +84,9 @@ class Space:
 
     def row(self, box: Box, columns: Sequence[ColumnSummary] = ()) -> Row:
         """A row within a box, with usual values where possible."""
-        values = []
-        for index, (feature, region) in enumerate(zip(self.features, box, strict=True)):
-            usual = (0.0, 0.0)
-            if columns:
-                usual = columns[index].low or 0.0, columns[index].high or 0.0
-            values.append(value_inside(region, feature, usual))
-        return tuple(values)
+        usual = [(column.low or 0.0, column.high or 0.0) for column in columns]
+        usual = usual or [(0.0, 0.0)] * len(box)
+        return tuple(map(value_inside, box, self.features, usual))
 
     def tests(
         self, index: int, box: Region, region: Region

@@ -115,17 +115,11 @@ def pruned_rules(
     if how == VALIDATION:
         body = prune_on_validation(rules, cases, progress)
     else:
-        cf = confidence(program)
+        cf = dict(program.options).get("cf", 0.25)  # the tree was learned with it
+        assert isinstance(cf, (int, float))
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
     return replace(program, body=body, options=tuple(options.items()))
-
-
-def confidence(program: Program) -> float:
-    """The confidence level (`--cf`) with which a program was learned."""
-    cf = dict(program.options).get("cf", 0.25)
-    assert isinstance(cf, (int, float))
-    return cf
 
 
 def prune(

@@ -26,9 +26,9 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import DEFAULT_ID
+from treecompile.model.semantics import LABEL_TYPES
 from treecompile.regions.region import intersect
 from treecompile.rules.language.conditions import (
-    VALUE_TYPES,
     ConditionReader,
     common_type,
     enumerated,
@@ -79,14 +79,11 @@ def compile_script(script: Script) -> CompiledRules:
         body=RuleSet(features, labels, rules[:-1], rules[-1]),
         na_values=tuple(dict.fromkeys(str(typed(t, str)) for t in script.absent)),
     )
-    return CompiledRules(program, _notes(compiler.edited))
-
-
-def _notes(edited: Sequence[str]) -> tuple[str, ...]:
-    if not edited:
-        return ()
-    shown = enumerated(edited, SHOWN)
-    return (f"edited since they were counted, so their counts are dropped: {shown}",)
+    if not compiler.edited:
+        return CompiledRules(program, ())
+    edited = enumerated(compiler.edited, SHOWN)
+    note = f"edited since they were counted, so their counts are dropped: {edited}"
+    return CompiledRules(program, (note,))
 
 
 def _labels(target: Declaration) -> tuple[Label, ...]:
@@ -103,7 +100,7 @@ def _feature(declaration: Declaration) -> Feature:
         return Feature(text, Kind.NUMERIC, ValueType.FLOAT)
     kind = Kind.ORDINAL if declaration.ordered else Kind.CATEGORICAL
     value_type, categories = _values(declaration, "category")
-    return Feature(text, kind, VALUE_TYPES[value_type], categories)  # type: ignore[arg-type]
+    return Feature(text, kind, LABEL_TYPES[value_type], categories)  # type: ignore[arg-type]
 
 
 def _values(declaration: Declaration, what: str) -> tuple[type, tuple[Label, ...]]:

@@ -54,11 +54,6 @@ class CandidateRule:
     conditions: tuple[Condition, ...]
     error: float  # pessimistic error rate
     takes: Bits  # the cases that meet its conditions
-    cases: int
-
-    @property
-    def mask(self) -> Mask:
-        return unpacked(self.takes, self.cases).view(np.bool_)
 
 
 def c45rules(
@@ -146,9 +141,7 @@ def _candidates(
             found[key] = replace(found[key], error=error)
             continue
         takes = dropping.bits.of_all(kept)
-        found[key] = CandidateRule(
-            len(found) + 1, label, kept, error, takes, cases.rows
-        )
+        found[key] = CandidateRule(len(found) + 1, label, kept, error, takes)
     return list(found.values())
 
 
@@ -217,7 +210,7 @@ def in_order(
     """
     y = cases.y
     groups = _by_label(chosen, labels)
-    taken = {label: _taken(group) for label, group in groups.items()}
+    taken = {label: _taken(group, cases) for label, group in groups.items()}
     left = np.ones(len(y), np.bool_)
     result: list[CandidateRule] = []
     while groups:
@@ -230,16 +223,19 @@ def in_order(
     return result
 
 
-def _taken(rules: Sequence[CandidateRule]) -> Mask:
+def _taken(rules: Sequence[CandidateRule], cases: Cases) -> Mask:
     """The cases that meet the conditions of any of the rules."""
-    bits = np.bitwise_or.reduce([rule.takes for rule in rules])
-    return unpacked(bits, rules[0].cases).view(np.bool_)
+    return _mask(np.bitwise_or.reduce([rule.takes for rule in rules]), cases)
+
+
+def _mask(takes: Bits, cases: Cases) -> Mask:
+    return unpacked(takes, cases.rows).view(np.bool_)
 
 
 def default_label(rules: Sequence[CandidateRule], cases: Cases, labels: int) -> int:
     """The most common label of the cases no rule takes; ties to the more frequent."""
     every = np.ones(cases.rows, np.bool_)
-    left = every & ~_taken(rules) if rules else every
+    left = every & ~_taken(rules, cases) if rules else every
     free = cases.by_label(left, labels)
     frequency = cases.by_label(every, labels)
     return max(range(labels), key=lambda label: (free[label], frequency[label], -label))
@@ -272,7 +268,7 @@ def _first_harmful(
     y = cases.y
     decided = np.full(len(y), len(rules))
     for place in reversed(range(len(rules))):
-        decided[rules[place].mask] = place
+        decided[_mask(rules[place].takes, cases)] = place
     otherwise = np.full(len(y), default)  # the answer of the rules that follow
     found = None
     for place in reversed(range(len(rules))):
@@ -283,5 +279,5 @@ def _first_harmful(
         harmed, helped = own[right_without & ~right], own[right & ~right_without]
         if cases.amount_at(harmed) > cases.amount_at(helped):
             found = place
-        otherwise[rule.mask] = rule.label
+        otherwise[_mask(rule.takes, cases)] = rule.label
     return found
