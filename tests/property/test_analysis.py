@@ -22,8 +22,7 @@ from tests.support.small_models import (
     small_tree,
 )
 from treecompile.inspect.check import Fault, check
-from treecompile.inspect.diff import diff
-from treecompile.inspect.pair import own_row
+from treecompile.inspect.diff import diff, own_row
 from treecompile.model.ir import Feature, Kind, Program, Row, RuleSet, Value
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import holds, leaf_position, predict, rule_position

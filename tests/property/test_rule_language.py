@@ -17,10 +17,9 @@ from treecompile.model.file.write import dumps
 from treecompile.model.ir import ClassCounts, Program, Row, Rule
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider, probabilities
-from treecompile.rules.extract import extract
+from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import loads
 from treecompile.rules.language.printer import print_rules
-from treecompile.rules.passes.flatten import flatten
 from treecompile.rules.passes.merge import merge
 from treecompile.verify.cells import probe_rows
 

@@ -13,9 +13,9 @@ from tests.support.random_models import large_tree, random_program
 from tests.support.samples import ROOT, balanced, every_type, stump
 from treecompile import Model, load
 from treecompile.emit.compiler import flatten
-from treecompile.inspect.draw.picture import draw, readable_depth
+from treecompile.inspect.draw import draw
 from treecompile.inspect.draw.svg import CLASSES, Palette, cut, on, width
-from treecompile.inspect.draw.tree import spots
+from treecompile.inspect.draw.tree import readable_depth, spots
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
 from treecompile.model.paths import rule_ids

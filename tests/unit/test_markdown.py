@@ -52,7 +52,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import holds
 from treecompile.model.words import Rounding
-from treecompile.rules.passes.flatten import flatten, merged_tests
+from treecompile.rules.extract import flatten, merged_tests
 
 SHA256 = "0123456789abcdef" * 4
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")

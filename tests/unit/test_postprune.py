@@ -267,7 +267,7 @@ def a_choice(seed: int, count: int) -> tuple[NDArray[Any], NDArray[Any], NDArray
 @given(seeds)
 def test_every_set_is_tried(seed: int) -> None:
     takes, is_label, bits = a_choice(seed, 6)
-    found = choose_rules(lines(takes), is_label, bits, 0, 10**9)
+    found = choose_rules(lines(takes), is_label, bits, 10**9)
     sets = [s for size in range(7) for s in combinations(range(6), size)]
     best = min(slow_length(takes, is_label, bits, s) for s in sets)
     length = slow_length(takes, is_label, bits, tuple(np.flatnonzero(found)))
@@ -279,8 +279,8 @@ def test_every_set_is_tried(seed: int) -> None:
 def test_beyond_ten_rules_no_change_of_one_rule_is_better(seed: int) -> None:
     takes, is_label, bits = a_choice(seed, 14)
     packed = lines(takes)
-    found = choose_rules(packed, is_label, bits, 0, 10**9)
-    assert (found == choose_rules(packed, is_label, bits, 0, 10**9)).all()
+    found = choose_rules(packed, is_label, bits, 10**9)
+    assert (found == choose_rules(packed, is_label, bits, 10**9)).all()
     chosen = set(np.flatnonzero(found).tolist())
     length = slow_length(takes, is_label, bits, tuple(chosen))
     for place in range(14):
@@ -291,7 +291,7 @@ def test_beyond_ten_rules_no_change_of_one_rule_is_better(seed: int) -> None:
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     takes, is_label, bits = a_choice(1, 40)
     steps = 0
-    climb = description_length._HillClimbing.climb
+    climb = description_length._RuleChoice.climb
 
     def counted(self, chosen):  # type: ignore[no-untyped-def]
         nonlocal steps
@@ -299,8 +299,8 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             steps += 1
             yield length
 
-    monkeypatch.setattr(description_length._HillClimbing, "climb", counted)
-    choose_rules(lines(takes), is_label, bits, 0, 5 * 40 * 2)
+    monkeypatch.setattr(description_length._RuleChoice, "climb", counted)
+    choose_rules(lines(takes), is_label, bits, 5 * 40 * 2)
     assert steps == 5
 
 
@@ -340,7 +340,6 @@ def candidates(*described: tuple[int, float, str]) -> list[CandidateRule]:
             (),
             error,
             packed(np.array([digit == "1" for digit in takes])),
-            len(takes),
         )
         for number, (label, error, takes) in enumerate(described, start=1)
     ]
@@ -394,7 +393,7 @@ def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
 
     def made(masks: Any) -> list[CandidateRule]:
         return [
-            CandidateRule(number, label, (), error, packed(mask), len(mask))
+            CandidateRule(number, label, (), error, packed(mask))
             for number, ((label, error, _), mask) in enumerate(
                 zip(described, masks, strict=True)
             )
@@ -412,9 +411,9 @@ def test_a_case_that_stands_for_many_counts_as_many(seed: int) -> None:
     bits = random.random(len(own)) * 9
     for label in range(labels):
         chosen = choose_rules(
-            np.stack([r.takes for r in own]), y == label, bits, 0, 10**9, few.counts
+            np.stack([r.takes for r in own]), y == label, bits, 10**9, few.counts
         )
         wanted = choose_rules(
-            np.stack([r.takes for r in expanded]), many.y == label, bits, 0, 10**9
+            np.stack([r.takes for r in expanded]), many.y == label, bits, 10**9
         )
         assert (chosen == wanted).all()

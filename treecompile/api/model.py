@@ -16,7 +16,8 @@ from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.emit.render import write_text
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
-from treecompile.inspect.draw.picture import draw, readable_depth
+from treecompile.inspect.draw import draw
+from treecompile.inspect.draw.tree import readable_depth
 from treecompile.inspect.importance import importances, tree_of
 from treecompile.inspect.show import show
 from treecompile.learning.pruning import PruningStep, weakest_links

@@ -81,7 +81,7 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
 def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> None:
     """Draw the tree, or a table of the rules, as an SVG file."""
     from treecompile.cli.terminal import Terminal, output, read_model
-    from treecompile.inspect.draw.picture import draw as picture_of
+    from treecompile.inspect.draw import draw as picture_of
 
     terminal = Terminal(quiet)
     output(out, picture_of(read_model(model, terminal), max_depth))

@@ -7,7 +7,6 @@ labels are the same as in memory; for numbers, means may differ in the last digi
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,15 @@ from treecompile.measure.cases import Cases
 from treecompile.measure.quality import no_known_answer, no_row, with_quality
 from treecompile.model.ir import Kind, Program, RuleSet
 from treecompile.model.semantics import is_missing
+from treecompile.rules.extract import extract
 from treecompile.rules.postprune.c45rules import check_labels, strict
-from treecompile.rules.postprune.description_length import feature_bits
+from treecompile.rules.postprune.description_length import category_bits, threshold_bits
 from treecompile.rules.pruning import (
     C45RULES,
     Pruned,
     Start,
     pruned_rules,
     pruning_notes,
-    raw_rules,
     silent,
 )
 
@@ -45,7 +44,7 @@ def prune_in_database(
 
     `how` is C45RULES for the rows that the tree was learned from, else VALIDATION.
     """
-    store, relation, rules = location.store, location.relation, raw_rules(program)
+    store, relation, rules = location.store, location.relation, extract(program.body)
     by_training = how == C45RULES
     if by_training:
         check_labels(rules)
@@ -95,11 +94,10 @@ class FeatureCoding:
     def bits(self) -> list[float]:
         (rows,) = self._counts("count(*)")
         return [
-            feature_bits(
-                feature,
-                rows,
-                partial(self._by_category, index),
-                partial(self._distinct, index),
+            (
+                category_bits(self._by_code(index)[:-1], rows)
+                if feature.kind is Kind.CATEGORICAL
+                else threshold_bits(self._distinct(index))
             )
             for index, feature in enumerate(self.features)
         ]
@@ -110,9 +108,6 @@ class FeatureCoding:
 
     def _missing(self, index: int) -> str:
         return self.writer.text(is_missing(index, self.features[index]))
-
-    def _by_category(self, index: int) -> NDArray[np.int64]:
-        return self._by_code(index)[:-1]
 
     def _by_code(self, index: int) -> NDArray[np.int64]:
         """The rows of each category; last, those of all unseen ones."""

@@ -7,28 +7,35 @@ differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treecompile.inspect.coverage import deciding
+from treecompile.model.arrays import Array
+from treecompile.model.batch import deciders
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Body,
     Condition,
+    Kind,
     Label,
+    Leaf,
     Program,
+    Rule,
     RuleSet,
-    Split,
     Tree,
     Value,
 )
 from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import is_fractional, rule_position
-from treecompile.regions.boxes import STEPS, Boxes, SearchBudget
+from treecompile.model.semantics import conditions, is_fractional, rule_position
+from treecompile.model.words import by_feature
+from treecompile.regions.boxes import STEPS, Boxes, SearchBudget, Subproblem
+from treecompile.regions.region import Interval, Region, parts
 from treecompile.regions.space import Box, Space
+from treecompile.rules.extract import extract
 
 PAIRS = 50_000  # comparisons of rules and tests that count as one step of the budget
 LISTED = 1000  # pairs of rules that get a witness
@@ -113,8 +120,7 @@ class RuleCheck:
     def unreachable(self) -> None:
         for number, box in enumerate(self.boxes.boxes):
             if box is None:
-                rule = self.all[number]
-                self.findings.append(_unreachable(rule.id, rule.conditions, self.space))
+                self.findings.append(_unreachable(self.all[number], self.space))
                 self.counts[Fault.UNREACHABLE] += 1
 
     def shadowed(self) -> None:
@@ -163,21 +169,128 @@ class RuleCheck:
                     self.found(fault, both, other, int(number))
 
 
-def _unreachable(identity: str, tests: tuple[Condition, ...], space: Space) -> Finding:
-    """What to say of a rule or leaf whose conditions leave nothing of some feature."""
-    clash = contradiction(tests, space)
-    return Finding(Fault.UNREACHABLE, (identity,), None, tests=clash)
-
-
-def contradiction(tests: tuple[Condition, ...], space: Space) -> tuple[Condition, ...]:
-    """The conditions on the first feature of which they leave nothing."""
+def _unreachable(rule: Rule, space: Space) -> Finding:
+    """A rule, with its conditions on the first feature of which they leave nothing."""
     left = list(space.everything)
-    for test in tests:
+    for test in rule.conditions:
         index = test.feature
         left[index] = left[index].meet(space.where(test))
         if left[index].is_empty:
-            return tuple(t for t in tests if t.feature == index)
-    raise ValueError("the conditions do not contradict each other")
+            break
+    clash = tuple(test for test in rule.conditions if test.feature == index)
+    return Finding(Fault.UNREACHABLE, (rule.id,), None, tests=clash)
+
+
+# ---------------------------------------------------------------- which rules decide
+
+TRIED = 4  # rows from the box of each rule
+LIMITS = (100, 10_000)  # steps for one rule, before the others had their turn
+SEED = 0
+
+Codes = NDArray[np.int64]  # indices of `parts` of a feature; -1: missing, the last
+
+
+def deciding(
+    rules: RuleSet, boxes: Boxes, budget: SearchBudget
+) -> tuple[dict[int, Box], list[int]]:
+    """A box for each rule that decides somewhere, and the rules that are undecided.
+
+    The default counts as a rule. A rule that is in neither result never decides.
+
+    Most rules decide one of a few sampled rows. For each of the others, the rows of its
+    box that no earlier rule takes are searched exhaustively.
+    """
+    known = _tried(rules, boxes)
+    open_rules = [
+        number
+        for number, box in enumerate(boxes.boxes)
+        if box is not None and number not in known
+    ]
+    for limit in (*LIMITS, budget.left):
+        undecided = []
+        for number in open_rules:
+            share = SearchBudget(min(limit, budget.left) or 1)
+            allowed = share.left
+            is_settled, box = _uncovered(boxes, number, share)
+            budget.spend(min(allowed - share.left, budget.left))
+            if box is not None:
+                known[number] = box
+            elif not is_settled:
+                undecided.append(number)
+        open_rules = undecided
+    return known, open_rules
+
+
+def _uncovered(
+    boxes: Boxes, number: int, budget: SearchBudget
+) -> tuple[bool, Box | None]:
+    """Whether the search came to an end, and rows of a rule that no earlier rule takes.
+
+    The side with fewer rules is searched first: there an uncovered row is likelier.
+    """
+    waiting: list[Subproblem] = [boxes.start(boxes.boxes[number], number)]
+    while waiting:
+        problem = waiting.pop()
+        if problem.rules[-1] != number:
+            continue  # an earlier rule holds everywhere in it
+        if problem.decider is not None:
+            return True, problem.box
+        if not budget.spend():
+            return False, None
+        yes, no, _ = boxes.best(problem)
+        waiting += sorted((yes, no), key=lambda side: -len(side.rules))
+    return True, None
+
+
+def _tried(rules: RuleSet, boxes: Boxes) -> dict[int, Box]:
+    """The rules that decide one of a few rows from the box of each rule."""
+    dice = np.random.default_rng(SEED)
+    inside = [box for box in boxes.boxes for _ in range(TRIED) if box is not None]
+    tests = {group[0].feature: group for group in by_feature(conditions(rules))}
+    divided: dict[int, list[Region]] = {}
+    chosen: dict[int, Codes] = {}
+    columns: list[Array | None] = [None] * len(rules.features)
+    for index in boxes.columns:
+        feature = rules.features[index]
+        divided[index] = parts(feature, tests[index])
+        codes = _codes(divided[index], [box[index] for box in inside], dice)
+        columns[index] = chosen[index] = codes
+        if feature.kind is Kind.NUMERIC:
+            columns[index] = np.array([*_highs(divided[index]), np.nan])[codes]
+    found = deciders(rules, columns, len(inside))
+    result = {}
+    for number, row in zip(*np.unique(found, return_index=True), strict=True):
+        box = list(boxes.space.everything)
+        for index, codes in chosen.items():
+            box[index] = divided[index][codes[row]]
+        result[int(number)] = tuple(box)
+    return result
+
+
+def _highs(divided: Sequence[Region]) -> list[float]:
+    """The upper ends of the parts, without that of the missing value."""
+    return [part.high for part in divided[:-1] if isinstance(part, Interval)]
+
+
+def _codes(
+    divided: Sequence[Region], regions: Sequence[Region], dice: np.random.Generator
+) -> Codes:
+    """A random part of each region, with a known value where there is one."""
+    if isinstance(divided[-1], Interval):
+        highs = _highs(divided)
+        ends = [(r.low, r.high) for r in regions if isinstance(r, Interval)]
+        first, end = np.searchsorted(highs, np.array(ends).T, side="right")
+        drawn = first + (dice.random(len(first)) * (end - first)).astype(np.int64)
+        result: Codes = np.where(first < end, np.minimum(drawn, end - 1), -1)
+        return result
+    within: dict[Region, list[int]] = {}
+    codes = []
+    for region in regions:
+        if region not in within:
+            known = enumerate(divided[:-1])
+            within[region] = [i for i, part in known if part.overlaps(region)] or [-1]
+        codes.append(within[region][int(dice.integers(len(within[region])))])
+    return np.array(codes, dtype=np.int64)
 
 
 # ---------------------------------------------------------------- trees
@@ -192,32 +305,27 @@ def _check_tree(tree: Tree) -> Check:
         )
     space = Space(tree.features)
     ids = rule_ids(tree)
-    above: dict[int, tuple[int, Condition]] = {}
     boxes: dict[int, Box] = {0: space.everything}
-    findings, only_unknown = [], []
+    unreachable, only_unknown = set(), set()
     for position, node in enumerate(tree.nodes):
         box = boxes.pop(position, None)
-        if isinstance(node, Split):
+        if isinstance(node, Leaf):
+            if box is None:
+                unreachable.add(ids[position])
+            elif not all(region.has_known for region in box):
+                only_unknown.add(ids[position])
+        elif box is not None:
             for branch in node.branches:
-                above[branch.then] = position, branch.when
-                inner = None if box is None else space.cut(box, branch.when)
+                inner = space.cut(box, branch.when)
                 if inner is not None:
                     boxes[branch.then] = inner
-        elif box is None:
-            tests = tuple(_upwards(position, above))[::-1]
-            findings.append(_unreachable(ids[position], tests, space))
-        elif not all(region.has_known for region in box):
-            only_unknown.append(ids[position])
-    order = {identity: number for number, identity in enumerate(ids.values())}
-    findings.sort(key=lambda finding: order[finding.rules[0]])
-    only_unknown.sort(key=order.__getitem__)
+    findings = [
+        _unreachable(rule, space)
+        for rule in (extract(tree).rules if unreachable else ())
+        if rule.id in unreachable
+    ]
     counts = {**dict.fromkeys(Fault, 0), Fault.UNREACHABLE: len(findings)}
-    return Check(tree, tuple(findings), counts, only_unknown=tuple(only_unknown))
-
-
-def _upwards(
-    position: int, above: dict[int, tuple[int, Condition]]
-) -> Iterator[Condition]:
-    while position:
-        position, when = above[position]
-        yield when
+    reading_order = tuple(
+        identity for identity in ids.values() if identity in only_unknown
+    )
+    return Check(tree, tuple(findings), counts, only_unknown=reading_order)

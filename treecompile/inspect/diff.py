@@ -3,31 +3,47 @@
 Both models are walked at once over boxes of inputs. A box that one of them has not
 decided yet is divided by its next question. Where both have decided and their answers
 differ, the box is a difference. Adjacent boxes with the same answers are united.
+
+First the models are brought over common features, matched by name. A feature that one
+model lacks is one that it does not read. A category that one model does not know is an
+unseen value to it, which its conditions already handle. Where the two orders of an
+ordinal feature differ, its tests become sets of categories.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from treecompile.inspect.pair import Pair, own_row, pair
 from treecompile.model.batch import matching, predictions
-from treecompile.model.errors import TargetError
+from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import (
     Body,
+    Branch,
+    ColumnSummary,
     Condition,
     Feature,
+    Kind,
     Label,
     Leaf,
+    Node,
+    Op,
     Program,
+    Row,
     RuleSet,
     Split,
     Tree,
     Value,
 )
-from treecompile.model.semantics import is_fractional, predict
+from treecompile.model.semantics import (
+    is_fractional,
+    membership,
+    predict,
+    required_features,
+)
 from treecompile.regions.boxes import STEPS, Boxes, SearchBudget
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box, Space
@@ -87,10 +103,9 @@ def diff(
         _difference(box, values, both, space, old.body, new.body)
         for box, values in _merged(found)
     ]
-    if table is None:
-        return Diff(both.features, tuple(regions), is_complete)
+    result = Diff(both.features, tuple(regions), is_complete)
     na = (*old.na_values, *new.na_values, *na_values)
-    return _counted(Diff(both.features, tuple(regions), is_complete), both, table, na)
+    return result if table is None else _counted(result, both, table, na)
 
 
 def _search(
@@ -99,7 +114,7 @@ def _search(
     """Disjoint boxes with different answers, and whether these are all."""
     one, other = walk(both.old, space), walk(both.new, space)
     found: dict[Box, Answers] = {}
-    waiting = [(space.everything, one.start(), other.start())]
+    waiting = [(space.everything, one.start, other.start)]
     while waiting:
         box, state, rival = waiting.pop()
         mine, yours = one.answer(state), other.answer(rival)
@@ -151,7 +166,7 @@ def _merged(found: dict[Box, Answers]) -> list[tuple[Box, Answers]]:
 def _united(regions: list[Region]) -> list[Region]:
     """The fewest regions that hold the same values; intervals in order."""
     result: list[Region] = []
-    for region in sorted(regions, key=_low):
+    for region in sorted(regions, key=_ends):
         both = result[-1].unite(region) if result else None
         if both is None:
             result.append(region)
@@ -160,11 +175,11 @@ def _united(regions: list[Region]) -> list[Region]:
     return result
 
 
-def _low(region: Region) -> tuple[float, float, bool]:
+def _ends(region: Region) -> tuple[float, ...]:
     """Sorts intervals; sets of categories can be united in any order."""
     if isinstance(region, Interval):
         return region.low, region.high, region.missing
-    return 0.0, 0.0, False
+    return ()
 
 
 def _difference(
@@ -189,7 +204,7 @@ class TreeWalk:
     """Follows the rows of a box through a tree. The state is a position in it."""
 
     def __init__(self, tree: Tree, space: Space) -> None:
-        self.tree, self.space = tree, space
+        self.tree, self.space, self.start = tree, space, 0
         # The answer of every leaf below a node, where there is only one.
         self.answers: list[object] = [UNDECIDED] * len(tree.nodes)
         for position in reversed(range(len(tree.nodes))):
@@ -200,9 +215,6 @@ class TreeWalk:
                 below = {self.answers[branch.then] for branch in node.branches}
                 if len(below) == 1:
                     self.answers[position] = below.pop()
-
-    def start(self) -> State:
-        return 0
 
     def onwards(self, state: State, box: Box, index: int) -> State:
         """Down to the first split that has rows of the box in several branches."""
@@ -235,13 +247,11 @@ class RuleWalk:
 
     def __init__(self, rules: RuleSet, space: Space) -> None:
         self.boxes = Boxes(space, [rule.conditions for rule in rules.rules])
+        self.start = self.boxes.start()
         values = [rule.value for rule in (*rules.rules, rules.default)]
         codes: dict[Label, int] = {}
         self.codes = np.array([codes.setdefault(v, len(codes)) for v in values])
         self.values = list(codes)
-
-    def start(self) -> State:
-        return self.boxes.start()
 
     def onwards(self, state: State, box: Box, index: int) -> State:
         if index not in self.boxes.columns:
@@ -253,13 +263,118 @@ class RuleWalk:
         return self.values[found[0]] if len(found) == 1 else UNDECIDED
 
     def question(self, state: State) -> tuple[int, list[Region]]:
-        _, _, split = self.boxes.best(state)
-        rest = self.boxes.space.everything[split.index].without(split.region)
-        return split.index, [split.region, rest]
+        yes, no, split = self.boxes.best(state)
+        return split.index, [yes.box[split.index], no.box[split.index]]
 
 
 def walk(body: Body, space: Space) -> TreeWalk | RuleWalk:
     return RuleWalk(body, space) if isinstance(body, RuleSet) else TreeWalk(body, space)
+
+
+# ---------------------------------------------------------------- common features
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The bodies of two programs over common features."""
+
+    features: tuple[Feature, ...]
+    old: Body
+    new: Body
+    columns: tuple[ColumnSummary, ...]
+    read: tuple[int, ...]  # the features that a condition of either reads
+
+
+def pair(old: Program, new: Program) -> Pair:
+    """Bring two programs together; an OptionError if they cannot be compared."""
+    if old.target != new.target:
+        raise OptionError(
+            f"the models predict different columns, {old.target!r} and {new.target!r}:"
+            " compare models of one target"
+        )
+    kinds = [_answers(program) for program in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise OptionError(
+            f"the models predict {old.target!r} as {kinds[0]} and as {kinds[1]}:"
+            " nothing can be compared"
+        )
+    olds = {feature.name: feature for feature in old.body.features}
+    news = {feature.name: feature for feature in new.body.features}
+    names = dict.fromkeys((*olds, *news))
+    features = tuple(_common(olds.get(name), news.get(name)) for name in names)
+    one, other = _over(old.body, features), _over(new.body, features)
+    read = {*required_features(one), *required_features(other)}
+    return Pair(
+        features,
+        one,
+        other,
+        tuple(_summary(name, new, old) for name in names),
+        tuple(sorted(read)),
+    )
+
+
+def _answers(program: Program) -> str:
+    labels = program.body.labels
+    return f"labels of type {type(labels[0]).__name__}" if labels else "numbers"
+
+
+def _common(old: Feature | None, new: Feature | None) -> Feature:
+    if old is None or new is None:
+        known = old or new
+        assert known is not None
+        return known
+    if old.type is not new.type:
+        raise OptionError(
+            f"the feature {old.name!r} is {old.type.value} in the one model and"
+            f" {new.type.value} in the other: nothing can be compared"
+        )
+    if (old.kind, old.categories) == (new.kind, new.categories):
+        return old
+    categories = tuple(dict.fromkeys((*old.categories, *new.categories)))
+    return Feature(old.name, Kind.CATEGORICAL, old.type, categories)
+
+
+def _summary(name: str, *programs: Program) -> ColumnSummary:
+    for program in programs:
+        if program.training is not None:
+            names = [feature.name for feature in program.body.features]
+            if name in names:
+                return program.training.columns[names.index(name)]
+    return ColumnSummary(0)
+
+
+def _over(body: Body, features: tuple[Feature, ...]) -> Body:
+    """The same body over the common features."""
+    indices = {feature.name: index for index, feature in enumerate(features)}
+
+    @cache
+    def translated(test: Condition) -> Condition:
+        own = body.features[test.feature]
+        index = indices[own.name]
+        if own.kind is not Kind.ORDINAL or features[index].kind is own.kind:
+            return replace(test, feature=index)
+        inside, chosen, missing = membership(test, own)
+        return Condition(index, Op.IN if inside else Op.NOT_IN, chosen, missing)
+
+    def moved(node: Node) -> Node:
+        if isinstance(node, Leaf):
+            return node
+        branches = (Branch(translated(b.when), b.then, b.weight) for b in node.branches)
+        return replace(node, branches=tuple(branches))
+
+    if isinstance(body, Tree):
+        return replace(body, features=features, nodes=tuple(map(moved, body.nodes)))
+    rules = (
+        replace(rule, conditions=tuple(map(translated, rule.conditions)))
+        for rule in body.rules
+    )
+    return replace(body, features=features, rules=tuple(rules))
+
+
+def own_row(body: Body, features: tuple[Feature, ...], row: Row) -> Row:
+    """A row of the common features as one of the bodies reads it."""
+    values = {f.name: value for f, value in zip(features, row, strict=True)}
+    return tuple(values[feature.name] for feature in body.features)
 
 
 # ---------------------------------------------------------------- data

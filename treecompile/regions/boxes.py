@@ -137,18 +137,6 @@ class Boxes:
         left[-1] = 0
         return _closed(box, problem.rules[meets], left[meets])
 
-    def divide(
-        self, problem: Subproblem, split: BoxSplit
-    ) -> tuple[Subproblem, Subproblem]:
-        """The two sides of a split: within its region, and the rest."""
-        index, region = split.index, split.region
-        rest = self.space.everything[index].without(region)
-        yes = self.narrow(problem, index, region)
-        no = self.narrow(problem, index, rest)
-        assert yes is not None
-        assert no is not None
-        return yes, no
-
     def best(self, problem: Subproblem) -> tuple[Subproblem, Subproblem, BoxSplit]:
         """The split that leaves least to ask, with its two sides.
 
@@ -157,7 +145,11 @@ class Boxes:
         """
         found: tuple[float, Subproblem, Subproblem, BoxSplit] | None = None
         for split in self.candidates(problem):
-            yes, no = self.divide(problem, split)
+            rest = self.space.everything[split.index].without(split.region)
+            yes = self.narrow(problem, split.index, split.region)
+            no = self.narrow(problem, split.index, rest)
+            assert yes is not None
+            assert no is not None
             cost = _cost(yes.size) + _cost(no.size)
             if found is None or cost < found[0]:
                 found = cost, yes, no, split
@@ -196,15 +188,12 @@ class Boxes:
 
     def features(self, problem: Subproblem, rules: Rules) -> list[int]:
         """The features on which most rules are not settled yet."""
-        unsettled = {
-            index: int(np.count_nonzero(~column.holds(rules, problem.box[index])))
+        settled = sorted(
+            (int(np.count_nonzero(column.holds(rules, problem.box[index]))), index)
             for index, column in self.columns.items()
-        }
-        indices = sorted(
-            (index for index, number in unsettled.items() if number),
-            key=lambda index: (-unsettled[index], index),
         )
-        return indices[:FEATURES]
+        unsettled = [index for number, index in settled if number < len(rules)]
+        return unsettled[:FEATURES]
 
 
 def _closed(box: Box, rules: Rules, left: Rules) -> Subproblem:

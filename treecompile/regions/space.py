@@ -84,13 +84,9 @@ class Space:
 
     def row(self, box: Box, columns: Sequence[ColumnSummary] = ()) -> Row:
         """A row within a box, with usual values where possible."""
-        values = []
-        for index, (feature, region) in enumerate(zip(self.features, box, strict=True)):
-            usual = (0.0, 0.0)
-            if columns:
-                usual = columns[index].low or 0.0, columns[index].high or 0.0
-            values.append(value_inside(region, feature, usual))
-        return tuple(values)
+        usual = [(column.low or 0.0, column.high or 0.0) for column in columns]
+        usual = usual or [(0.0, 0.0)] * len(box)
+        return tuple(map(value_inside, box, self.features, usual))
 
     def tests(
         self, index: int, box: Region, region: Region
@@ -119,16 +115,13 @@ class Space:
 def example(body: Body, columns: Sequence[ColumnSummary] = ()) -> Row:
     """A row inside the first leaf or rule that a row can reach."""
     space = Space(body.features)
-    boxes = map(space.inside, _paths(body))
-    reachable = (box for box in boxes if box is not None)
+    paths = (
+        (rule.conditions for rule in body.rules)
+        if isinstance(body, RuleSet)
+        else (path(body, position) for position in leaf_positions(body))
+    )
+    reachable = (box for box in map(space.inside, paths) if box is not None)
     return space.row(next(reachable, space.everything), columns)
-
-
-def _paths(body: Body) -> Iterator[tuple[Condition, ...]]:
-    if isinstance(body, RuleSet):
-        yield from (rule.conditions for rule in body.rules)
-    else:
-        yield from (path(body, position) for position in leaf_positions(body))
 
 
 def value_inside(region: Region, feature: Feature, usual: tuple[float, float]) -> Value:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
-from treecompile.model.ir import Program, RuleSet, RuleTally, Training, Tree
+from treecompile.model.ir import Program, RuleTally, Training
 from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
@@ -45,7 +45,7 @@ class Pruned:
 
 def simplify(program: Program) -> Program:
     """A program with fewer rules and the same answers; see `passes`."""
-    rules = raw_rules(program)
+    rules = extract(program.body)
     body = apply_rule_passes(rules, SIMPLIFYING_PASSES)
     if program.body == body:
         return program
@@ -69,12 +69,6 @@ def _with_valid_tallies(training: Training, before: int, after: int) -> Training
         rules=kept(training.rules),
         validation_rules=kept(training.validation_rules),
     )
-
-
-def raw_rules(program: Program) -> RuleSet:
-    """The rules of a program as they are; of a tree, its paths."""
-    body = program.body
-    return extract(body) if isinstance(body, Tree) else body
 
 
 def flattening_notes(program: Program) -> tuple[str, ...]:
@@ -116,22 +110,16 @@ def pruned_rules(
     `tests` has the bits of a test of each feature, for cases that stand for groups of
     rows (see `c45rules`).
     """
-    rules = raw_rules(program)
+    rules = extract(program.body)
     progress = start(len(rules.rules) * cases.rows)
     if how == VALIDATION:
         body = prune_on_validation(rules, cases, progress)
     else:
-        cf = confidence(program)
+        cf = dict(program.options).get("cf", 0.25)  # the tree was learned with it
+        assert isinstance(cf, (int, float))
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
     return replace(program, body=body, options=tuple(options.items()))
-
-
-def confidence(program: Program) -> float:
-    """The confidence level (`--cf`) with which a program was learned."""
-    cf = dict(program.options).get("cf", 0.25)
-    assert isinstance(cf, (int, float))
-    return cf
 
 
 def prune(

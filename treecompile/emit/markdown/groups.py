@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.text import listing, shown_value, table
 from treecompile.model.ir import Branch, Condition, Leaf, Rule, Split, Tree
-from treecompile.rules.passes.flatten import Tests
+from treecompile.rules.extract import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
 

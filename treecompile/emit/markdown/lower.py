@@ -62,10 +62,9 @@ from treecompile.model.ir import (
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding
+from treecompile.rules.extract import Tests, flatten, merged_tests
 from treecompile.rules.language.evidence import ALGORITHM
 from treecompile.rules.language.printer import print_rule_set
-from treecompile.rules.passes.flatten import Tests, flatten, merged_tests
-from treecompile.rules.passes.merge import merge
 
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 
@@ -105,7 +104,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     # Without the passes that join or reorder rules: each rule has the same id as in all
     # other artefacts of the model.
     tests = merged_tests(body) if isinstance(body, Tree) else []
-    rules = flatten(body, tests) if isinstance(body, Tree) else merge(body)
+    rules = flatten(body, tests)
     base = _base(program)
     # Rules that were pruned on validation rows carry the counts of these.
     validated = training is not None and pruned_by(program) == "validation"

@@ -25,6 +25,7 @@ LONGEST_TEST = 48  # characters
 ROUNDED = "thresholds rounded: point at one to see it in full"
 DIVIDED = "missing and unseen values are divided among the branches"
 MANY_LABELS = 8  # with more there is no legend: the boxes name the answers
+NOTEBOOK_LEAVES = 60  # the most leaves that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +104,32 @@ def spots(tree: Tree, max_depth: int | None) -> list[Spot]:
     for position, _, _ in reversed(order):
         if own := children[position]:
             rows[position] = (rows[own[0]] + rows[own[-1]]) / 2
-    hidden = dict.fromkeys(children, 0)
     leaves = _leaves_below(tree)
-    hidden |= {end: leaves[end] for end in ends if isinstance(tree.nodes[end], Split)}
-    return [Spot(at, up, deep, rows[at], hidden[at]) for at, up, deep in order]
+    hidden = {end: leaves[end] for end in ends if isinstance(tree.nodes[end], Split)}
+    return [Spot(at, up, deep, rows[at], hidden.get(at, 0)) for at, up, deep in order]
 
 
 def _leaves_below(tree: Tree) -> list[int]:
     counts = [1] * len(tree.nodes)
-    for position in range(len(tree.nodes) - 1, -1, -1):
+    for position in reversed(range(len(tree.nodes))):
         node = tree.nodes[position]
         if isinstance(node, Split):
             counts[position] = sum(counts[branch.then] for branch in node.branches)
     return counts
+
+
+def readable_depth(tree: Tree, leaves: int = NOTEBOOK_LEAVES) -> int | None:
+    """How deep a tree can be drawn with that many leaves; None for all of it."""
+    level, depth, leaves_above = [0], 0, 0
+    while level:
+        if leaves_above + len(level) > leaves:
+            return max(depth - 1, 0)
+        nodes = [tree.nodes[position] for position in level]
+        leaves_above += sum(isinstance(node, Leaf) for node in nodes)
+        splits = [node for node in nodes if isinstance(node, Split)]
+        level = [branch.then for split in splits for branch in split.branches]
+        depth += 1
+    return None
 
 
 def _columns(boxes: list[Box]) -> tuple[list[float], list[float]]:

@@ -26,11 +26,12 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import DEFAULT_ID
+from treecompile.model.semantics import LABEL_TYPES
 from treecompile.regions.region import intersect
 from treecompile.rules.language.conditions import (
-    VALUE_TYPES,
     ConditionReader,
     common_type,
+    enumerated,
     name,
     number,
     typed,
@@ -78,16 +79,11 @@ def compile_script(script: Script) -> CompiledRules:
         body=RuleSet(features, labels, rules[:-1], rules[-1]),
         na_values=tuple(dict.fromkeys(str(typed(t, str)) for t in script.absent)),
     )
-    return CompiledRules(program, _notes(compiler.edited))
-
-
-def _notes(edited: Sequence[str]) -> tuple[str, ...]:
-    if not edited:
-        return ()
-    shown = ", ".join(edited[:SHOWN])
-    more = len(edited) - SHOWN
-    shown += f" and {more} more" if more > 0 else ""
-    return (f"edited since they were counted, so their counts are dropped: {shown}",)
+    if not compiler.edited:
+        return CompiledRules(program, ())
+    edited = enumerated(compiler.edited, SHOWN)
+    note = f"edited since they were counted, so their counts are dropped: {edited}"
+    return CompiledRules(program, (note,))
 
 
 def _labels(target: Declaration) -> tuple[Label, ...]:
@@ -104,7 +100,7 @@ def _feature(declaration: Declaration) -> Feature:
         return Feature(text, Kind.NUMERIC, ValueType.FLOAT)
     kind = Kind.ORDINAL if declaration.ordered else Kind.CATEGORICAL
     value_type, categories = _values(declaration, "category")
-    return Feature(text, kind, VALUE_TYPES[value_type], categories)  # type: ignore[arg-type]
+    return Feature(text, kind, LABEL_TYPES[value_type], categories)  # type: ignore[arg-type]
 
 
 def _values(declaration: Declaration, what: str) -> tuple[type, tuple[Label, ...]]:
@@ -183,7 +179,7 @@ class _RuleCompiler:
         stats, weight = self._evidence(statement.evidence)
         rule = replace(uncounted, stats=stats, weight=weight)
         claimed = statement.evidence.checksum
-        if claimed and claimed != self.checksums.checksum(rule):
+        if claimed and claimed[1:] != self.checksums.checksum(rule):
             self.edited.append(identity)
             return uncounted
         return rule

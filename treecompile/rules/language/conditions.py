@@ -16,29 +16,27 @@ from math import inf, isfinite, nextafter
 from lark import Token
 
 from treecompile.model.errors import RulesError
-from treecompile.model.ir import (
-    Category,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Op,
-    ValueType,
+from treecompile.model.ir import Category, Condition, Feature, Kind, Label, Op
+from treecompile.model.semantics import (
+    LABEL_TYPES,
+    NEGATED,
+    in_order,
+    is_missing,
+    negate,
+    rank,
 )
-from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
-from treecompile.rules.language.printer import literal, word
+from treecompile.rules.language.printer import TYPES, literal, word
 from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
-DECLARED_TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "BOOLEAN": bool}
+PYTHON_TYPES = {value_type: kind for kind, value_type in LABEL_TYPES.items()}
+DECLARED_TYPES = {keyword: PYTHON_TYPES[kind] for kind, keyword in TYPES.items()}
 TYPE_NAMES = {
     str: "text",
     int: "a whole number",
     float: "a number",
     bool: "true or false",
 }
-VALUE_TYPES = {str: ValueType.STR, int: ValueType.INT, bool: ValueType.BOOL}
-PYTHON_TYPES = {value_type: kind for kind, value_type in VALUE_TYPES.items()}
 
 
 # ---------------------------------------------------------------- values
@@ -123,11 +121,15 @@ def unknown(token: Token, what: str, known: Sequence[Label]) -> RulesError:
     by_case = [text for text in texts if text.lower() == token.lower()]
     if by_case or near:
         hint = f"did you mean {(by_case or near)[0]}?"
-    elif len(texts) > 12:
-        hint = f"there are {', '.join(texts[:12])} and {len(texts) - 12} more"
     else:
-        hint = f"there are {', '.join(texts)}" if texts else "there are none"
+        hint = f"there are {enumerated(texts, 12) or 'none'}"
     return at(token, f"{what} {token}: {hint}")
+
+
+def enumerated(texts: Sequence[str], most: int) -> str:
+    """`R1, R2 and 3 more`."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 # ---------------------------------------------------------------- conditions
@@ -160,18 +162,17 @@ class ConditionReader:
             return token, self._equality(test, token, pairs)
         _check_flags(test, token, feature)
         bounds = [
-            Condition(index, op, value, test.missing)
+            Condition(index, op, value, test.flags.missing)
             for sign, edge in pairs
             for op, value in self._bounds(index, sign, edge)
         ]
         return token, tuple(bounds)
 
     def _index(self, token: Token) -> int:
-        index = self.indices.get(name(token))
-        if index is None or token.type not in ("NAME", "STRING"):
+        if not self._is_feature(token):
             known = [feature.name for feature in self.features]
             raise unknown(token, "there is no feature", known)
-        return index
+        return self.indices[name(token)]
 
     def _is_feature(self, token: Token) -> bool:
         return token.type in ("NAME", "STRING") and name(token) in self.indices
@@ -219,7 +220,7 @@ class ConditionReader:
             )
         if not test.values:
             raise at(test.feature, "the set is empty: name at least one category")
-        return self._one_of(test, index, test.values, test.negated)
+        return self._one_of(test, index, test.values, bool(test.negated))
 
     def _equality(
         self, test: Comparison, token: Token, pairs: Sequence[tuple[str, Token]]
@@ -241,7 +242,7 @@ class ConditionReader:
     ) -> tuple[Condition, ...]:
         named = tuple(dict.fromkeys(self._category(index, token) for token in tokens))
         op = Op.NOT_IN if negated else Op.IN
-        if test.others:
+        if test.flags.others:
             if negated:
                 raise at(
                     tokens[0],
@@ -251,7 +252,7 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
-        return (Condition(index, op, named, test.missing),)
+        return (Condition(index, op, named, test.flags.missing),)
 
     # ------------------------------------------------------------ ordered values
 
@@ -289,13 +290,13 @@ class ConditionReader:
 
 
 def _check_flags(test: Comparison, token: Token, feature: Feature) -> None:
-    if not test.others:
+    if not test.flags.others:
         return
     if feature.kind is Kind.NUMERIC:
         raise at(
             token, f'{token} is numeric, with no other values: leave out "or any other"'
         )
-    if not test.missing:
+    if not test.flags.missing:
         raise at(
             token,
             f"{token} is ordered, so other values are treated as missing: write"

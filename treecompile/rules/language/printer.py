@@ -21,14 +21,12 @@ from treecompile.model.ir import (
     Program,
     Rule,
     RuleSet,
-    Tree,
     ValueType,
 )
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, members, rank, threshold
+from treecompile.rules.extract import flatten
 from treecompile.rules.language.evidence import Checksums, has_counts
-from treecompile.rules.passes.flatten import flatten
-from treecompile.rules.passes.merge import merge
 
 WIDTH = 88
 BARE = re.compile(r"[^\W0-9][\w.%/-]*")
@@ -44,9 +42,7 @@ TYPES = {ValueType.STR: "TEXT", ValueType.INT: "INTEGER", ValueType.BOOL: "BOOLE
 
 def print_rules(program: Program) -> str:
     """The whole text: declarations, rules, and the default."""
-    body = program.body
-    rules = flatten(body) if isinstance(body, Tree) else merge(body)
-    return print_rule_set(program, rules)
+    return print_rule_set(program, flatten(program.body))
 
 
 def print_rule_set(program: Program, rules: RuleSet) -> str:

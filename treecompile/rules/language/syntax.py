@@ -6,26 +6,34 @@ that `compile` can say where a mistake is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from treecompile.model.errors import RulesError
+
+Tokens = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """`(or any other, or missing)`: what else a test holds for."""
+
+    others: bool
+    missing: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`humidity > 75`, or `3 < x <= 5` with three operands and two signs."""
 
-    operands: tuple[Token, ...]
-    signs: tuple[Token, ...]
-    others: bool  # "or any other"
-    missing: bool  # "or missing"
+    operands: Tokens
+    signs: Tokens
+    flags: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +41,9 @@ class Membership:
     """`outlook NOT IN {sunny, rainy} (or missing)`."""
 
     feature: Token
-    negated: bool
-    values: tuple[Token, ...]
-    others: bool
-    missing: bool
+    negated: Token | None
+    values: Tokens
+    flags: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class Evidence:
 
     counts: tuple[tuple[Token, Token], ...]
     reached: tuple[Token, Token] | None
-    checksum: str  # without its @; "" if there is none
+    checksum: Token | None  # with its @
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +82,16 @@ class Declaration:
 
     is_target: bool
     name: Token
-    values: tuple[Token, ...] | None  # None if it is numeric
     type: Token | None
     ordered: bool
+    values: Tokens | None  # None if it is numeric
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
     targets: tuple[Declaration, ...]
     features: tuple[Declaration, ...]
-    absent: tuple[Token, ...]  # texts that mean missing
+    absent: Tokens  # texts that mean missing
     rules: tuple[Statement, ...]
     default: Statement
 
@@ -113,18 +120,18 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", lexer="basic", transformer=statements)
 
 
-def _of_type(children: Iterable[Any], *types: str) -> list[Token]:
-    return [c for c in children if isinstance(c, Token) and c.type in types]
-
-
 VALUES = ("NAME", "STRING", "NUMBER", "TRUE", "FALSE")
 SIGNS = ("EQUAL", "UNEQUAL", "AT_MOST", "BELOW", "AT_LEAST", "ABOVE")
 
 
+@v_args(inline=True)
 class _Statements(Transformer[Token, Script]):
     """Builds the statements while parsing, so that no syntax tree is needed."""
 
-    def start(self, children: list[Any]) -> Script:
+    membership = Membership
+    evidence = Evidence
+
+    def start(self, *children: Any) -> Script:
         declared = [c for c in children if isinstance(c, Declaration)]
         absent = [c for c in children if isinstance(c, tuple)]
         *rules, default = [c for c in children if isinstance(c, Statement)]
@@ -136,65 +143,45 @@ class _Statements(Transformer[Token, Script]):
             default,
         )
 
-    def target(self, children: list[Any]) -> Declaration:
-        return _declaration(children, is_target=True)
+    def target(
+        self, name: Token, kind: Token | None, values: Tokens | None = None
+    ) -> Declaration:
+        return Declaration(True, name, kind, False, values)
 
-    def feature(self, children: list[Any]) -> Declaration:
-        return _declaration(children, is_target=False)
+    def feature(
+        self,
+        name: Token,
+        kind: Token | None,
+        order: Token | None = None,
+        values: Tokens | None = None,
+    ) -> Declaration:
+        return Declaration(False, name, kind, order is not None, values)
 
-    def absent(self, children: list[Any]) -> tuple[Token, ...]:
-        tokens: tuple[Token, ...] = children[-1]
-        return tokens
+    def absent(self, _: Token, values: Tokens) -> Tokens:
+        return values
 
-    def set(self, children: list[Any]) -> tuple[Token, ...]:
-        return tuple(_of_type(children, *VALUES))
+    def set(self, *children: Any) -> tuple[Any, ...]:
+        return children
 
-    def flags(self, children: list[Any]) -> frozenset[str]:
-        return frozenset(token.type for token in children if token is not None)
+    count = counts = set
 
-    def comparison(self, children: list[Any]) -> Comparison:
-        operands, signs = _of_type(children, *VALUES), _of_type(children, *SIGNS)
-        flags = children[-1] or ()
-        return Comparison(
-            tuple(operands), tuple(signs), "OTHER" in flags, "MISSING" in flags
-        )
+    def flags(self, *tokens: Token) -> Flags:
+        types = [token.type for token in tokens]
+        return Flags("OTHER" in types, "MISSING" in types)
 
-    def membership(self, children: list[Any]) -> Membership:
-        feature, negated, values, flags = children
-        flags = flags or ()
-        return Membership(
-            feature, negated is not None, values, "OTHER" in flags, "MISSING" in flags
-        )
+    def comparison(self, *children: Any) -> Comparison:
+        *terms, flags = children
+        return Comparison(tuple(terms[::2]), tuple(terms[1::2]), flags)
 
-    def presence(self, children: list[Any]) -> Presence:
-        feature, negated, asked = children
+    def presence(self, feature: Token, negated: Token | None, asked: Token) -> Presence:
         return Presence(feature, (asked.type == "MISSING") != (negated is not None))
 
-    def count(self, children: list[Any]) -> tuple[Token, Token]:
-        label, number = children
-        return label, number
-
-    def counts(self, children: list[Any]) -> tuple[tuple[Token, Token], ...]:
-        return tuple(children)
-
-    def evidence(self, children: list[Any]) -> Evidence:
-        counts, reached, checksum = children
-        return Evidence(counts, reached, checksum[1:] if checksum else "")
-
-    def rule(self, children: list[Any]) -> Statement:
-        identity, _, *tests, value, evidence = children
+    def rule(self, identity: Token | None, _: Token, *children: Any) -> Statement:
+        *tests, value, evidence = children
         kept = tuple(t for t in tests if not isinstance(t, Token))  # without THEN
         return Statement(identity, kept, value, evidence)
 
     otherwise = rule
-
-
-def _declaration(children: list[Any], is_target: bool) -> Declaration:
-    values = next((c for c in children if isinstance(c, tuple)), None)
-    types = _of_type(children, "TEXT", "INTEGER", "BOOLEAN")
-    ordered = bool(_of_type(children, "ORDER"))
-    declared_type = types[0] if types else None
-    return Declaration(is_target, children[0], values, declared_type, ordered)
 
 
 # ---------------------------------------------------------------- errors

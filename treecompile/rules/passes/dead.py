@@ -7,7 +7,6 @@ COMPARISONS, a matter of seconds, the pass stops and leaves the rest of the list
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from treecompile.model.ir import Rule, RuleSet
@@ -32,17 +31,13 @@ def dead(rules: RuleSet) -> RuleSet:
         if left < 0:
             kept += rules.rules[place:]
             break
-        if _is_taken(regions, rivals):
+        if any(
+            all(region.contains(regions[index]) for index, region in rival.items())
+            for rival in rivals
+        ):
             continue
         kept.append(rule)
         if not regions:
             break  # it takes every row
         before.setdefault(frozenset(regions), []).append(regions)
     return replace(rules, rules=tuple(kept))
-
-
-def _is_taken(regions: Regions, rivals: Sequence[Regions]) -> bool:
-    return any(
-        all(region.contains(regions[index]) for index, region in rival.items())
-        for rival in rivals
-    )

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.measure.cases import Bits, Cases, unpacked
 from treecompile.measure.statistics import added_errors
+from treecompile.model.arrays import Floats, Mask
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Condition, Feature, Op, Rule, RuleSet
 from treecompile.model.semantics import members
@@ -37,10 +37,7 @@ from treecompile.rules.postprune.description_length import (
     bits_of_tests,
     choose_rules,
 )
-from treecompile.rules.postprune.drop import Dropping, Progress, Removals, recounted
-
-Doubles = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from treecompile.rules.postprune.drop import Dropping, Progress, recounted
 
 DIGITS = 12
 MAX_ERROR = 0.7  # a rule with a greater error rate is never used
@@ -57,18 +54,12 @@ class CandidateRule:
     conditions: tuple[Condition, ...]
     error: float  # pessimistic error rate
     takes: Bits  # the cases that meet its conditions
-    cases: int
-
-    @property
-    def mask(self) -> Mask:
-        return unpacked(self.takes, self.cases).view(np.bool_)
 
 
 def c45rules(
     rules: RuleSet,
     cases: Cases,
     cf: float = 0.25,
-    seed: int = 0,
     progress: Progress = lambda done: None,
     tests: Sequence[float] | None = None,
 ) -> RuleSet:
@@ -84,7 +75,7 @@ def c45rules(
     labels = len(rules.labels)
     candidates = _candidates(rules, cases, cf, progress)
     coding = RuleCoding(rules.features, tests)
-    ordered = in_order(_chosen(candidates, coding, labels, cases, seed), cases, labels)
+    ordered = in_order(_chosen(candidates, coding, labels, cases), cases, labels)
     default = default_label(ordered, cases, labels)
     usable = [rule for rule in ordered if rule.error <= MAX_ERROR]
     final = without_harm(usable, default, cases)
@@ -150,9 +141,7 @@ def _candidates(
             found[key] = replace(found[key], error=error)
             continue
         takes = dropping.bits.of_all(kept)
-        found[key] = CandidateRule(
-            len(found) + 1, label, kept, error, takes, cases.rows
-        )
+        found[key] = CandidateRule(len(found) + 1, label, kept, error, takes)
     return list(found.values())
 
 
@@ -162,23 +151,21 @@ class _ErrorEstimate:
     def __init__(self, default_error: float, cf: float) -> None:
         self.default_error, self.cf = default_error, cf
 
-    def pessimistic(self, rows: Doubles, errors: Doubles) -> Doubles:
+    def pessimistic(self, rows: Floats, errors: Floats) -> Floats:
         """Pessimistic error rates; where there is no row, that of the default."""
         some = np.maximum(rows, 1.0)
         expected = (errors + added_errors(some, errors, self.cf)) / some
         # Rounded, because the last bits of a power depend on the processor.
         return np.where(rows > 0, expected, self.default_error).round(DIGITS)
 
-    def choose_removal(self, counted: Removals) -> int | None:
+    def choose_removal(self, rows: Floats, errors: Floats) -> int | None:
         """Drop the condition without which the expected error rate is lowest."""
-        rows = np.append(counted.rows_without, counted.rows)
-        errors = np.append(counted.errors_without, counted.errors)
         expected = self.pessimistic(rows, errors)
         actual = errors / np.maximum(rows, 1.0)
-        least = expected[:-1].min()
-        if least > expected[-1] and actual[:-1].min() > actual[-1]:
+        least = expected[1:].min()
+        if least > expected[0] and actual[1:].min() > actual[0]:
             return None
-        return int(np.flatnonzero(expected[:-1] == least)[-1])
+        return int(np.flatnonzero(expected[1:] == least)[-1])
 
 
 # ---------------------------------------------------------------- 2. choice
@@ -189,7 +176,6 @@ def _chosen(
     coding: RuleCoding,
     labels: int,
     cases: Cases,
-    seed: int,
 ) -> list[CandidateRule]:
     """For each label, the set of rules with the minimum description length."""
     groups = _by_label(candidates, labels)
@@ -200,7 +186,7 @@ def _chosen(
         takes = np.stack([rule.takes for rule in group])
         bits = np.array([coding.rule(rule.conditions) for rule in group])
         is_label = cases.y == label
-        kept = choose_rules(takes, is_label, bits, seed, budget, cases.counts)
+        kept = choose_rules(takes, is_label, bits, budget, cases.counts)
         result += [rule for rule, keep in zip(group, kept, strict=True) if keep]
     return result
 
@@ -224,7 +210,7 @@ def in_order(
     """
     y = cases.y
     groups = _by_label(chosen, labels)
-    taken = {label: _taken(group) for label, group in groups.items()}
+    taken = {label: _taken(group, cases) for label, group in groups.items()}
     left = np.ones(len(y), np.bool_)
     result: list[CandidateRule] = []
     while groups:
@@ -237,16 +223,19 @@ def in_order(
     return result
 
 
-def _taken(rules: Sequence[CandidateRule]) -> Mask:
+def _taken(rules: Sequence[CandidateRule], cases: Cases) -> Mask:
     """The cases that meet the conditions of any of the rules."""
-    bits = np.bitwise_or.reduce([rule.takes for rule in rules])
-    return unpacked(bits, rules[0].cases).view(np.bool_)
+    return _mask(np.bitwise_or.reduce([rule.takes for rule in rules]), cases)
+
+
+def _mask(takes: Bits, cases: Cases) -> Mask:
+    return unpacked(takes, cases.rows).view(np.bool_)
 
 
 def default_label(rules: Sequence[CandidateRule], cases: Cases, labels: int) -> int:
     """The most common label of the cases no rule takes; ties to the more frequent."""
     every = np.ones(cases.rows, np.bool_)
-    left = every & ~_taken(rules) if rules else every
+    left = every & ~_taken(rules, cases) if rules else every
     free = cases.by_label(left, labels)
     frequency = cases.by_label(every, labels)
     return max(range(labels), key=lambda label: (free[label], frequency[label], -label))
@@ -279,7 +268,7 @@ def _first_harmful(
     y = cases.y
     decided = np.full(len(y), len(rules))
     for place in reversed(range(len(rules))):
-        decided[rules[place].mask] = place
+        decided[_mask(rules[place].takes, cases)] = place
     otherwise = np.full(len(y), default)  # the answer of the rules that follow
     found = None
     for place in reversed(range(len(rules))):
@@ -290,5 +279,5 @@ def _first_harmful(
         harmed, helped = own[right_without & ~right], own[right & ~right_without]
         if cases.amount_at(harmed) > cases.amount_at(helped):
             found = place
-        otherwise[rule.mask] = rule.label
+        otherwise[_mask(rule.takes, cases)] = rule.label
     return found

@@ -12,28 +12,26 @@ rules give the same choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import lgamma, log, log2
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.measure.cases import Bits, as_words, packed, unpacked
+from treecompile.model.arrays import Array, Floats, Mask
 from treecompile.model.batch import Columns
 from treecompile.model.ir import Condition, Feature, Kind
 from treecompile.model.semantics import members
 
 EXHAUSTIVE = 10
 STARTS = 11
+SEED = 0
 BUDGET = 2_000_000_000
 DIGITS = 9  # decimals kept of a length in bits
 
 IMPOSSIBLE = 1e6  # bits for an exception where none was expected
 NEAR = 1e-6
-
-Doubles = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def log2_factorial(number: int) -> float:
@@ -72,33 +70,24 @@ def bits_of_tests(features: Sequence[Feature], columns: Columns) -> list[float]:
     ]
 
 
-def _column_bits(feature: Feature, column: NDArray[Any]) -> float:
-    def by_category() -> NDArray[Any]:
-        known = column[(column >= 0) & (column < len(feature.categories))]
-        return np.bincount(known)
-
-    def distinct() -> int:
-        return len(np.unique(column))  # NaN, or the code -1, counts as a value
-
-    return feature_bits(feature, len(column), by_category, distinct)
-
-
-def feature_bits(
-    feature: Feature,
-    rows: int,
-    by_category: Callable[[], NDArray[Any]],
-    distinct: Callable[[], int],
-) -> float:
-    """The bits of a test of a feature, from counts in memory or in a database.
-
-    `by_category` counts the rows of each category, `distinct` the different values;
-    missing and unseen values count as one value each.
-    """
+def _column_bits(feature: Feature, column: Array) -> float:
     if feature.kind is Kind.CATEGORICAL:
-        counts = by_category()
-        counts = counts[counts > 0]
-        return float((counts / rows * np.log2(rows / counts)).sum())
-    values = distinct()
+        known = column[(column >= 0) & (column < len(feature.categories))]
+        return category_bits(np.bincount(known), len(column))
+    return threshold_bits(len(np.unique(column)))  # NaN, or code -1, counts as a value
+
+
+def category_bits(counts: Array, rows: int) -> float:
+    """The bits of a test of a category, from the rows of each category and of all."""
+    counts = counts[counts > 0]
+    return float((counts / rows * np.log2(rows / counts)).sum())
+
+
+def threshold_bits(values: int) -> float:
+    """The bits of a comparison, from the number of different values.
+
+    Missing and unseen values count as one value each.
+    """
     return 1 + log2(values) / 2 if values > 1 else 0.0
 
 
@@ -106,8 +95,8 @@ def feature_bits(
 
 
 def exception_bits(
-    cases: int, taken: Doubles, false_positives: Doubles, false_negatives: Doubles
-) -> Doubles:
+    cases: int, taken: Floats, false_positives: Floats, false_negatives: Floats
+) -> Floats:
     """The bits that name the exceptions among the cases taken and among the rest."""
     taken, wrong, missed = map(np.atleast_1d, (taken, false_positives, false_negatives))
     half = (wrong + missed) / 2
@@ -117,7 +106,7 @@ def exception_bits(
     return np.asarray(log2(cases) + inside + outside, np.float64)
 
 
-def _naming_bits(cases: Doubles, wrong: Doubles, expected: Doubles) -> Doubles:
+def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
     """The bits that name the `wrong` among `cases`, given the expected number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = expected / cases
@@ -127,19 +116,46 @@ def _naming_bits(cases: Doubles, wrong: Doubles, expected: Doubles) -> Doubles:
     return np.where(none, np.where(wrong == 0, 0.0, IMPOSSIBLE), bits)
 
 
-class _SetLengths:
-    """The description lengths of sets of rules for one label."""
+# ---------------------------------------------------------------- the choice
 
-    def __init__(self, rules: int, is_label: Mask, counts: Doubles | None) -> None:
+
+def choose_rules(
+    takes: Bits,
+    is_label: Mask,
+    bits: Floats,
+    budget: int,
+    counts: Floats | None = None,
+) -> Mask:
+    """Which rules to keep. `takes` has one line per rule: the cases it takes, as bits.
+
+    `counts` has the number of rows that each case stands for, if not one.
+    """
+    choice = _RuleChoice(takes, is_label, bits, counts)
+    return choice.best() if len(takes) <= EXHAUSTIVE else choice.search(budget)
+
+
+class _RuleChoice:
+    """The rules for one label, and the description lengths of sets of them."""
+
+    def __init__(
+        self, takes: Bits, is_label: Mask, bits: Floats, counts: Floats | None
+    ) -> None:
+        self.takes, self.is_label, self.bits, self.counts = (
+            takes,
+            is_label,
+            bits,
+            counts,
+        )
+        self.words, self.label_words = as_words(takes), as_words(packed(is_label))
         self.cases, self.of_label = len(is_label), int(is_label.sum())
         if counts is not None:
             self.cases = int(counts.sum())
             self.of_label = int(counts[is_label].sum())
-        self.orders = np.array([log2_factorial(count) for count in range(rules + 2)])
+        self.orders = np.array([log2_factorial(n) for n in range(len(takes) + 2)])
 
-    def of(
-        self, bits: Doubles, rules: NDArray[np.intp], taken: Doubles, right: Doubles
-    ) -> Doubles:
+    def lengths(
+        self, bits: Floats, rules: NDArray[np.intp], taken: Floats, right: Floats
+    ) -> Floats:
         """One length per set, from the bits of its rules, their number, the cases
         they take, and how many of those have the label."""
         named = exception_bits(self.cases, taken, taken - right, self.of_label - right)
@@ -147,67 +163,33 @@ class _SetLengths:
         # Rounded, because the last bits of a logarithm depend on the processor.
         return np.asarray(lengths, np.float64).round(DIGITS)
 
+    def best(self) -> Mask:
+        """Try every set; of equals, take the first in the order of binary numbers."""
+        count = len(self.takes)
+        sets = np.arange(1 << count)
+        codes = (1 << np.arange(count)) @ self._unpacked(self.takes).astype(np.intp)
 
-# ---------------------------------------------------------------- the choice
+        def taken_by_exactly(mask: Mask) -> Array:
+            weights = None if self.counts is None else self.counts[mask]
+            return np.bincount(codes[mask], weights, minlength=len(sets))
 
+        # For each set, the cases that only its rules take: of the label, and others.
+        masks = self.is_label, ~self.is_label
+        within = np.stack([taken_by_exactly(mask) for mask in masks])
+        for rule in range(count):
+            has = sets & (1 << rule) > 0
+            within[:, has] += within[:, sets[has] ^ (1 << rule)]
+        free = within[:, sets[::-1]]  # taken by no rule of the set: only by the others
+        right, taken = self.of_label - free[0], self.cases - free.sum(axis=0)
+        in_set = (sets[:, None] >> np.arange(count)) & 1
+        lengths = self.lengths(in_set @ self.bits, in_set.sum(axis=1), taken, right)
+        return np.asarray(in_set[int(lengths.argmin())], np.bool_)
 
-def choose_rules(
-    takes: Bits,
-    is_label: Mask,
-    bits: Doubles,
-    seed: int,
-    budget: int,
-    counts: Doubles | None = None,
-) -> Mask:
-    """Which rules to keep. `takes` has one line per rule: the cases it takes, as bits.
-
-    `counts` has the number of rows that each case stands for, if not one.
-    """
-    if len(takes) <= EXHAUSTIVE:
-        return _best_of_all(takes, is_label, bits, counts)
-    return _HillClimbing(takes, is_label, bits, counts).best(seed, budget)
-
-
-def _best_of_all(
-    takes: Bits, is_label: Mask, bits: Doubles, counts: Doubles | None
-) -> Mask:
-    """Try every set; of equals, take the first in the order of binary numbers."""
-    count, cases = len(takes), len(is_label)
-    lengths_of_sets = _SetLengths(count, is_label, counts)
-    sets = np.arange(1 << count)
-    codes = (1 << np.arange(count)) @ unpacked(takes, cases).astype(np.intp)
-
-    def taken_by_exactly(mask: Mask) -> NDArray[Any]:
-        weights = None if counts is None else counts[mask]
-        return np.bincount(codes[mask], weights, minlength=len(sets))
-
-    # For each set, the cases that only its rules take: of the label, and others.
-    within = np.stack([taken_by_exactly(mask) for mask in (is_label, ~is_label)])
-    for rule in range(count):
-        has = sets & (1 << rule) > 0
-        within[:, has] += within[:, sets[has] ^ (1 << rule)]
-    free = within[:, sets[::-1]]  # taken by no rule of the set: only by the others
-    right = lengths_of_sets.of_label - free[0]
-    taken = lengths_of_sets.cases - free.sum(axis=0)
-    in_set = (sets[:, None] >> np.arange(count)) & 1
-    lengths = lengths_of_sets.of(in_set @ bits, in_set.sum(axis=1), taken, right)
-    return np.asarray(in_set[int(lengths.argmin())], np.bool_)
-
-
-class _HillClimbing:
-    def __init__(
-        self, takes: Bits, is_label: Mask, bits: Doubles, counts: Doubles | None
-    ) -> None:
-        self.takes, self.bits, self.cases = takes, bits, len(is_label)
-        self.counts = counts
-        self.lengths = _SetLengths(len(takes), is_label, counts)
-        self.words = as_words(takes)
-        self.label_words = as_words(packed(is_label))
-
-    def best(self, seed: int, budget: int) -> Mask:
-        random = np.random.default_rng(seed)
+    def search(self, budget: int) -> Mask:
+        """Climb from random sets, and keep the best set on the way."""
+        random = np.random.default_rng(SEED)
         shortest, best = np.inf, np.zeros(len(self.bits), np.bool_)
-        words = -(-self.lengths.cases // 64)  # per rule, as if no case had a count
+        words = -(-self.cases // 64)  # per rule, as if no case had a count
         steps = max(1, budget // (len(self.takes) * words))
         for start in range(STARTS):
             chosen = random.random(len(self.bits)) < start / (STARTS - 1)
@@ -221,15 +203,15 @@ class _HillClimbing:
 
     def climb(self, chosen: Mask) -> Iterator[float]:
         """Improve a set in place, one rule at a time; yield its length at each step."""
-        takers = np.zeros(self.cases, np.int32)  # how many chosen rules take each case
+        takers = np.zeros(len(self.is_label), np.int32)  # chosen rules that take a case
         for rule in np.flatnonzero(chosen).tolist():
-            takers += self._taken_by(rule)
+            takers += self._unpacked(self.takes[rule])
         while True:
             free, once = as_words(packed(takers == 0)), as_words(packed(takers == 1))
             some = as_words(packed(takers > 0))
             taken, right = self._amounts(np.stack([some, some & self.label_words]))
             total, count = float(self.bits[chosen].sum()), int(chosen.sum())
-            (length,) = self.lengths.of(
+            (length,) = self.lengths(
                 *(np.array([n]) for n in (total, count, taken, right))
             )
             yield float(length)
@@ -240,7 +222,7 @@ class _HillClimbing:
             cases = self._amounts(changed)
             changed &= self.label_words
             of_label = self._amounts(changed)
-            lengths = self.lengths.of(
+            lengths = self.lengths(
                 total + sign * self.bits,
                 count + sign,
                 taken + sign * cases,
@@ -250,15 +232,15 @@ class _HillClimbing:
             if lengths[rule] >= length:
                 return
             chosen[rule] = not chosen[rule]
-            takers += self._taken_by(rule) if chosen[rule] else -self._taken_by(rule)
+            takers += sign[rule] * self._unpacked(self.takes[rule])
 
-    def _amounts(self, lines: NDArray[np.uint64]) -> Doubles:
+    def _amounts(self, lines: NDArray[np.uint64]) -> Floats:
         """The number of cases in each line of bits."""
         if self.counts is None:
             whole = np.bitwise_count(lines).sum(axis=1, dtype=np.int64)
             return np.asarray(whole, np.float64)
-        bits = (unpacked(line.view(np.uint8), self.cases) for line in lines)
+        bits = (self._unpacked(line.view(np.uint8)) for line in lines)
         return np.array([self.counts[line.view(np.bool_)].sum() for line in bits])
 
-    def _taken_by(self, rule: int) -> NDArray[np.int32]:
-        return unpacked(self.takes[rule], self.cases).astype(np.int32)
+    def _unpacked(self, bits: Bits) -> NDArray[np.uint8]:
+        return unpacked(bits, len(self.is_label))

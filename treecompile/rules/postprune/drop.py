@@ -15,24 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.measure.cases import Cases, as_words, packed
+from treecompile.model.arrays import Array, Floats
 from treecompile.model.ir import Rule, RuleSet, Stats
 
-Doubles = NDArray[np.float64]
 Progress = Callable[[int], None]  # takes the number of rows a rule was tried on
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Removals:
-    """A rule as it is, and without each of its conditions in turn."""
-
-    rows: float
-    errors: float  # wrong answers, or the sum of squared errors
-    rows_without: Doubles  # one number per condition
-    errors_without: Doubles
-
-
+# How many rows a rule takes, and its errors on them: wrong answers, or the sum of
+# squared errors. First for the rule as it is, then without each of its conditions.
+Counted = tuple[Floats, Floats]
 # Which of the remaining conditions to drop; None to stop.
-ChooseRemoval = Callable[[Removals], int | None]
+ChooseRemoval = Callable[[Floats, Floats], int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,84 +43,60 @@ class Dropping:
 
     def drop(self, rule: Rule, choose: ChooseRemoval) -> ShortenedRule:
         """Drop one condition after the other until `choose` stops."""
-        counter = self._counter(rule)
+        count = self._counter(rule)
         kept = list(range(len(rule.conditions)))
-        counted = counter.removals(kept)
+        rows, errors = count(kept)
         while kept:
-            chosen = choose(counted)
+            chosen = choose(rows, errors)
             if chosen is None:
                 break
             del kept[chosen]
-            counted = counter.removals(kept)
-        return ShortenedRule(tuple(kept), counted.rows, counted.errors)
+            rows, errors = count(kept)
+        return ShortenedRule(tuple(kept), float(rows[0]), float(errors[0]))
 
-    def _counter(self, rule: Rule) -> _BitCounter | _RowCounter:
+    def _counter(self, rule: Rule) -> Callable[[Sequence[int]], Counted]:
+        """The function that counts a rule with some of its conditions."""
         errors, counts = self.cases.errors(rule.value, self.rules), self.cases.counts
         if not self.rules.labels or counts is not None:
-            return _RowCounter(self.bits.table(rule.conditions), errors, counts)
-        truth = [as_words(self.bits.of(c)) for c in rule.conditions]
-        wrong = as_words(packed(errors > 0))
-        return _BitCounter(truth, wrong, as_words(self.bits.of_all(())))
-
-
-class _BitCounter:
-    """For labels: which rows meet each condition, and which are answered wrongly."""
-
-    def __init__(
-        self,
-        truth: Sequence[NDArray[np.uint64]],
-        wrong: NDArray[np.uint64],
-        everything: NDArray[np.uint64],
-    ) -> None:
+            fails = self.bits.table(rule.conditions) ^ 1
+            return lambda kept: _count_rows(fails[list(kept)], errors, counts)
+        every = self.bits.of_all(())
         # A line of ones at either end: then the first and last condition are no
         # special cases.
-        self.truth = np.stack([everything, *truth, everything])
-        self.wrong = wrong
-
-    def removals(self, kept: Sequence[int]) -> Removals:
-        truth = self.truth[[0, *(position + 1 for position in kept), -1]]
-        before = np.bitwise_and.accumulate(truth, axis=0)
-        after = np.bitwise_and.accumulate(truth[::-1], axis=0)[::-1]
-        # First the rows that meet all conditions, then those that meet all but one.
-        taken = np.concatenate([before[-1:], before[:-2] & after[2:]])
-        rows = np.bitwise_count(taken).sum(axis=1, dtype=np.int64)
-        taken &= self.wrong
-        errors = np.bitwise_count(taken).sum(axis=1, dtype=np.int64)
-        return Removals(
-            float(rows[0]),
-            float(errors[0]),
-            rows[1:].astype(np.float64),
-            errors[1:].astype(np.float64),
+        lines = [every, *map(self.bits.of, rule.conditions), every]
+        truth, wrong = np.stack(list(map(as_words, lines))), as_words(
+            packed(errors > 0)
         )
+        return lambda kept: _count_bits(truth[[0, *(k + 1 for k in kept), -1]], wrong)
 
 
-class _RowCounter:
-    """For numbers, and for rows with counts: how many conditions each row fails."""
+def _count_bits(truth: NDArray[np.uint64], wrong: NDArray[np.uint64]) -> Counted:
+    """For labels: from the rows that meet each condition, and the wrong answers."""
+    before = np.bitwise_and.accumulate(truth, axis=0)
+    after = np.bitwise_and.accumulate(truth[::-1], axis=0)[::-1]
+    # First the rows that meet all conditions, then those that meet all but one.
+    taken = np.concatenate([before[-1:], before[:-2] & after[2:]])
+    rows = np.bitwise_count(taken).sum(axis=1, dtype=np.int64)
+    taken &= wrong
+    errors = np.bitwise_count(taken).sum(axis=1, dtype=np.int64)
+    return rows.astype(np.float64), errors.astype(np.float64)
 
-    def __init__(
-        self, truth: NDArray[np.uint8], errors: Doubles, counts: Doubles | None
-    ) -> None:
-        self.fails, self.errors, self.counts = truth ^ 1, errors, counts
 
-    def removals(self, kept: Sequence[int]) -> Removals:
-        fails = self.fails[list(kept)]
-        failed = fails.sum(axis=0, dtype=np.uint32)
-        own, near = np.flatnonzero(failed == 0), np.flatnonzero(failed == 1)
-        counts = self.counts
-        rows = float(len(own) if counts is None else counts[own].sum())
-        errors = float(self.errors[own].sum())
-        if not kept:
-            return Removals(rows, errors, np.zeros(0), np.zeros(0))
-        which = fails[:, near].argmax(axis=0)
-        weights = None if counts is None else counts[near]
-        more_rows = np.bincount(which, weights, minlength=len(kept))
-        more_errors = np.bincount(which, self.errors[near], minlength=len(kept))
-        return Removals(
-            rows,
-            errors,
-            np.asarray(rows + more_rows, np.float64),
-            np.asarray(errors + more_errors, np.float64),
-        )
+def _count_rows(fails: Array, errors: Floats, counts: Floats | None) -> Counted:
+    """For numbers, and rows with counts: from the conditions that each row fails."""
+    failed = fails.sum(axis=0, dtype=np.uint32)
+    own, near = np.flatnonzero(failed == 0), np.flatnonzero(failed == 1)
+    own_rows = float(len(own) if counts is None else counts[own].sum())
+    own_errors = float(errors[own].sum())
+    if not len(fails):
+        return np.array([own_rows]), np.array([own_errors])
+    which = fails[:, near].argmax(axis=0)
+    weights = None if counts is None else counts[near]
+    more_rows = np.bincount(which, weights, minlength=len(fails))
+    more_errors = np.bincount(which, errors[near], minlength=len(fails))
+    return own_rows + np.append(0.0, more_rows), own_errors + np.append(
+        0.0, more_errors
+    )
 
 
 def recounted(rules: RuleSet, cases: Cases) -> RuleSet:

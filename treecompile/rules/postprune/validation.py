@@ -24,10 +24,11 @@ from dataclasses import replace
 import numpy as np
 
 from treecompile.measure.cases import Cases
+from treecompile.model.arrays import Floats
 from treecompile.model.ir import ClassCounts, Rule, RuleSet
 from treecompile.model.semantics import answer
 from treecompile.rules.passes import PRUNED_PASSES, apply_rule_passes
-from treecompile.rules.postprune.drop import Dropping, Progress, Removals, recounted
+from treecompile.rules.postprune.drop import Dropping, Progress, recounted
 
 
 def prune_on_validation(
@@ -64,13 +65,13 @@ def _with_answer(default: Rule, rules: RuleSet) -> Rule:
     return replace(default, value=answer(stats, rules.labels))
 
 
-def choose_removal(counted: Removals) -> int | None:
+def choose_removal(rows: Floats, errors: Floats) -> int | None:
     """The condition to drop, if the rule's error rate does not rise without it."""
-    if not counted.rows:
+    if not rows[0]:
         return None
-    errors = counted.errors_without / counted.rows_without
-    best = errors.min()
-    if best > counted.errors / counted.rows:
+    rates = errors / rows
+    best = rates[1:].min()
+    if best > rates[0]:
         return None
-    rows = np.where(errors == best, counted.rows_without, -1.0)
-    return len(rows) - 1 - int(rows[::-1].argmax())
+    taken = np.where(rates[1:] == best, rows[1:], -1.0)
+    return len(taken) - 1 - int(taken[::-1].argmax())
