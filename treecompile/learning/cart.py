@@ -16,7 +16,7 @@ from treecompile.learning.grow.criteria import LEAST_SQUARES, MEASURES
 from treecompile.learning.grow.responses import LabelResponse, NumberResponse
 from treecompile.learning.grow.rows import grow_tree
 from treecompile.learning.grow.segments import Units
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset

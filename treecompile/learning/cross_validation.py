@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treecompile.learning.costs import check_costs
-from treecompile.learning.limits import Progress
-from treecompile.learning.options import LearnOptions, check_options
+from treecompile.learning.options import LearnOptions, Progress, check_options
 from treecompile.learning.training import (
     ToPruneBy,
     check_weighting,

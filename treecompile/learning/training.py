@@ -16,7 +16,6 @@ from treecompile.learning import cart, id3
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.costs import Costs, check_costs
-from treecompile.learning.limits import GrowthLimits, Progress
 from treecompile.learning.one_hot import expand
 from treecompile.learning.options import (
     C45,
@@ -28,7 +27,9 @@ from treecompile.learning.options import (
     ONE_SE,
     PESSIMISTIC,
     REDUCED_ERROR,
+    GrowthLimits,
     LearnOptions,
+    Progress,
     check_algorithm,
     check_options,
     check_task,

@@ -20,7 +20,7 @@ from treecompile.learning.grow.draft import Draft, Splits
 from treecompile.learning.grow.growth import Growth, NodeStats, Source
 from treecompile.learning.grow.responses import OpenNodes, Response
 from treecompile.learning.grow.search import CandidateSplits
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.ir import Feature, Label, Tree
 

@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from treecompile.learning.grow.build import make
 from treecompile.learning.grow.growth import NodeStats
-from treecompile.learning.grow.segments import Segments, Units, exact_means, exact_sums
-from treecompile.learning.limits import TIE
+from treecompile.learning.grow.segments import (
+    TIE,
+    Segments,
+    Units,
+    exact_means,
+    exact_sums,
+)
 from treecompile.model.arrays import Array, Floats
 from treecompile.model.ir import ClassCounts, Label, Moments, Stats
 

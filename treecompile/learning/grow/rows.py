@@ -31,7 +31,7 @@ from treecompile.learning.grow.search import (
     divide_features,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.collector import paused
 from treecompile.model.ir import Tree

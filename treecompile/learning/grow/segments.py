@@ -20,6 +20,9 @@ import numpy as np
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.tables.dataset import Dataset
 
+# Gains that differ by less, relative to the impurity at the node, are equal: which one
+# is larger is an accident of rounding.
+TIE = 1e-12
 FOLDS = 3
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
 BITS = 53  # of a sum of weights

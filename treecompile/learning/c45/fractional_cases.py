@@ -8,14 +8,18 @@ nodes first, then all second ones, and so on, each in the old order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.learning.c45.draft import CaseDraft
-from treecompile.learning.c45.prune import ReachedLeaves, fall_by_levels
+from treecompile.learning.c45.gain_ratio import GainSearch, Room, Scale, counting
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    ReachedLeaves,
+    fall_by_levels,
+)
 from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -322,3 +326,68 @@ def _lookup(groups: Groups | None, width: int) -> Array:
 def _as_numbers(codes: NDArray[Any]) -> Floats:
     """The codes of an ordinal feature, NaN for missing."""
     return np.where(codes < 0, np.nan, codes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseLevel(GainSearch):
+    """The open nodes of a dataset in memory, with their cases."""
+
+    cases: NodeCases
+    y: Array
+    units: Array | None  # the weights as integers; None where all cases are whole
+    node: Array  # of each case
+    # For columns without missing values, if all cases are whole: the number of cases up
+    # to each case, and the cases after which a cut leaves enough on both sides.
+    below: Array
+    inside: Positions
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        cases: NodeCases,
+        counts: Floats,
+        min_leaf: float,
+        table: Floats,
+    ) -> CaseLevel:
+        nodes = cases.nodes
+        scale = Scale.of(cases.weights, table, sample.most)
+        units, below, inside = None, nodes.starts[:0], nodes.starts[:0]
+        if cases.weights is not None:
+            units = np.rint(cases.weights / scale.unit).astype(np.int64)
+        else:
+            below = counting(nodes)
+            room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
+            inside = np.flatnonzero(room.holds(nodes, below))
+        return cls(
+            scale,
+            sample.classes,
+            min_leaf,
+            counts,
+            counts.sum(axis=1),
+            cases,
+            sample.y.take(cases.rows),
+            units,
+            nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
+            below,
+            inside,
+        )
+
+    def some(self, chosen: Positions) -> CaseLevel:
+        """Some of the nodes, for a column whose values are counted."""
+        if len(chosen) == len(self.totals):
+            return self
+        places = self.cases.nodes.within(chosen)
+        cases = self.cases.some(chosen)
+        node = cases.nodes.spread(np.arange(len(chosen), dtype=np.int32))
+        return replace(
+            self,
+            counts=self.counts[chosen],
+            totals=self.totals[chosen],
+            cases=cases,
+            y=self.y.take(places),
+            units=None if self.units is None else self.units.take(places),
+            node=node,
+            below=self.below[:0],
+            inside=self.inside[:0],
+        )

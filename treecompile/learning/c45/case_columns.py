@@ -15,25 +15,23 @@ from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.c45.cases import CaseDescent, DividedCases, Order, Sample
-from treecompile.learning.c45.cuts import (
-    GainCandidates,
-    Neighbours,
-    PossibleCuts,
-    RunningSums,
-)
-from treecompile.learning.c45.group import group_values
-from treecompile.learning.c45.growth import node_stats
-from treecompile.learning.c45.level import (
-    SLACK,
+from treecompile.learning.c45.case_growth import node_stats
+from treecompile.learning.c45.category_groups import group_values
+from treecompile.learning.c45.fractional_cases import (
+    CaseDescent,
     CaseLevel,
-    GainSearch,
+    DividedCases,
+    Order,
+    Sample,
+)
+from treecompile.learning.c45.gain_ratio import (
+    GainCandidates,
     bits,
     counting,
-    information,
+    gains_of_values,
 )
-from treecompile.learning.grow.columns import SortedColumn, make_column
-from treecompile.learning.grow.counted import CountedColumn
+from treecompile.learning.c45.thresholds import Neighbours, PossibleCuts, RunningSums
+from treecompile.learning.grow.columns import CountedColumn, SortedColumn, make_column
 from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram import Histogram, count_values
@@ -231,24 +229,6 @@ class Categories:
         where = usable[histogram.nodes]
         candidates.gains[where], candidates.split_info[where] = found
         return candidates
-
-
-def gains_of_values(
-    search: GainSearch, segments: Segments, nodes: Positions, table: Floats
-) -> tuple[Floats, Floats]:
-    """Gain and split information of a branch for each known value.
-
-    `table` has a line of class weights for each value; `segments` are the lines of each
-    node.
-    """
-    sizes = table.sum(axis=1)
-    total = search.totals[nodes]
-    known = np.add.reduceat(table, segments.starts, axis=0)
-    after = segments.sums(information(table))
-    large = segments.sums((sizes >= search.min_leaf - SLACK).astype(np.intp)) >= 2
-    gains = (information(known) - after) / total
-    branches = segments.sums(bits(sizes)) + bits(total - segments.sums(sizes))
-    return np.where(large, gains, -np.inf), (bits(total) - branches) / total
 
 
 class GroupedCategories:
