@@ -22,7 +22,7 @@ from treecompile.learning.c45.gain_ratio import (
 )
 from treecompile.learning.c45.pessimistic_pruning import CaseDraft
 from treecompile.learning.grow.criteria import ContingencyTable, by_chance
-from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.draft import Splits, is_categorical
 from treecompile.learning.grow.growth import (
     Division,
     Growth,
@@ -33,7 +33,7 @@ from treecompile.learning.grow.growth import (
 from treecompile.learning.grow.segments import Segments
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Floats, Mask, Positions
-from treecompile.model.ir import Feature, Kind
+from treecompile.model.ir import Feature
 
 
 class GainSource(Source, Protocol):
@@ -74,7 +74,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
     ) -> None:
         super().__init__(source, limits, progress)
         self.choice = choice
-        self.is_categorical = _is_categorical(source.features)
+        self.is_categorical = is_categorical(source.features)
         # Nodes x features: a category is not tested twice on a path.
         self.usable: Mask = np.full((1, len(source.features)), True)
 
@@ -210,10 +210,6 @@ def collapse(draft: CaseDraft) -> None:
         is_leaf = below >= errors[nodes] - EPSILON
         errors[nodes[~is_leaf]] = below[~is_leaf]
         splits.become_leaves(nodes[is_leaf])
-
-
-def _is_categorical(features: Sequence[Feature]) -> Mask:
-    return np.array([feature.kind is Kind.CATEGORICAL for feature in features])
 
 
 def _gains_of_values(tables: Floats) -> Floats:

@@ -45,13 +45,6 @@ def information(counts: Floats) -> Floats:
     return result
 
 
-def counting(segments: Segments) -> Array:
-    """1, 2, 3, ... in each segment."""
-    below = np.arange(1, segments.size + 1, dtype=np.int32)
-    below -= segments.spread(segments.starts.astype(np.int32))
-    return below
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
     """The meaning of the integers of a level."""
@@ -157,9 +150,6 @@ def gains_of_values(
 
 # --- the choice of a feature ----------------------------------------------------------
 
-# From the gains and split informations of all features (on the last axis).
-Worth = Callable[[Floats, Floats], Floats]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureChoice:
@@ -167,7 +157,7 @@ class FeatureChoice:
 
     counted: Mask  # features whose gain counts in the average
     min_gain: float
-    measure: Worth | None  # by costs
+    measure: Callable[[Floats], Floats] | None  # by costs
     is_ratio: bool
 
     def best(self, gains: Floats, split_info: Floats, barred: Mask) -> Positions:
@@ -185,14 +175,10 @@ class FeatureChoice:
 
     def worth(self, gains: Floats, split_info: Floats) -> Floats:
         """What features are compared by; at most -EPSILON for those barred."""
-        possible = gains > -EPSILON
-        if self.measure is not None:
-            return np.where(
-                possible & (split_info > 0), self.measure(gains, split_info), -1.0
-            )
-        if not self.is_ratio:
-            return np.where(possible & (split_info > 0), gains, -1.0)
-        return gain_ratios(gains, split_info, self.counted)
+        if self.measure is None and self.is_ratio:
+            return gain_ratios(gains, split_info, self.counted)
+        worth = gains if self.measure is None else self.measure(gains)
+        return np.where((gains > -EPSILON) & (split_info > 0), worth, -1.0)
 
 
 def gain_ratios(gains: Floats, split_info: Floats, counted: Mask) -> Floats:

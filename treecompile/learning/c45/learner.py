@@ -18,9 +18,6 @@ from treecompile.learning.c45.fractional_cases import Sample
 from treecompile.learning.c45.gain_ratio import FeatureChoice, counted_features
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
-    Held,
-    Passing,
-    drop_impossible,
     finish_case_tree,
     prune,
 )
@@ -88,7 +85,7 @@ def draft(
         growth.run()
         made = growth.finish()
     if options.is_pruning:
-        prune_by(made, sample, options.cf)
+        prune(made, sample, options.cf)
     return made
 
 
@@ -104,11 +101,6 @@ def choice_of(
         options.costs.measure_for(features) if options.costs else None,
         options.is_ratio,
     )
-
-
-def prune_by(made: CaseDraft, cases: Passing[Held], cf: float) -> None:
-    prune(made, cases, cf)
-    drop_impossible(made)
 
 
 def _check_groups(features: Sequence[Feature]) -> None:

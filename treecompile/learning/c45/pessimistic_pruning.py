@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from treecompile.learning.grow.build import TreeContents, build_tree, make, stand_ins
+from treecompile.learning.grow.build import TreeBuilder, make, stand_ins
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.segments import Segments
 from treecompile.measure.statistics import best_labels, leaf_errors
@@ -118,6 +118,7 @@ class Passing(Protocol[Held]):
 def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
     """Prune a tree in place."""
     Pruning(draft, sample, cf).run()
+    drop_impossible(draft)
 
 
 class Pruning(Generic[Held]):
@@ -306,12 +307,14 @@ def finish_case_tree(
     else:
         value[is_empty] = stats[is_empty].argmax(axis=1)
     order = draft.reading_order()
-    contents = TreeContents(
+    return TreeBuilder(
+        draft,
+        order,
+        features,
         make(ClassCounts, len(order), map(tuple, stats[order].tolist())),
         list(map(labels.__getitem__, value[order].tolist())),
         weights[order].tolist(),
         # Logarithms differ in their last bits between processors: the file must not.
         [round(gain, 12) for gain in draft.splits.gain[order].tolist()],
         weights[draft.child],
-    )
-    return build_tree(draft, order, contents, features, labels, policy)
+    ).build(labels, policy)

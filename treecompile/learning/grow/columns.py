@@ -8,6 +8,7 @@ Categories and few numbers are counted (`CountedColumn`). Many numbers are sorte
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from treecompile.learning.grow.search import (
     is_chance,
     thresholds_between,
 )
-from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.segments import Segments, nodes_of
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
@@ -44,14 +45,15 @@ def make_column(
     feature: Feature, values: Array, *, is_multiway: bool = False
 ) -> SplitColumn:
     """The column in the form that suits it; categories split in two, or in all."""
+    size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
-        size = len(feature.categories)
         form = MultiwayColumn if is_multiway else CountedColumn
         return form(feature, np.where(values < 0, size, values), size)
     if feature.kind is Kind.ORDINAL:
-        if len(feature.categories) <= FEW_VALUES:
-            size = len(feature.categories)
-            return CountedColumn(feature, np.where(values < 0, size, values), size)
+        if size <= FEW_VALUES:
+            codes = np.arange(float(size))
+            own = np.where(values < 0, size, values)
+            return CountedColumn(feature, own, size, (codes, codes))
         values = np.where(values < 0, np.nan, values.astype(np.float64))
     order = np.argsort(values)  # equal values in any order: sums are exact
     known = len(values) - np.count_nonzero(np.isnan(values))
@@ -130,9 +132,7 @@ class SortedColumn:
         if self.is_complete:
             self.nodes, self.segments = np.arange(count), level.nodes
             return
-        sizes = np.bincount(level.of_row.take(self.rows), minlength=count)
-        self.nodes = np.flatnonzero(sizes)
-        self.segments = Segments.of(sizes[self.nodes])
+        self.nodes, self.segments = nodes_of(level.of_row.take(self.rows), count)
 
     def _sides(self, level: RowLevel) -> Sides:
         totals = [self.segments.sums(each) for each in level.response.along(self.rows)]
@@ -162,8 +162,7 @@ def single_sides(
 ) -> Sides:
     """The sides of the cuts after every single row."""
     counts = segments.lengths.astype(np.float64)
-    left = np.arange(1.0, segments.size + 1.0)
-    left -= segments.spread(segments.starts.astype(np.float64))
+    left = segments.counting(np.float64)
     barred = too_few(segments, left, min_leaf)
     if weights is not None:
         counts = segments.sums(weights)
@@ -177,8 +176,6 @@ def single_sides(
 class CountedColumn:
     """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
 
-    branches = 2
-
     def __init__(
         self,
         feature: Feature,
@@ -188,22 +185,25 @@ class CountedColumn:
     ) -> None:
         self.feature = feature
         self.codes = codes.astype(np.int32)  # `size` where the value is missing
-        self.size = size
-        self.values = values  # of numbers: the least and the greatest with each code
-        self.is_ordered = feature.kind is not Kind.CATEGORICAL
+        self.size, self.branches = size, 2
+        # The least and the greatest number with each code; None for categories.
+        self.values = values
+
+    def count(self, level: RowLevel) -> Histogram:
+        """Count the values at the nodes of a level."""
+        response, codes = level.response, self.codes.take(level.rows)
+        sums = partial(response.sum_by_key, level.rows)
+        return count_values(codes, self.size, level.nodes, response.summands, sums)
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        histogram = count_values(
-            self.codes, self.size, level.rows, level.nodes, level.response
-        )
-        return search_histogram(level, histogram, self.is_ordered)
+        return search_histogram(level, self.count(level), self.values is not None)
 
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
         assert found.histogram is not None
         rows = level.rows.take(level.nodes.within(some))
-        if not self.is_ordered:
+        if self.values is None:
             is_left, divided = divide_categories(level, found, some)
             self._send(level, found.histogram, rows, is_left)
             return divided
@@ -212,10 +212,8 @@ class CountedColumn:
         goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
         is_known = codes < self.size
         level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
-        low: Array = code[position]
-        high: Array = code[position + 1]
-        if self.values is not None:
-            low, high = self.values[1][low], self.values[0][high]
+        lowest, greatest = self.values
+        low, high = greatest[code[position]], lowest[code[position + 1]]
         thresholds = thresholds_between(self.feature, low, high)
         return in_two(level, found.left[some], found.right[some], thresholds)
 
@@ -233,22 +231,19 @@ class CountedColumn:
         level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
 
 
-class MultiwayColumn:
-    """A column of categories, by codes.
+class MultiwayColumn(CountedColumn):
+    """A column of categories for ID3: a branch for each.
 
     A missing value counts as the most common category at the node. A category that no
     case of a node has gets a branch without cases.
     """
 
     def __init__(self, feature: Feature, codes: Array, size: int) -> None:
-        self.codes = codes.astype(np.int32)  # `size` where the value is missing
-        self.size = self.branches = size
+        super().__init__(feature, codes, size)
+        self.branches = size
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        histogram = count_values(
-            self.codes, self.size, level.rows, level.nodes, level.response
-        )
-        return search_branches(level, histogram)
+        return search_branches(level, self.count(level))
 
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions

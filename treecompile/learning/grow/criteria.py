@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, inf, lgamma, log
 
 import numpy as np
@@ -100,14 +100,6 @@ def gain(impurity: Impurity, table: ContingencyTable) -> Floats:
     return result
 
 
-def information_gain(table: ContingencyTable) -> Floats:
-    return gain(entropy, table)
-
-
-def gini_gain(table: ContingencyTable) -> Floats:
-    return gain(gini, table)
-
-
 def split_information(table: ContingencyTable) -> Floats:
     """The information of the branches themselves."""
     bits: Floats = table.splits.sums(surprise(table.weights()))
@@ -116,7 +108,7 @@ def split_information(table: ContingencyTable) -> Floats:
 
 def gain_ratio(table: ContingencyTable) -> Floats:
     """Information gain divided by split information."""
-    return _quotient(information_gain(table), split_information(table))
+    return _quotient(gain(entropy, table), split_information(table))
 
 
 def closeness(table: ContingencyTable) -> Floats:
@@ -125,7 +117,7 @@ def closeness(table: ContingencyTable) -> Floats:
     It is 1 minus the distance of Lopez de Mantaras between the two partitions.
     """
     joint = split_information(table) + remaining(entropy, table)
-    return _quotient(information_gain(table), joint)
+    return _quotient(gain(entropy, table), joint)
 
 
 def chi_square(table: ContingencyTable) -> Floats:
@@ -162,8 +154,8 @@ class Measure:
 
 # By the name of the option.
 MEASURES = {
-    "gini": Measure(gini_cuts, gini_gain),
-    "entropy": Measure(entropy_cuts, information_gain),
+    "gini": Measure(gini_cuts, partial(gain, gini)),
+    "entropy": Measure(entropy_cuts, partial(gain, entropy)),
     "gain-ratio": Measure(ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
     "distance": Measure(distance_cuts, closeness, is_concave=False),
     "chi-square": Measure(chi_square_cuts, chi_square),

@@ -15,7 +15,6 @@ from treecompile.learning.grow.cuts import Sides, too_few
 from treecompile.learning.grow.draft import Groups
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.search import (
-    LEFT,
     SUBSET,
     CandidateSplits,
     FeatureSplits,
@@ -272,4 +271,4 @@ def divide_branches(
     weights = np.zeros((len(some), branches))
     line = np.repeat(np.arange(len(some)), histogram.segments.lengths[mine])
     weights[line, histogram.code[places]] = histogram.weights[places]
-    return FeatureSplits(search.real(weights), weights.argmax(axis=1) + LEFT)
+    return FeatureSplits(search.real(weights))

@@ -51,6 +51,16 @@ class KeySums:
     sums: list[Array]  # of labels: the cases of every label, the first included
 
 
+def count_classes(
+    keys: Array, y: Array, weights: Array | None, count: int, classes: int
+) -> Array:
+    """A contingency table: the weight of each class among the cases with each key."""
+    cells = keys * classes
+    cells += y
+    table = np.bincount(cells, weights, count * classes)
+    return table.reshape(count, classes)
+
+
 class Response(Protocol):
     """The target of a dataset, as the growth sees it."""
 
@@ -72,7 +82,7 @@ class Response(Protocol):
     def along(self, rows: Rows) -> Iterator[Array]:
         """Each summand in the order of the rows, in an array of its own."""
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
         """What the rows with each key add up to."""
 
 
@@ -112,15 +122,13 @@ class LabelResponse:
         return OpenNodes(totals, sizes.astype(np.float64), tie, unit)
 
     def _counts(self, rows: Rows, nodes: Segments) -> Array:
-        keys = nodes.spread(np.arange(0, len(nodes.lengths)) * self.classes)
-        return self._table(keys, rows, len(nodes.lengths))
+        count = len(nodes.lengths)
+        return self._table(nodes.spread(np.arange(count)), rows, count)
 
     def _table(self, keys: Array, rows: Rows, count: int) -> Array:
-        """Cases by key and class; the keys given are those times the classes."""
-        keys += self.codes.take(rows)
+        """Cases by key and class."""
         weights = self.units.of_rows.take(rows) if self.units else None
-        counts = np.bincount(keys, weights, minlength=count * self.classes)
-        return counts.reshape(count, self.classes)
+        return count_classes(keys, self.codes.take(rows), weights, count, self.classes)
 
     def along(self, rows: Rows) -> Iterator[Array]:
         codes = self.codes.take(rows)
@@ -135,8 +143,8 @@ class LabelResponse:
         for label in range(1, self.classes):
             yield (codes == label).astype(np.int32)
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
-        counts = self._table(keys * self.classes, rows, count)
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+        counts = self._table(keys, rows, count)
         weights = counts.sum(axis=1)
         sizes = np.bincount(keys, minlength=count) if self.units else weights
         return KeySums(sizes, weights, list(counts.T))
@@ -217,7 +225,7 @@ class NumberResponse:
     def along(self, rows: Rows) -> Iterator[Array]:
         yield self.distances.take(rows)
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
         sums = np.zeros(count, np.int64)
         np.add.at(sums, keys, self.distances.take(rows))
         sizes = np.bincount(keys, minlength=count)

@@ -92,7 +92,6 @@ class FeatureSplits:
     """The splits of some nodes by one feature: at thresholds, or by categories."""
 
     known: Floats  # nodes x branches: the weight of the cases whose value is known
-    heaviest: Array  # the side to which missing values go
     thresholds: Floats | None = None
     groups: list[Groups] | None = None  # None without thresholds: all categories
 
@@ -125,7 +124,7 @@ def divide_features(
         some = np.flatnonzero(splits.feature == index)
         divided = divide(index, some)
         known[starts[some, None] + np.arange(divided.known.shape[1])] = divided.known
-        heaviest[some] = divided.heaviest
+        heaviest[some] = LEFT + divided.known.argmax(axis=1)
         if divided.thresholds is not None:
             splits.threshold[some] = divided.thresholds
         elif divided.groups is not None:
@@ -142,8 +141,7 @@ def in_two(
 ) -> FeatureSplits:
     """Splits into two branches, from the known cases on either side."""
     known = search.real(np.stack([left, right], axis=1))
-    heaviest = np.where(left >= right, LEFT, RIGHT)
-    return FeatureSplits(known, heaviest, thresholds, groups)
+    return FeatureSplits(known, thresholds, groups)
 
 
 def by_side(side: Array, values: Array) -> Array:
