@@ -136,7 +136,7 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
     Each step closes the weakest link: the node whose leaves save least, per leaf.
     """
     risks = [risk(node) for node in tree.nodes]
-    below, leaves, parents = risks[:], [1] * len(risks), [-1] * len(risks)
+    below, leaves, parents = risks[:], [1] * len(risks), parents_of(tree).tolist()
     is_split = [isinstance(node, Split) for node in tree.nodes]
     for position in reversed(range(len(risks))):
         node = tree.nodes[position]
@@ -144,8 +144,6 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
             children = [branch.then for branch in node.branches]
             below[position] = sum(below[child] for child in children)
             leaves[position] = sum(leaves[child] for child in children)
-            for child in children:
-                parents[child] = position
 
     def link(position: int) -> tuple[float, int]:
         saved = risks[position] - below[position]

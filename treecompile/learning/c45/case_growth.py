@@ -19,6 +19,7 @@ from treecompile.learning.c45.gain_ratio import (
     FeatureChoice,
     GainCandidates,
     information,
+    information_gain,
 )
 from treecompile.learning.c45.pessimistic_pruning import CaseDraft
 from treecompile.learning.grow.criteria import ContingencyTable, by_chance
@@ -214,15 +215,10 @@ def collapse(draft: CaseDraft) -> None:
 
 def _gains_of_values(tables: Floats) -> Floats:
     """The gain of a branch for each category, times the weight."""
-    nodes, values, classes = tables.shape
-    table = np.zeros((nodes, values + 1, classes))  # and a line for missing values
-    table[:, :-1] = tables
-    flat = table.reshape(-1, classes)
-    starts = np.arange(nodes) * (values + 1)
-    before = information(np.add.reduceat(flat, starts, axis=0))
-    after: Floats = np.add.reduceat(information(flat), starts)
-    result: Floats = before - after
-    return result
+    padded = np.pad(tables, ((0, 0), (0, 1), (0, 0)))  # a line for missing values
+    nodes, lines, classes = padded.shape
+    segments = Segments.of(np.full(nodes, lines))
+    return information_gain(padded.reshape(-1, classes), segments)
 
 
 # --- which feature --------------------------------------------------------------------

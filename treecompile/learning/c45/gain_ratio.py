@@ -45,6 +45,16 @@ def information(counts: Floats) -> Floats:
     return result
 
 
+def information_gain(table: Floats, segments: Segments) -> Floats:
+    """The gain of a branch for each line of a contingency table, times the weight.
+
+    The lines of each segment are the branches of one split.
+    """
+    whole = np.add.reduceat(table, segments.starts, axis=0)
+    result: Floats = information(whole) - segments.sums(information(table))
+    return result
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
     """The meaning of the integers of a level."""
@@ -140,10 +150,8 @@ def gains_of_values(
     """
     sizes = table.sum(axis=1)
     total = search.totals[nodes]
-    known = np.add.reduceat(table, segments.starts, axis=0)
-    after = segments.sums(information(table))
     large = segments.sums((sizes >= search.min_leaf - SLACK).astype(np.intp)) >= 2
-    gains = (information(known) - after) / total
+    gains = information_gain(table, segments) / total
     branches = segments.sums(bits(sizes)) + bits(total - segments.sums(sizes))
     return np.where(large, gains, -np.inf), (bits(total) - branches) / total
 

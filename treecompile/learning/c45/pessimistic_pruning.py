@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -43,10 +44,8 @@ class CaseDraft(Draft):
     def grown(cls, levels: Sequence[DraftLevel]) -> CaseDraft:
         """All levels; a node without cases has the class of its parent."""
         draft = Draft.of(levels)
-        label = draft.stats.argmax(axis=1)
-        is_empty = draft.weight == 0
-        if is_empty.any():
-            label[is_empty] = label[draft.parents()[is_empty]]
+        _, stats = stand_ins(draft)
+        label = stats.argmax(axis=1)
         errors = draft.weight - draft.stats[np.arange(len(label)), label]
         return cls(
             draft.splits,
@@ -297,9 +296,7 @@ def finish_case_tree(
     """
     is_fractional = policy is MissingPolicy.FRACTIONAL
     is_empty, stats = stand_ins(draft)
-    weights = np.array(
-        [ClassCounts(tuple(line)).weight for line in draft.stats.tolist()]
-    )
+    weights = np.array(list(map(fsum, draft.stats.tolist())))
     value = draft.label.copy()
     if is_fractional:
         stats[is_empty] = np.eye(len(labels))[draft.label[is_empty]]

@@ -30,8 +30,8 @@ from treecompile.learning.grow.search import (
     RowLevel,
     SplitColumn,
     by_side,
+    improve,
     in_two,
-    is_chance,
     thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments, nodes_of
@@ -107,22 +107,17 @@ class SortedColumn:
         sides = level.sides if self.is_complete else None
         if sides is None:
             sides = self._sides(level)
-        summands = level.response.along(self.rows)
-        run = self.segments.run
-        scores = level.measure.cuts(map(run, summands, sides.totals), sides)
+        totals = sides.totals
+
+        def lefts() -> map[Array]:
+            return map(self.segments.run, level.response.along(self.rows), totals)
+
+        scores = level.measure.cuts(lefts(), sides)
         if self.ranks is not None:
             ranks = self.ranks.take(self.rows)
             np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
-        gain, position = sides.best(scores, level.opened.tie[self.nodes])
-        if level.chi2 is not None:
-            lefts = map(run, level.response.along(self.rows), sides.totals)
-            gain[is_chance(level, lefts, sides, position)] = -np.inf
-        left = sides.left.take(position)
-        share = sides.counts / level.opened.sizes[self.nodes]
-        found.gain[self.nodes] = gain * share
-        found.position[self.nodes] = position
-        found.left[self.nodes] = left
-        found.right[self.nodes] = sides.counts - left
+        best = sides.best(scores, level.opened.tie[self.nodes])
+        improve(level, found, self.nodes, sides, lefts, best)
         return found
 
     def _follow(self, level: RowLevel) -> None:

@@ -23,6 +23,7 @@ from treecompile.learning.grow.cuts import (
     entropy_cuts,
     gini_cuts,
     ratio_cuts,
+    share_of,
     squares,
 )
 from treecompile.learning.grow.segments import Segments
@@ -108,7 +109,7 @@ def split_information(table: ContingencyTable) -> Floats:
 
 def gain_ratio(table: ContingencyTable) -> Floats:
     """Information gain divided by split information."""
-    return _quotient(gain(entropy, table), split_information(table))
+    return share_of(gain(entropy, table), split_information(table))
 
 
 def closeness(table: ContingencyTable) -> Floats:
@@ -117,7 +118,7 @@ def closeness(table: ContingencyTable) -> Floats:
     It is 1 minus the distance of Lopez de Mantaras between the two partitions.
     """
     joint = split_information(table) + remaining(entropy, table)
-    return _quotient(gain(entropy, table), joint)
+    return share_of(gain(entropy, table), joint)
 
 
 def chi_square(table: ContingencyTable) -> Floats:
@@ -129,11 +130,6 @@ def chi_square(table: ContingencyTable) -> Floats:
         difference * difference, p, out=np.zeros_like(p), where=p > 0
     ).sum(axis=-1)
     result: Floats = table.splits.sums(table.weights() * squared)
-    return result
-
-
-def _quotient(part: Floats, whole: Floats) -> Floats:
-    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return result
 
 

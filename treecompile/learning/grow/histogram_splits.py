@@ -19,11 +19,11 @@ from treecompile.learning.grow.search import (
     CandidateSplits,
     FeatureSplits,
     SplitSearch,
+    improve,
     in_two,
-    is_chance,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Mask, Positions
 
 MOST_SEARCHED = 10  # categories at a node: they have 511 subsets
 AT_ONCE = 1 << 16  # subsets of several nodes that are tried at once
@@ -69,33 +69,11 @@ def _cut(
     free = None
     if search.min_leaf > 1:
         free = np.maximum.reduceat(every, ordered.segments.starts)
-    scores, cut = sides.best(every, tie)
+    best = sides.best(every, tie)
     if free is not None:
-        doubtful = free > scores + tie
-    if search.chi2 is not None:
-        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
-    _improve(search, found, ordered.nodes, sides, scores, cut, cut, by)
+        doubtful = free > best[0] + tie
+    improve(search, found, ordered.nodes, sides, lefts, best, by)
     return doubtful
-
-
-def _improve(
-    search: SplitSearch,
-    found: CandidateSplits,
-    nodes: Positions,
-    sides: Sides,
-    scores: Floats,  # of the best cut of each node
-    cut: Positions,  # which it is, of all cuts of the sides
-    position: Positions,  # and how the candidates call it
-    order: int,
-) -> None:
-    """Take over the cuts that gain more than what was found before."""
-    scores = scores * (sides.counts / search.opened.sizes[nodes])
-    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
-    here, at = nodes[better], cut[better]
-    found.gain[here], found.position[here] = scores[better], position[better]
-    found.order[here] = order
-    found.left[here] = sides.left[at]
-    found.right[here] = sides.counts[better] - sides.left[at]
 
 
 def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
@@ -217,14 +195,13 @@ def _try_subsets(
         too_few(segments, rows, search.min_leaf),
     )
     nodes = histogram.nodes[some]
-    scores, best = sides.best(
-        search.measure.cuts(map(lefts_of, histogram.summands()), sides),
-        search.opened.tie[nodes],
-    )
-    if search.chi2 is not None:
-        lefts = map(lefts_of, histogram.summands())
-        scores[is_chance(search, lefts, sides, best)] = -np.inf
-    _improve(search, found, nodes, sides, scores, best, best % count, SUBSET)
+
+    def lefts() -> map[Array]:
+        return map(lefts_of, histogram.summands())
+
+    scores = search.measure.cuts(lefts(), sides)
+    best = sides.best(scores, search.opened.tie[nodes])
+    improve(search, found, nodes, sides, lefts, best, SUBSET, best[1] % count)
 
 
 # --- a branch for each category -------------------------------------------------------

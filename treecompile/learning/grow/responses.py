@@ -195,31 +195,21 @@ class NumberResponse:
     def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
         y = self.y.take(rows)
         y -= nodes.spread(measured[:, 1])
-        sizes = nodes.lengths.astype(np.float64)
-        if self.units:
-            return self._open_weighted(rows, nodes, y)
-        _, exponent = np.frexp(nodes.sums(np.abs(y)))
-        exponent -= SPARE_BITS
-        y = np.rint(np.ldexp(y, nodes.spread(-exponent)))
-        distances = y.astype(np.int64)
-        self.distances[rows] = distances
-        y *= y
-        tie = TIE * nodes.sums(y) / nodes.lengths
-        return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
-
-    def _open_weighted(self, rows: Rows, nodes: Segments, y: Floats) -> OpenNodes:
-        """The same for distances times weights."""
-        assert self.units is not None
-        weights = self.units.of_rows.take(rows)
-        weighted = y * weights
+        weights = self.units.of_rows.take(rows) if self.units else None
+        weighted = y if weights is None else y * weights
         _, exponent = np.frexp(nodes.sums(np.abs(weighted)))
         exponent -= SPARE_BITS
         unit = nodes.spread(-exponent)
-        distances = np.rint(np.ldexp(weighted, unit)).astype(np.int64)
+        scaled = np.rint(np.ldexp(weighted, unit))
+        distances = scaled.astype(np.int64)
         self.distances[rows] = distances
-        squared = np.ldexp(y, unit) ** 2 * weights
-        sizes = nodes.sums(weights)
-        tie = TIE * nodes.sums(squared) / sizes
+        if weights is None:
+            sizes = nodes.lengths.astype(np.float64)
+            scaled *= scaled
+        else:
+            sizes = nodes.sums(weights)
+            scaled = np.ldexp(y, unit) ** 2 * weights
+        tie = TIE * nodes.sums(scaled) / sizes
         return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
 
     def along(self, rows: Rows) -> Iterator[Array]:

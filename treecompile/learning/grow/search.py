@@ -165,6 +165,32 @@ def is_chance(
     return chance
 
 
+def improve(
+    search: SplitSearch,
+    found: CandidateSplits,
+    nodes: Positions,
+    sides: Sides,
+    lefts: Callable[[], Iterable[Array]],  # the sums to the left of each cut
+    best: tuple[Floats, Positions],  # the score and the cut of each node
+    order: int = 0,
+    position: Positions | None = None,  # how the candidates call the cuts
+) -> None:
+    """Take over the cuts that gain more than what was found before.
+
+    Cuts that are not significant are passed over.
+    """
+    scores, cut = best
+    if search.chi2 is not None:
+        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
+    scores = scores * (sides.counts / search.opened.sizes[nodes])
+    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
+    here, at = nodes[better], cut[better]
+    found.gain[here], found.order[here] = scores[better], order
+    found.position[here] = (cut if position is None else position)[better]
+    found.left[here] = sides.left[at]
+    found.right[here] = sides.counts[better] - sides.left[at]
+
+
 # --- thresholds -----------------------------------------------------------------------
 
 
