@@ -98,11 +98,8 @@ def learn(
 ) -> Learned:
     """Read the data, grow a tree, and measure it."""
     check_options(options, validation is not None)
-    table = read_table(data)
+    whole = read_dataset(data, columns, options)
     other = None if validation is None else read_table(validation)
-    check_costs(options.costs, table.names, columns.target)
-    whole = make_dataset(table, columns)
-    check_weighting(options, whole)
     training, held_out = split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
 
@@ -136,6 +133,17 @@ def learn(
         notes += odd_scale(training)
     known = measured(done, cases, validated)
     return Learned(known, tuple(notes), cases, validated, grown.choice)
+
+
+def read_dataset(
+    data: str | Path | pd.DataFrame, columns: DataOptions, options: LearnOptions
+) -> Dataset:
+    """Read the data, and refuse options that do not suit it."""
+    table = read_table(data)
+    check_costs(options.costs, table.names, columns.target)
+    whole = make_dataset(table, columns)
+    check_weighting(options, whole)
+    return whole
 
 
 def _notes(

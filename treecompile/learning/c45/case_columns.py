@@ -96,7 +96,6 @@ class CaseLevel(GainSearch):
 
         If that is to be exact, weights are summed as integers.
         """
-        sizes = np.bincount(keys, minlength=count)
         if self.units is not None and is_exact:
             # Either half is short enough to be exact in doubles.
             halves = self.units >> HALF, self.units & (2**HALF - 1)
@@ -108,7 +107,9 @@ class CaseLevel(GainSearch):
         else:
             weights = self.cases.weights
             table = count_classes(keys, self.y, weights, count, self.classes)
-        return KeySums(sizes, table.sum(axis=1), list(table.T))
+        sums = table.sum(axis=1)
+        sizes = sums if self.units is None else np.bincount(keys, minlength=count)
+        return KeySums(sizes, sums, list(table.T))
 
     def some(self, chosen: Positions) -> CaseLevel:
         """Some of the nodes, for a column whose values are counted."""

@@ -177,7 +177,7 @@ class Sample:
         return fall_by_levels(self, draft, nodes, cases)
 
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
-        """See `prune.Passing`."""
+        """See `pessimistic_pruning.Passing`."""
         places = self.places(splits, cases)
         slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
         slots += places

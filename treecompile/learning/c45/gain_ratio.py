@@ -57,7 +57,7 @@ def information_gain(table: Floats, segments: Segments) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """The meaning of the integers of a level."""
+    """What the integers mean that are summed along a column: cases, or small units."""
 
     unit: float  # 1 where all cases are whole
     table: Floats  # n log2 n of whole cases; empty where some are not
@@ -85,7 +85,7 @@ def _unit(most: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Room:
-    """The sums up to a cut that leave enough cases on both of its sides."""
+    """Between which sums up to it a cut leaves enough cases on both of its sides."""
 
     least: Array  # of each node
     most: Array
