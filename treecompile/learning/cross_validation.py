@@ -128,7 +128,8 @@ def _without(data: Dataset, algorithm: str, options: LearnOptions) -> Tree:
         assert held_out is not None
         return weighed(data, options, held_out.columns, held_out.y, held_out.weights)
 
-    return grow_tree(training, algorithm, options, _silent, to_prune_by).tree
+    tree, _ = grow_tree(training, algorithm, options, _silent, to_prune_by)
+    return tree
 
 
 def _silent(rows: int) -> Progress:

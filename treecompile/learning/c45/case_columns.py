@@ -94,22 +94,20 @@ class CaseLevel(GainSearch):
     def sum_by_key(self, keys: Array, count: int, *, is_exact: bool) -> KeySums:
         """How many cases have each key, and the weight of each class among them.
 
-        If that is to be exact, weights are summed as integers.
+        If that is to be exact, weights are summed as integers. Overwrites the keys.
         """
-        if self.units is not None and is_exact:
-            # Either half is short enough to be exact in doubles.
-            halves = self.units >> HALF, self.units & (2**HALF - 1)
-            high, low = (
-                count_classes(keys, self.y, half, count, self.classes).astype(np.int64)
-                for half in halves
-            )
-            table = (high << HALF) + low
+        y, units, classes = self.y, self.units, self.classes
+        sizes = None if units is None else np.bincount(keys, minlength=count)
+        if units is None or not is_exact:
+            table = count_classes(keys, y, self.cases.weights, count, classes)
         else:
-            weights = self.cases.weights
-            table = count_classes(keys, self.y, weights, count, self.classes)
+            # Either half is short enough to be exact in doubles.
+            high, low = units >> HALF, units & (2**HALF - 1)
+            table = count_classes(keys.copy(), y, high, count, classes).astype(np.int64)
+            table <<= HALF
+            table += count_classes(keys, y, low, count, classes).astype(np.int64)
         sums = table.sum(axis=1)
-        sizes = sums if self.units is None else np.bincount(keys, minlength=count)
-        return KeySums(sizes, sums, list(table.T))
+        return KeySums(sums if sizes is None else sizes, sums, list(table.T))
 
     def some(self, chosen: Positions) -> CaseLevel:
         """Some of the nodes, for a column whose values are counted."""

@@ -54,10 +54,13 @@ class KeySums:
 def count_classes(
     keys: Array, y: Array, weights: Array | None, count: int, classes: int
 ) -> Array:
-    """A contingency table: the weight of each class among the cases with each key."""
-    cells = keys * classes
-    cells += y
-    table = np.bincount(cells, weights, count * classes)
+    """A contingency table: the weight of each class among the cases with each key.
+
+    The keys are overwritten.
+    """
+    keys *= classes
+    keys += y
+    table = np.bincount(keys, weights, count * classes)
     return table.reshape(count, classes)
 
 
@@ -83,7 +86,7 @@ class Response(Protocol):
         """Each summand in the order of the rows, in an array of its own."""
 
     def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
-        """What the rows with each key add up to."""
+        """What the rows with each key add up to; the keys may be overwritten."""
 
 
 class LabelResponse:
@@ -144,10 +147,10 @@ class LabelResponse:
             yield (codes == label).astype(np.int32)
 
     def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+        sizes = np.bincount(keys, minlength=count) if self.units else None
         counts = self._table(keys, rows, count)
         weights = counts.sum(axis=1)
-        sizes = np.bincount(keys, minlength=count) if self.units else weights
-        return KeySums(sizes, weights, list(counts.T))
+        return KeySums(weights if sizes is None else sizes, weights, list(counts.T))
 
 
 class NumberResponse:
