@@ -1,7 +1,8 @@
 """The growth of ID3 and CART trees from a dataset in memory, over whole columns.
 
-The features are shared out among threads, since numpy releases the interpreter in its
-loops. Rows of finished nodes are dropped.
+A row whose value is missing goes down the heaviest branch of a split. Rows of finished
+nodes are dropped. The features are shared out among threads, since numpy releases the
+interpreter in its loops.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the search for splits by ID3 and CART needs to know of the open nodes.
+"""Candidate splits of ID3 and CART, and what the search for them needs to know.
 
 A column of numbers or categories finds the best split of every open node at once
 (`SplitColumn.search`), and later divides the rows of the nodes that it splits.
