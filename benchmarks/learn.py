@@ -28,7 +28,7 @@ import treecompile
 from treecompile.learning import cart
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.ir import Feature, Kind, Tree, ValueType
 from treecompile.tables.dataset import Dataset
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import treecompile
 from treecompile.learning import cart
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.measure.cases import Cases
 from treecompile.model.batch import answers, holds
 from treecompile.model.ir import Feature, Kind, Rule, RuleSet, ValueType

@@ -13,23 +13,26 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.learning.c45.cases import Sample
-from treecompile.learning.c45.columns import make_case_column
-from treecompile.learning.c45.draft import CaseDraft, finish_tree
-from treecompile.learning.c45.group import (
+from treecompile.learning.c45.case_columns import CaseLevel, make_case_column
+from treecompile.learning.c45.category_groups import (
     ValueGroups,
     best_pair,
     group_values,
     merge_pure,
 )
-from treecompile.learning.c45.growth import FeatureChoice, counted_features
+from treecompile.learning.c45.fractional_cases import Sample
+from treecompile.learning.c45.gain_ratio import FeatureChoice, bits, counted_features
 from treecompile.learning.c45.learner import C45Options, draft, learn
-from treecompile.learning.c45.level import CaseLevel, bits
-from treecompile.learning.c45.prune import last_largest, prune
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    finish_case_tree,
+    last_largest,
+    prune,
+)
 from treecompile.learning.costs import Costs
 from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.segments import Segments
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.measure.statistics import (
     added_errors,
     best_labels,
@@ -366,7 +369,7 @@ def test_nodes_are_grouped_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table({**columns, "t": target})
     grouping = C45Options(is_grouping=True)
     whole = tree_of(data, grouping)
-    monkeypatch.setattr("treecompile.learning.c45.columns.MOST_CELLS", 1)
+    monkeypatch.setattr("treecompile.learning.c45.case_columns.MOST_CELLS", 1)
     assert tree_of(data, grouping) == whole
     assert len(whole.nodes) > 5
 
@@ -401,7 +404,7 @@ def test_a_node_keeps_its_class_at_a_tie() -> None:
         (MissingPolicy.BRANCH, "q"),
         (MissingPolicy.FRACTIONAL, "p"),  # by shares, the first label comes first
     ):
-        leaf = finish_tree(draft, data.features, data.labels, policy).nodes[0]
+        leaf = finish_case_tree(draft, data.features, data.labels, policy).nodes[0]
         assert isinstance(leaf, Leaf)
         assert leaf.value == expected
 
@@ -546,7 +549,7 @@ def test_groups_of_values() -> None:
 def test_cost_measures(measure: str, gain: float, cost: float, expected: float) -> None:
     data = table({"a": ["x", "y"], "t": ["p", "q"]})
     worth = Costs((("a", cost),), measure).measure_for(data.features)
-    assert worth(np.array([gain]), np.ones(1)) == pytest.approx([expected])
+    assert worth(np.array([gain])) == pytest.approx([expected])
 
 
 def test_a_cheap_column_is_preferred() -> None:

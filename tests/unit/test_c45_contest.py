@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treecompile.database.c45.search import KnownGains, needed
-from treecompile.learning.c45.growth import FeatureChoice
+from treecompile.learning.c45.gain_ratio import FeatureChoice
 from treecompile.learning.costs import Costs
 
 

@@ -21,8 +21,7 @@ from treecompile.learning.grow.impurity import best_features
 from treecompile.learning.grow.responses import NumberResponse, OpenNodes
 from treecompile.learning.grow.search import CandidateSplits
 from treecompile.learning.grow.segments import Segments, Units
-from treecompile.learning.limits import GrowthLimits
-from treecompile.learning.options import ALGORITHMS
+from treecompile.learning.options import ALGORITHMS, GrowthLimits
 from treecompile.model import file as model_file
 from treecompile.model.batch import deciders
 from treecompile.model.ir import (

@@ -19,8 +19,7 @@ import pytest
 import treecompile
 from tests.support.samples import balanced
 from treecompile.learning import cart
-from treecompile.learning.limits import GrowthLimits
-from treecompile.learning.options import ONE_SE, LearnOptions
+from treecompile.learning.options import ONE_SE, GrowthLimits, LearnOptions
 from treecompile.learning.pruning import (
     choose_alpha,
     collapse,

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from treecompile.learning.c45.cases import CaseDescent
+from treecompile.learning.c45.fractional_cases import CaseDescent
 from treecompile.learning.grow.build import make
 from treecompile.model.ir import Condition, Op
 

@@ -11,9 +11,9 @@ import pytest
 
 import treecompile
 from tests.support.criteria import by_definition
-from treecompile.learning.grow import counted
-from treecompile.learning.grow.counted import MOST_SEARCHED
+from treecompile.learning.grow import histogram_splits
 from treecompile.learning.grow.criteria import MEASURES
+from treecompile.learning.grow.histogram_splits import MOST_SEARCHED
 from treecompile.model.ir import Op, Split, Tree
 
 
@@ -59,7 +59,7 @@ def test_no_subset_is_better(seed: int, labels: str, min_leaf: int, name: str) -
 def test_orders_alone_would_miss_some(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [frame_of(seed, "nopq", letters=8) for seed in range(30)]
     gains = [root_of(frame).gain for frame in frames]
-    monkeypatch.setattr(counted, "MOST_SEARCHED", 0)
+    monkeypatch.setattr(histogram_splits, "MOST_SEARCHED", 0)
     without = [root_of(frame).gain for frame in frames]
     assert all(b <= a + 1e-12 for a, b in zip(gains, without, strict=True))
     assert any(b < a - 1e-6 for a, b in zip(gains, without, strict=True))

@@ -18,8 +18,7 @@ from treecompile.database.locations import (
     in_database,
     open_location,
 )
-from treecompile.learning.limits import Progress
-from treecompile.learning.options import LearnOptions
+from treecompile.learning.options import LearnOptions, Progress
 from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Program

@@ -17,13 +17,13 @@ from treecompile.database.schema import Schema, read_schema
 from treecompile.database.validation import Validation, with_validation
 from treecompile.engines.base import Store
 from treecompile.learning.costs import check_costs
-from treecompile.learning.limits import Progress
 from treecompile.learning.options import (
     COST_COMPLEXITY,
     CV,
     ONE_SE,
     REDUCED_ERROR,
     LearnOptions,
+    Progress,
     check_algorithm,
     check_options,
     check_task,

@@ -27,18 +27,18 @@ from treecompile.database.grow.work import WorkTable
 from treecompile.database.journal import Journal, TableState, run_of
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
-from treecompile.learning.c45.draft import finish_tree as finish_case_tree
-from treecompile.learning.c45.growth import CaseGrowth
-from treecompile.learning.c45.learner import C45Options, choice_of, prune_by
+from treecompile.learning.c45.case_growth import CaseGrowth
+from treecompile.learning.c45.learner import C45Options, choice_of
+from treecompile.learning.c45.pessimistic_pruning import finish_case_tree, prune
 from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
-from treecompile.learning.limits import Progress
 from treecompile.learning.options import (
     C45,
     ID3,
     LearnOptions,
+    Progress,
     chosen,
 )
 from treecompile.learning.training import (
@@ -109,7 +109,7 @@ def _by_cases(run: TableRun) -> GrownTree:
     levels = grow_in_table(growth, source, run.listener, run.journal, former)
     draft = growth.finish()
     if own.is_pruning:
-        prune_by(draft, CasePassing(source, levels, draft), own.cf)
+        prune(draft, CasePassing(source, levels, draft), own.cf)
     tree = finish_case_tree(draft, run.data.features, run.data.labels, own.policy)
 
     def quality(program: Program, pruned: Tree) -> Measured:

@@ -6,8 +6,11 @@ mean response and cut like numbers. For two labels and for regression this finds
 best subset (Breiman et al. 1984). Where it may miss it (more labels, a cut that leaves
 too few cases, a measure that is not a decrease of impurity), all subsets are tried if
 at most `MOST_SEARCHED` categories occur at the node; else, with more than two labels,
-the order by the share of each label in turn. A split is scored on the cases whose value
-is known, and its gain is scaled by their share.
+the order by the share of each label in turn.
+
+A split is scored on the cases whose value is known, and its gain is scaled by their
+share. A training case whose value is missing goes down the heaviest branch
+(`grow.rows.RowSource`); there are no surrogate splits.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from treecompile.learning.grow.criteria import LEAST_SQUARES, MEASURES
 from treecompile.learning.grow.responses import LabelResponse, NumberResponse
 from treecompile.learning.grow.rows import grow_tree
 from treecompile.learning.grow.segments import Units
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset

@@ -9,13 +9,11 @@ from math import isfinite
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.learning.options import CS_ID3, EG2
+from treecompile.model.arrays import Floats
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature
-
-Floats = NDArray[np.float64]
 
 USUAL = 1.0  # the cost of a feature without a given one
 
@@ -28,14 +26,12 @@ class Costs:
     measure: str = EG2
     weight: float = 1.0  # of the cost in EG2; 0 ignores it
 
-    def measure_for(
-        self, features: Sequence[Feature]
-    ) -> Callable[[Floats, Floats], Floats]:
+    def measure_for(self, features: Sequence[Feature]) -> Callable[[Floats], Floats]:
         """The measure for these features, as a function of their gains."""
         given = dict(self.given)
         costs = np.array([given.get(feature.name, USUAL) for feature in features])
 
-        def worth(gains: Floats, splits: Floats) -> Floats:
+        def worth(gains: Floats) -> Floats:
             gains = np.maximum(gains, 0.0)
             result: Floats = gains / costs
             if self.measure == EG2:

@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treecompile.learning.costs import check_costs
-from treecompile.learning.limits import Progress
-from treecompile.learning.options import LearnOptions, check_options
+from treecompile.learning.options import LearnOptions, Progress, check_options
 from treecompile.learning.training import (
     ToPruneBy,
-    check_weighting,
     default_algorithm,
     grow_tree,
+    read_dataset,
     split_off,
     weighed,
 )
 from treecompile.measure.quality import accuracy, measure
 from treecompile.model.batch import answers
 from treecompile.model.ir import ClassQuality, Label, Leaf, Quality, Tree
-from treecompile.tables.dataset import Dataset, fold_of, make_dataset, take
+from treecompile.tables.dataset import Dataset, fold_of, take
 from treecompile.tables.options import DataOptions
-from treecompile.tables.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,10 +93,7 @@ def cross_validate(
 ) -> CrossValidation:
     """Learn k times, each time without one of k folds, and predict that fold."""
     check_options(options)
-    table = read_table(data)
-    check_costs(options.costs, table.names, columns.target)
-    whole = make_dataset(table, columns)
-    check_weighting(options, whole)
+    whole = read_dataset(data, columns, options)
     algorithm = options.algorithm or default_algorithm(whole)
     number_of = fold_of(whole, k, options.seed, "--cv")
     tell = (progress or _silent)(len(whole.y) * (k - 1))
@@ -134,7 +128,8 @@ def _without(data: Dataset, algorithm: str, options: LearnOptions) -> Tree:
         assert held_out is not None
         return weighed(data, options, held_out.columns, held_out.y, held_out.weights)
 
-    return grow_tree(training, algorithm, options, _silent, to_prune_by).tree
+    tree, _ = grow_tree(training, algorithm, options, _silent, to_prune_by)
+    return tree
 
 
 def _silent(rows: int) -> Progress:

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treecompile.model.arrays import Positions
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.batch import Columns, deciders, holds, unknown
 from treecompile.model.ir import Leaf, Split, Tree
 from treecompile.model.semantics import answer, is_fractional
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,8 +22,8 @@ class Loss:
     """The losses of rows at nodes: one entry for each row at each node."""
 
     nodes: Positions
-    loss: Doubles  # 1 for a wrong label, or the squared error
-    parts: Doubles  # the weight of the part of the row that is there
+    loss: Floats  # 1 for a wrong label, or the squared error
+    parts: Floats  # the weight of the part of the row that is there
 
 
 def parents_of(tree: Tree) -> Positions:
@@ -40,7 +36,7 @@ def parents_of(tree: Tree) -> Positions:
 
 
 def losses(
-    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+    tree: Tree, columns: Columns, y: Array, weights: Floats | None
 ) -> Iterator[Loss]:
     """The losses of all rows, first at their leaves, then at the nodes above."""
     values, parents = _values(tree), parents_of(tree)
@@ -57,7 +53,7 @@ def losses(
 
 
 def node_losses(
-    tree: Tree, columns: Columns, y: NDArray[Any], weights: Doubles | None
+    tree: Tree, columns: Columns, y: Array, weights: Floats | None
 ) -> list[float]:
     """The sum of the losses at each node."""
     sums = np.zeros(len(tree.nodes))
@@ -67,7 +63,7 @@ def node_losses(
     return found
 
 
-def counted_losses(tree: Tree, counts: Mapping[int, Doubles]) -> list[float]:
+def counted_losses(tree: Tree, counts: Mapping[int, Floats]) -> list[float]:
     """The same from counts of the rows of each leaf, none of which is divided.
 
     For labels: the number of rows with each label. For numbers: the number of rows, and
@@ -89,13 +85,13 @@ def counted_losses(tree: Tree, counts: Mapping[int, Doubles]) -> list[float]:
     return [float(wrong) for wrong in sums.sum(axis=1) - right]
 
 
-def _moved(sums: Doubles, by: float) -> Doubles:
+def _moved(sums: Floats, by: float) -> Floats:
     """Rows, sum and squares for an answer that is lower by `by`."""
     rows, total, squares = sums
     return np.array([rows, total + rows * by, squares + by * (2 * total + rows * by)])
 
 
-def _values(tree: Tree) -> NDArray[Any]:
+def _values(tree: Tree) -> Array:
     """The answer of each node as a leaf: a position in the labels, or a number."""
     said = [
         node.value if isinstance(node, Leaf) else answer(node.stats, tree.labels)
@@ -109,11 +105,11 @@ def _values(tree: Tree) -> NDArray[Any]:
 
 def _reached(
     tree: Tree, columns: Columns, rows: int
-) -> tuple[Positions, Positions, Doubles]:
+) -> tuple[Positions, Positions, Floats]:
     """Rows, the leaves that they reach, and the part of the row that does."""
     if not is_fractional(tree):
         return np.arange(rows), deciders(tree, columns, rows), np.ones(rows)
-    found: list[tuple[Positions, Positions, Doubles]] = []
+    found: list[tuple[Positions, Positions, Floats]] = []
     waiting = {0: (np.arange(rows), np.ones(rows))}
     for position, node in enumerate(tree.nodes):
         here, parts = waiting.pop(position)

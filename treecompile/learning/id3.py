@@ -14,7 +14,7 @@ from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.grow.responses import LabelResponse
 from treecompile.learning.grow.rows import grow_tree
 from treecompile.learning.grow.segments import Units
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import Feature, Kind, Tree
 from treecompile.tables.dataset import Dataset

@@ -5,7 +5,7 @@ Nothing heavy is imported here: `treecompile learn --help` is made of this modul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
@@ -240,6 +240,24 @@ def values_text(values: Mapping[str, tuple[str, ...]]) -> str:
         f"{sentence(algorithms, 'and')}: {sentence(offered)}"
         for offered, algorithms in groups.items()
     )
+
+
+# --- for the growth -------------------------------------------------------------------
+
+Progress = Callable[[int], None]  # called with the number of rows that are settled
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthLimits:
+    """When to stop growing. Rows are counted regardless of their weight."""
+
+    max_depth: int | None = None  # tests from the root to a leaf
+    min_split: int = 2  # rows that a node needs to be split
+    min_leaf: int = 1  # rows that each branch of a split needs
+    min_gain: float = 0.0  # decrease of impurity at the node that a split needs
+    max_leaves: int | None = None  # ID3, CART: then the best splits are made first
+    chi2: float | None = None  # the greatest p-value of a split
+    min_sse: float | None = None  # regression: squared error that a node needs
 
 
 # --- checks ---------------------------------------------------------------------------

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.learning.held_out import losses, node_losses, parents_of
 from treecompile.learning.options import ONE_SE
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.batch import Columns
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Branch, ClassCounts, Leaf, Moments, Node, Split, Tree
@@ -50,8 +49,8 @@ def cost_complexity(tree: Tree, alpha: float) -> Tree:
 def reduced_error(
     tree: Tree,
     columns: Columns,
-    y: NDArray[Any],
-    weights: NDArray[np.float64] | None = None,
+    y: Array,
+    weights: Floats | None = None,
 ) -> Tree:
     """Replace each split that does not reduce the errors on these rows by a leaf.
 
@@ -137,7 +136,7 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
     Each step closes the weakest link: the node whose leaves save least, per leaf.
     """
     risks = [risk(node) for node in tree.nodes]
-    below, leaves, parents = risks[:], [1] * len(risks), [-1] * len(risks)
+    below, leaves, parents = risks[:], [1] * len(risks), parents_of(tree).tolist()
     is_split = [isinstance(node, Split) for node in tree.nodes]
     for position in reversed(range(len(risks))):
         node = tree.nodes[position]
@@ -145,8 +144,6 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
             children = [branch.then for branch in node.branches]
             below[position] = sum(below[child] for child in children)
             leaves[position] = sum(leaves[child] for child in children)
-            for child in children:
-                parents[child] = position
 
     def link(position: int) -> tuple[float, int]:
         saved = risks[position] - below[position]
@@ -200,8 +197,6 @@ def _close(tree: Tree, position: int, is_split: list[bool]) -> Iterator[int]:
 # grow them. The best tree has the least error, or by the 1-SE rule is the smallest
 # whose error is within one standard error of the least.
 
-Doubles = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Validated:
@@ -227,8 +222,8 @@ class AlphaChoice:
 def choose_alpha(
     data: Dataset,
     tree: Tree,
-    grow: Callable[[NDArray[np.intp]], Tree],  # from some of the rows
-    folds: NDArray[np.intp],
+    grow: Callable[[Positions], Tree],  # from some of the rows
+    folds: Positions,
     rule: str,
 ) -> AlphaChoice:
     """Validate all trees of the sequence, and choose one by the rule.
@@ -259,8 +254,8 @@ def choose_alpha(
 
 
 def _errors(
-    tree: Tree, held_out: Dataset, weights: Doubles, alphas: Doubles
-) -> tuple[Doubles, Doubles]:
+    tree: Tree, held_out: Dataset, weights: Floats, alphas: Floats
+) -> tuple[Floats, Floats]:
     """The sums of the losses and of their squares, for the tree pruned at each alpha.
 
     A node is a leaf from the alpha at which it closes until its parent closes.

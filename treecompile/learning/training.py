@@ -16,7 +16,6 @@ from treecompile.learning import cart, id3
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.costs import Costs, check_costs
-from treecompile.learning.limits import GrowthLimits, Progress
 from treecompile.learning.one_hot import expand
 from treecompile.learning.options import (
     C45,
@@ -28,7 +27,9 @@ from treecompile.learning.options import (
     ONE_SE,
     PESSIMISTIC,
     REDUCED_ERROR,
+    GrowthLimits,
     LearnOptions,
+    Progress,
     check_algorithm,
     check_options,
     check_task,
@@ -80,14 +81,6 @@ class Learned:
     choice: AlphaChoice | None = None  # of alpha, by cross-validation
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedTree:
-    """A tree, pruned as the options say, and the choice of alpha if there was one."""
-
-    tree: Tree
-    choice: AlphaChoice | None = None
-
-
 def learn(
     data: str | Path | pd.DataFrame,
     columns: DataOptions,
@@ -97,11 +90,8 @@ def learn(
 ) -> Learned:
     """Read the data, grow a tree, and measure it."""
     check_options(options, validation is not None)
-    table = read_table(data)
+    whole = read_dataset(data, columns, options)
     other = None if validation is None else read_table(validation)
-    check_costs(options.costs, table.names, columns.target)
-    whole = make_dataset(table, columns)
-    check_weighting(options, whole)
     training, held_out = split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
 
@@ -121,20 +111,31 @@ def learn(
             own = _validation_weights(program_of(tree), other, columns.weights)
         return weighed(whole, options, cases.columns, cases.y, own)
 
-    grown = grow_tree(training, algorithm, options, progress, to_prune_by)
-    alpha = None if grown.choice is None else grown.choice.alpha
+    tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
+    alpha = None if choice is None else choice.alpha
     done = replace(
-        program_of(grown.tree),
+        program_of(tree),
         options=given_options(options, columns.weights, alpha),
         training=Training(whole.source, len(training.y), training.summaries()),
     )
     cases = Cases(training.columns, training.y)
-    validated = to_validate(grown.tree)
-    notes = [*whole.notes, *_notes(options, algorithm, grown.choice)]
+    validated = to_validate(tree)
+    notes = [*whole.notes, *_notes(options, algorithm, choice)]
     if algorithm == C45 or options.chi2 is not None:
         notes += odd_scale(training)
     known = measured(done, cases, validated)
-    return Learned(known, tuple(notes), cases, validated, grown.choice)
+    return Learned(known, tuple(notes), cases, validated, choice)
+
+
+def read_dataset(
+    data: str | Path | pd.DataFrame, columns: DataOptions, options: LearnOptions
+) -> Dataset:
+    """Read the data, and refuse options that do not suit it."""
+    table = read_table(data)
+    check_costs(options.costs, table.names, columns.target)
+    whole = make_dataset(table, columns)
+    check_weighting(options, whole)
+    return whole
 
 
 def _notes(
@@ -204,8 +205,8 @@ def grow_tree(
     options: LearnOptions,
     progress: Callable[[int], Progress],
     held_out: HeldOut,
-) -> TrainedTree:
-    """Grow a tree and prune it."""
+) -> tuple[Tree, AlphaChoice | None]:
+    """Grow a tree and prune it; with the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
     check_task(options, data.target, has_labels=bool(data.labels))
     prune = chosen(options, "prune", algorithm)
@@ -218,7 +219,7 @@ def grow_tree(
     tell = progress(rows * options.alpha_folds if chooses else rows)
     tree = _grow(data, algorithm, options, tell)
     if prune == REDUCED_ERROR:
-        return TrainedTree(reduced_error(tree, *held_out(tree)))
+        return reduced_error(tree, *held_out(tree)), None
     if folds is not None:
         choice = choose_alpha(
             weighting_of(options).apply(data),
@@ -227,10 +228,10 @@ def grow_tree(
             folds,
             str(options.alpha),
         )
-        return TrainedTree(cost_complexity(tree, choice.alpha), choice)
+        return cost_complexity(tree, choice.alpha), choice
     if prune == COST_COMPLEXITY:
-        return TrainedTree(cost_complexity(tree, alpha_of(options)))
-    return TrainedTree(tree)
+        return cost_complexity(tree, alpha_of(options)), None
+    return tree, None
 
 
 def _grow(

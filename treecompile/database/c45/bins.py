@@ -16,14 +16,9 @@ from treecompile.database.c45.table import CaseTable
 from treecompile.database.grow import refine
 from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.refine import SLACK, JoinedBins, histogram_of, join_bins
-from treecompile.learning.c45.cuts import (
-    GainCandidates,
-    PossibleCuts,
-    RunningSums,
-    are_apart,
-)
-from treecompile.learning.c45.level import GainSearch
-from treecompile.learning.limits import TIE
+from treecompile.learning.c45.gain_ratio import GainCandidates, GainSearch
+from treecompile.learning.c45.thresholds import PossibleCuts, RunningSums, are_apart
+from treecompile.learning.grow.segments import TIE
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 

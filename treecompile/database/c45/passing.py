@@ -20,9 +20,12 @@ import numpy as np
 from treecompile.database.c45.source import CaseTableSource
 from treecompile.database.c45.table import BORN, GONE, WEIGHT
 from treecompile.engines.base import Store
-from treecompile.learning.c45.cases import shares_of
-from treecompile.learning.c45.draft import CaseDraft
-from treecompile.learning.c45.prune import ReachedLeaves, fall_by_levels
+from treecompile.learning.c45.fractional_cases import shares_of
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    ReachedLeaves,
+    fall_by_levels,
+)
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.errors import EngineError

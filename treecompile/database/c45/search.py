@@ -21,14 +21,18 @@ from treecompile.database.c45.bins import (
 )
 from treecompile.database.c45.table import CaseTable
 from treecompile.database.grow.bins import BinHistogram
-from treecompile.learning.c45.columns import gains_of_values
-from treecompile.learning.c45.cuts import GainCandidates
-from treecompile.learning.c45.group import group_values
-from treecompile.learning.c45.growth import FeatureChoice
+from treecompile.learning.c45.category_groups import group_values
+from treecompile.learning.c45.gain_ratio import (
+    EPSILON,
+    FeatureChoice,
+    GainCandidates,
+    GainSearch,
+    gains_of_values,
+)
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.c45.level import EPSILON, GainSearch
 from treecompile.learning.grow.draft import Groups
-from treecompile.learning.limits import TIE, GrowthLimits
+from treecompile.learning.grow.segments import TIE
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask
 from treecompile.model.ir import Kind
 

@@ -1,7 +1,7 @@
 """The cases of the open nodes in a database, as C4.5 asks for them.
 
-The growth is that of `learning.c45.growth`, and so are the choice, ties and cuts: a
-query counts what a column in memory would count.
+The growth is that of `learning.c45.case_growth`, and so are the choice, ties and cuts:
+a query counts what a column in memory would count.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from treecompile.database.grow.bins import BinCounts, BinHistogram
 from treecompile.database.grow.levels import TableSource
 from treecompile.database.grow.source import CHANGED
 from treecompile.database.grow.work import Route
-from treecompile.learning.c45.cases import shares_of
-from treecompile.learning.c45.cuts import GainCandidates
-from treecompile.learning.c45.growth import FeatureChoice, node_stats
+from treecompile.learning.c45.case_growth import node_stats
+from treecompile.learning.c45.fractional_cases import shares_of
+from treecompile.learning.c45.gain_ratio import (
+    FeatureChoice,
+    GainCandidates,
+    GainSearch,
+)
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.c45.level import GainSearch
 from treecompile.learning.grow.draft import DraftLevel, Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.errors import DataError
 

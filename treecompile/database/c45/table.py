@@ -22,8 +22,8 @@ from treecompile.database.grow.targets import LabelTarget
 from treecompile.database.grow.work import NAME, Route, WorkTable
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
-from treecompile.learning.c45.cuts import GAP
-from treecompile.learning.c45.level import Scale
+from treecompile.learning.c45.gain_ratio import Scale
+from treecompile.learning.c45.thresholds import GAP
 from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.grow.search import LARGEST
 from treecompile.model.arrays import Array, Floats, Positions
@@ -207,7 +207,7 @@ class CaseTable(WorkTable):
         return found
 
     def _are_apart(self, low: str, high: str) -> str:
-        """`learning.c45.cuts.are_apart` in SQL.
+        """`learning.c45.thresholds.are_apart` in SQL.
 
         Far numbers are not subtracted: PostgreSQL refuses an overflow, and to databases
         NaN, the difference of infinities, is above all numbers.

@@ -31,8 +31,7 @@ from treecompile.learning.grow.responses import (
     OpenNodes,
     Response,
 )
-from treecompile.learning.grow.segments import Units
-from treecompile.learning.limits import TIE
+from treecompile.learning.grow.segments import TIE, Units
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Stats
 

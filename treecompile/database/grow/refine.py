@@ -23,8 +23,8 @@ from treecompile.database.grow.bins import FIELDS, BinCounts, BinHistogram, BinR
 from treecompile.database.grow.counting import FINER
 from treecompile.database.grow.targets import TableTarget
 from treecompile.database.grow.work import WorkTable
-from treecompile.learning.grow.counted import sides_of
 from treecompile.learning.grow.histogram import Histogram
+from treecompile.learning.grow.histogram_splits import sides_of
 from treecompile.learning.grow.search import SplitSearch
 from treecompile.model.arrays import Floats, Mask, Positions
 

@@ -18,10 +18,14 @@ from treecompile.database.grow.bins import BINS, BinHistogram
 from treecompile.database.grow.levels import TableSource
 from treecompile.database.grow.refine import histogram_of, refine
 from treecompile.database.grow.work import CLOSED, Route, WorkTable, node_of_row
-from treecompile.learning.grow.columns import divide_branches, search_branches
-from treecompile.learning.grow.counted import divide_categories, search_histogram
 from treecompile.learning.grow.draft import DraftLevel, Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
+from treecompile.learning.grow.histogram_splits import (
+    divide_branches,
+    divide_categories,
+    search_branches,
+    search_histogram,
+)
 from treecompile.learning.grow.impurity import Found, best_features
 from treecompile.learning.grow.search import (
     LEFT,
@@ -32,7 +36,7 @@ from treecompile.learning.grow.search import (
     in_two,
     thresholds_between,
 )
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind

@@ -25,8 +25,7 @@ from treecompile.engines.base import Store
 from treecompile.learning.grow.criteria import Measure
 from treecompile.learning.grow.growth import NodeStats
 from treecompile.learning.grow.responses import LabelResponse, OpenNodes, Response
-from treecompile.learning.grow.segments import Units
-from treecompile.learning.limits import TIE
+from treecompile.learning.grow.segments import TIE, Units
 from treecompile.learning.weighting import Weighting
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.tables.dataset import Dataset

@@ -12,14 +12,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from treecompile.learning.c45.cases import Sample
-from treecompile.learning.c45.columns import CaseSource
-from treecompile.learning.c45.draft import CaseDraft, finish_tree
-from treecompile.learning.c45.growth import CaseGrowth, FeatureChoice, counted_features
-from treecompile.learning.c45.prune import Held, Passing, drop_impossible, prune
+from treecompile.learning.c45.case_columns import CaseSource
+from treecompile.learning.c45.case_growth import CaseGrowth
+from treecompile.learning.c45.fractional_cases import Sample
+from treecompile.learning.c45.gain_ratio import FeatureChoice, counted_features
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    finish_case_tree,
+    prune,
+)
 from treecompile.learning.costs import Costs
 from treecompile.learning.grow.rows import THREADS
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.collector import paused
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature, Kind, MissingPolicy, Tree
@@ -51,7 +55,7 @@ def learn(
     check(data, "")
     with paused(lasting=True):
         made = draft(data, limits, progress, options)
-        return finish_tree(made, data.features, data.labels, options.policy)
+        return finish_case_tree(made, data.features, data.labels, options.policy)
 
 
 def check(data: Dataset, criterion: str) -> None:
@@ -81,7 +85,7 @@ def draft(
         growth.run()
         made = growth.finish()
     if options.is_pruning:
-        prune_by(made, sample, options.cf)
+        prune(made, sample, options.cf)
     return made
 
 
@@ -97,11 +101,6 @@ def choice_of(
         options.costs.measure_for(features) if options.costs else None,
         options.is_ratio,
     )
-
-
-def prune_by(made: CaseDraft, cases: Passing[Held], cf: float) -> None:
-    prune(made, cases, cf)
-    drop_impossible(made)
 
 
 def _check_groups(features: Sequence[Feature]) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import repeat
 from operator import ge, not_
 from typing import Any, TypeVar
 
 import numpy as np
 
-from treecompile.learning.grow.draft import Draft
+from treecompile.learning.grow.draft import Draft, is_categorical
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.ir import (
     Branch,
@@ -35,28 +36,6 @@ from treecompile.model.ir import (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeContents:
-    """What the nodes of a tree say, in reading order."""
-
-    stats: Sequence[Stats]
-    values: Sequence[Label]  # what each node predicts if it is a leaf
-    weights: Sequence[float]
-    gains: Sequence[float]
-    branch_weights: Floats  # of each branch of the draft
-
-
-def build_tree(
-    draft: Draft,
-    order: Positions,  # the reading order of the draft
-    contents: TreeContents,
-    features: tuple[Feature, ...],
-    labels: tuple[Label, ...],
-    policy: MissingPolicy = MissingPolicy.BRANCH,
-) -> Tree:
-    return _Builder(draft, order, contents, features).tree(labels, policy)
-
-
 def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
     """Which nodes have no cases, and the statistics of their parents for them."""
     is_empty = draft.weight == 0
@@ -66,23 +45,34 @@ def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
     return is_empty, stats
 
 
-class _Builder:
-    def __init__(
-        self,
-        draft: Draft,
-        order: Positions,
-        contents: TreeContents,
-        features: tuple[Feature, ...],
-    ) -> None:
-        self.draft, self.order, self.contents = draft, order, contents
-        self.features = features
-        self.place = np.zeros(len(draft.weight), np.intp)  # of each node in the tree
-        self.place[order] = np.arange(len(order))
+@dataclass(frozen=True, eq=False)
+class TreeBuilder:
+    """What the nodes of a draft say, in reading order."""
 
-    def tree(self, labels: tuple[Label, ...], policy: MissingPolicy) -> Tree:
+    draft: Draft
+    order: Positions  # the reading order of the draft
+    features: tuple[Feature, ...]
+    stats: Sequence[Stats]
+    values: Sequence[Label]  # what each node predicts if it is a leaf
+    weights: Sequence[float]
+    gains: Sequence[float]
+    branch_weights: Floats  # of each branch of the draft
+
+    @cached_property
+    def place(self) -> Positions:
+        """The position of each node of the draft in the tree."""
+        place = np.zeros(len(self.draft.weight), np.intp)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    def build(
+        self,
+        labels: tuple[Label, ...],
+        policy: MissingPolicy = MissingPolicy.BRANCH,
+    ) -> Tree:
         feature = self.draft.splits.feature[self.order]
-        is_categorical = np.array([f.kind is Kind.CATEGORICAL for f in self.features])
-        form = np.where(feature < 0, 0, np.where(is_categorical[feature], 2, 1))
+        by_category = is_categorical(self.features)[feature]
+        form = np.where(feature < 0, 0, np.where(by_category, 2, 1))
         leaves, cuts, categories = (np.flatnonzero(form == each) for each in range(3))
         makers: tuple[Iterator[Node], ...] = (
             iter(self.leaves(leaves)),
@@ -93,8 +83,7 @@ class _Builder:
         return Tree(self.features, labels, nodes, policy)
 
     def leaves(self, places: Positions) -> list[Leaf]:
-        contents = self.contents
-        columns = (contents.values, contents.stats, contents.weights)
+        columns = (self.values, self.stats, self.weights)
         return make(Leaf, len(places), *(_taken(each, places) for each in columns))
 
     def cuts(self, places: Positions) -> list[Split]:
@@ -115,12 +104,12 @@ class _Builder:
                 count,
                 tests[side],
                 self.place[draft.child[first + side]].tolist(),
-                self.contents.branch_weights[first + side].tolist(),
+                self.branch_weights[first + side].tolist(),
             )
             for side in range(2)
         )
-        stats = _taken(self.contents.stats, places)
-        gains = _taken(self.contents.gains, places)
+        stats = _taken(self.stats, places)
+        gains = _taken(self.gains, places)
         return make(Split, count, zip(*branches, strict=True), stats, gains)
 
     def _values(self, nodes: Positions) -> list[Any]:
@@ -144,11 +133,9 @@ class _Builder:
             )
             tests = self._tests(node, draft.known[slots].tolist())
             children = self.place[draft.child[slots]].tolist()
-            weights = self.contents.branch_weights[slots].tolist()
+            weights = self.branch_weights[slots].tolist()
             branches = tuple(map(Branch, tests, children, weights))
-            yield Split(
-                branches, self.contents.stats[place], self.contents.gains[place]
-            )
+            yield Split(branches, self.stats[place], self.gains[place])
 
     def _tests(self, node: int, known: list[float]) -> list[Condition]:
         """The heaviest branch takes missing and unseen values as well."""

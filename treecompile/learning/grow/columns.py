@@ -8,13 +8,18 @@ Categories and few numbers are counted (`CountedColumn`). Many numbers are sorte
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from treecompile.learning.grow.counted import CountedColumn
-from treecompile.learning.grow.criteria import ContingencyTable, by_chance
 from treecompile.learning.grow.cuts import Sides, too_few
 from treecompile.learning.grow.histogram import Histogram, count_values
+from treecompile.learning.grow.histogram_splits import (
+    divide_branches,
+    divide_categories,
+    search_branches,
+    search_histogram,
+)
 from treecompile.learning.grow.responses import Rows
 from treecompile.learning.grow.search import (
     LARGEST,
@@ -24,14 +29,13 @@ from treecompile.learning.grow.search import (
     FeatureSplits,
     RowLevel,
     SplitColumn,
-    SplitSearch,
     by_side,
+    improve,
     in_two,
-    is_chance,
     thresholds_between,
 )
-from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Positions
+from treecompile.learning.grow.segments import Segments, nodes_of
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
 FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
@@ -41,14 +45,15 @@ def make_column(
     feature: Feature, values: Array, *, is_multiway: bool = False
 ) -> SplitColumn:
     """The column in the form that suits it; categories split in two, or in all."""
+    size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
-        size = len(feature.categories)
         form = MultiwayColumn if is_multiway else CountedColumn
         return form(feature, np.where(values < 0, size, values), size)
     if feature.kind is Kind.ORDINAL:
-        if len(feature.categories) <= FEW_VALUES:
-            size = len(feature.categories)
-            return CountedColumn(feature, np.where(values < 0, size, values), size)
+        if size <= FEW_VALUES:
+            codes = np.arange(float(size))
+            own = np.where(values < 0, size, values)
+            return CountedColumn(feature, own, size, (codes, codes))
         values = np.where(values < 0, np.nan, values.astype(np.float64))
     order = np.argsort(values)  # equal values in any order: sums are exact
     known = len(values) - np.count_nonzero(np.isnan(values))
@@ -102,22 +107,17 @@ class SortedColumn:
         sides = level.sides if self.is_complete else None
         if sides is None:
             sides = self._sides(level)
-        summands = level.response.along(self.rows)
-        run = self.segments.run
-        scores = level.measure.cuts(map(run, summands, sides.totals), sides)
+        totals = sides.totals
+
+        def lefts() -> map[Array]:
+            return map(self.segments.run, level.response.along(self.rows), totals)
+
+        scores = level.measure.cuts(lefts(), sides)
         if self.ranks is not None:
             ranks = self.ranks.take(self.rows)
             np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
-        gain, position = sides.best(scores, level.opened.tie[self.nodes])
-        if level.chi2 is not None:
-            lefts = map(run, level.response.along(self.rows), sides.totals)
-            gain[is_chance(level, lefts, sides, position)] = -np.inf
-        left = sides.left.take(position)
-        share = sides.counts / level.opened.sizes[self.nodes]
-        found.gain[self.nodes] = gain * share
-        found.position[self.nodes] = position
-        found.left[self.nodes] = left
-        found.right[self.nodes] = sides.counts - left
+        best = sides.best(scores, level.opened.tie[self.nodes])
+        improve(level, found, self.nodes, sides, lefts, best)
         return found
 
     def _follow(self, level: RowLevel) -> None:
@@ -127,9 +127,7 @@ class SortedColumn:
         if self.is_complete:
             self.nodes, self.segments = np.arange(count), level.nodes
             return
-        sizes = np.bincount(level.of_row.take(self.rows), minlength=count)
-        self.nodes = np.flatnonzero(sizes)
-        self.segments = Segments.of(sizes[self.nodes])
+        self.nodes, self.segments = nodes_of(level.of_row.take(self.rows), count)
 
     def _sides(self, level: RowLevel) -> Sides:
         totals = [self.segments.sums(each) for each in level.response.along(self.rows)]
@@ -159,8 +157,7 @@ def single_sides(
 ) -> Sides:
     """The sides of the cuts after every single row."""
     counts = segments.lengths.astype(np.float64)
-    left = np.arange(1.0, segments.size + 1.0)
-    left -= segments.spread(segments.starts.astype(np.float64))
+    left = segments.counting(np.float64)
     barred = too_few(segments, left, min_leaf)
     if weights is not None:
         counts = segments.sums(weights)
@@ -168,25 +165,80 @@ def single_sides(
     return Sides.of(segments, left, counts, totals, barred)
 
 
-# --- a branch for each category -------------------------------------------------------
+# --- few values -----------------------------------------------------------------------
 
 
-class MultiwayColumn:
-    """A column of categories, by codes.
+class CountedColumn:
+    """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
+
+    def __init__(
+        self,
+        feature: Feature,
+        codes: Array,
+        size: int,
+        values: tuple[Floats, Floats] | None = None,
+    ) -> None:
+        self.feature = feature
+        self.codes = codes.astype(np.int32)  # `size` where the value is missing
+        self.size, self.branches = size, 2
+        # The least and the greatest number with each code; None for categories.
+        self.values = values
+
+    def count(self, level: RowLevel) -> Histogram:
+        """Count the values at the nodes of a level."""
+        response, codes = level.response, self.codes.take(level.rows)
+        sums = partial(response.sum_by_key, level.rows)
+        return count_values(codes, self.size, level.nodes, response.summands, sums)
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        return search_histogram(level, self.count(level), self.values is not None)
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        assert found.histogram is not None
+        rows = level.rows.take(level.nodes.within(some))
+        if self.values is None:
+            is_left, divided = divide_categories(level, found, some)
+            self._send(level, found.histogram, rows, is_left)
+            return divided
+        codes = self.codes.take(rows)
+        position, code = found.position[some], found.histogram.code
+        goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
+        is_known = codes < self.size
+        level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
+        lowest, greatest = self.values
+        low, high = greatest[code[position]], lowest[code[position + 1]]
+        thresholds = thresholds_between(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], thresholds)
+
+    def _send(
+        self, level: RowLevel, histogram: Histogram, rows: Rows, is_left: Mask
+    ) -> None:
+        """Send each row to the side of the bar that counts it."""
+        codes = self.codes.take(rows)
+        is_known = codes < self.size
+        rows, codes = rows[is_known], codes[is_known]
+        width = self.size + 1
+        keys = histogram.node * width + histogram.code
+        wanted = level.of_row.take(rows).astype(np.intp) * width + codes
+        bar = np.searchsorted(keys, wanted)
+        level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
+
+
+class MultiwayColumn(CountedColumn):
+    """A column of categories for ID3: a branch for each.
 
     A missing value counts as the most common category at the node. A category that no
     case of a node has gets a branch without cases.
     """
 
     def __init__(self, feature: Feature, codes: Array, size: int) -> None:
-        self.codes = codes.astype(np.int32)  # `size` where the value is missing
-        self.size = self.branches = size
+        super().__init__(feature, codes, size)
+        self.branches = size
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        histogram = count_values(
-            self.codes, self.size, level.rows, level.nodes, level.response
-        )
-        return search_branches(level, histogram)
+        return search_branches(level, self.count(level))
 
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
@@ -196,47 +248,3 @@ class MultiwayColumn:
         is_known = codes < self.size
         level.side[rows[is_known]] = codes[is_known] + LEFT
         return divide_branches(level, self.size, found, some)
-
-
-def search_branches(search: SplitSearch, histogram: Histogram) -> CandidateSplits:
-    """What a branch for each value gains at every node."""
-    assert search.measure.branches is not None
-    found = CandidateSplits.none(len(search.opened.sizes), histogram)
-    if not len(histogram.nodes):
-        return found
-    table = _table(search, histogram)
-    scores = search.measure.branches(table)
-    least = np.minimum.reduceat(histogram.sizes, histogram.segments.starts)
-    barred = (histogram.segments.lengths < 2) | (least < search.min_leaf)
-    if search.chi2 is not None:
-        sizes = search.real(search.opened.sizes[histogram.nodes])
-        barred |= by_chance(table, search.chi2, sizes)
-    found.gain[histogram.nodes] = np.where(barred, -np.inf, scores)
-    return found
-
-
-def _table(search: SplitSearch, histogram: Histogram) -> ContingencyTable:
-    """Class counts, in which missing values are of the most common category."""
-    counts = np.stack(histogram.sums, axis=1).astype(np.float64)
-    opened, segments = search.opened, histogram.segments
-    first = opened.sizes - sum(opened.totals)
-    whole = np.stack([first, *opened.totals], axis=1)[histogram.nodes]
-    known = np.add.reduceat(counts, segments.starts)
-    nothing = np.zeros(len(histogram.nodes))
-    _, common = segments.pick(histogram.weights.astype(np.float64), nothing)
-    counts[common] += whole - known
-    return ContingencyTable(counts, segments)
-
-
-def divide_branches(
-    search: SplitSearch, branches: int, found: CandidateSplits, some: Positions
-) -> FeatureSplits:
-    """The splits of some nodes into all values."""
-    histogram = found.histogram
-    assert histogram is not None
-    mine = np.searchsorted(histogram.nodes, some)
-    places = histogram.segments.within(mine)
-    weights = np.zeros((len(some), branches))
-    line = np.repeat(np.arange(len(some)), histogram.segments.lengths[mine])
-    weights[line, histogram.code[places]] = histogram.weights[places]
-    return FeatureSplits(search.real(weights), weights.argmax(axis=1) + LEFT)

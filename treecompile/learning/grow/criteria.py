@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, inf, lgamma, log
 
 import numpy as np
@@ -23,6 +23,7 @@ from treecompile.learning.grow.cuts import (
     entropy_cuts,
     gini_cuts,
     ratio_cuts,
+    share_of,
     squares,
 )
 from treecompile.learning.grow.segments import Segments
@@ -100,14 +101,6 @@ def gain(impurity: Impurity, table: ContingencyTable) -> Floats:
     return result
 
 
-def information_gain(table: ContingencyTable) -> Floats:
-    return gain(entropy, table)
-
-
-def gini_gain(table: ContingencyTable) -> Floats:
-    return gain(gini, table)
-
-
 def split_information(table: ContingencyTable) -> Floats:
     """The information of the branches themselves."""
     bits: Floats = table.splits.sums(surprise(table.weights()))
@@ -116,7 +109,7 @@ def split_information(table: ContingencyTable) -> Floats:
 
 def gain_ratio(table: ContingencyTable) -> Floats:
     """Information gain divided by split information."""
-    return _quotient(information_gain(table), split_information(table))
+    return share_of(gain(entropy, table), split_information(table))
 
 
 def closeness(table: ContingencyTable) -> Floats:
@@ -125,7 +118,7 @@ def closeness(table: ContingencyTable) -> Floats:
     It is 1 minus the distance of Lopez de Mantaras between the two partitions.
     """
     joint = split_information(table) + remaining(entropy, table)
-    return _quotient(information_gain(table), joint)
+    return share_of(gain(entropy, table), joint)
 
 
 def chi_square(table: ContingencyTable) -> Floats:
@@ -137,11 +130,6 @@ def chi_square(table: ContingencyTable) -> Floats:
         difference * difference, p, out=np.zeros_like(p), where=p > 0
     ).sum(axis=-1)
     result: Floats = table.splits.sums(table.weights() * squared)
-    return result
-
-
-def _quotient(part: Floats, whole: Floats) -> Floats:
-    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return result
 
 
@@ -162,8 +150,8 @@ class Measure:
 
 # By the name of the option.
 MEASURES = {
-    "gini": Measure(gini_cuts, gini_gain),
-    "entropy": Measure(entropy_cuts, information_gain),
+    "gini": Measure(gini_cuts, partial(gain, gini)),
+    "entropy": Measure(entropy_cuts, partial(gain, entropy)),
     "gain-ratio": Measure(ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
     "distance": Measure(distance_cuts, closeness, is_concave=False),
     "chi-square": Measure(chi_square_cuts, chi_square),

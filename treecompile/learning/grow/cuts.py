@@ -109,32 +109,13 @@ def gini_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
         gain = squares(lefts, sides)
         gain *= 2.0
         return gain
-    rest = np.zeros_like(sides.left)
-    squared = np.zeros_like(sides.left)
-    for summand, left in enumerate(lefts):
-        distance = _distance(left, sides, summand)
-        rest += distance
-        distance *= distance
-        squared += distance
-    rest *= rest  # the first class, whose distance balances all others
-    squared += rest
-    squared *= sides.scale
-    return squared
+    return _squared_distances(lefts, sides)
 
 
 def chi_square_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
     """Chi-square divided by the cases: as for Gini, each class by its own size."""
-    spread = sides.segments.spread
-    rest = np.zeros_like(sides.left)
-    squared = np.zeros_like(sides.left)
-    for summand, left in enumerate(lefts):
-        distance = _distance(left, sides, summand)
-        rest += distance
-        distance *= distance
-        squared += distance * spread(_reciprocal(sides.totals[summand]))
-    rest *= rest
-    squared += rest * spread(_reciprocal(sides.first()))
-    squared *= sides.scale
+    classes = (sides.first(), *sides.totals)
+    squared = _squared_distances(lefts, sides, [_reciprocal(each) for each in classes])
     squared *= sides.whole
     return squared
 
@@ -156,7 +137,7 @@ def ratio_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
     information -= _bits(sides.left)
     information -= _bits(sides.right)
     information /= sides.whole
-    return _share(entropy_cuts(lefts, sides), information)
+    return share_of(entropy_cuts(lefts, sides), information)
 
 
 def distance_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
@@ -171,7 +152,7 @@ def distance_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
     whole = counts - sum(map(_bits, (first, *sides.totals)))
     gain = spread(whole) - _bits(sides.left) - _bits(sides.right)
     gain += cells
-    return _share(gain, spread(counts) - cells)
+    return share_of(gain, spread(counts) - cells)
 
 
 def _add_cells(
@@ -186,6 +167,31 @@ def _add_cells(
         rest -= left
     bits += _bits(rest)
     bits += _bits(spread(first) - rest)
+
+
+def _squared_distances(
+    lefts: Iterable[Array], sides: Sides, factors: Sequence[Floats] | None = None
+) -> Floats:
+    """The sum of the squared distances of all classes, at the scale of the sides.
+
+    Each may be multiplied by a factor of its class at each node.
+    """
+
+    def squared(distance: Floats, label: int) -> Floats:
+        distance *= distance
+        if factors is not None:
+            distance *= sides.segments.spread(factors[label])
+        return distance
+
+    first = np.zeros_like(sides.left)  # the distance that balances all others
+    total = np.zeros_like(sides.left)
+    for summand, left in enumerate(lefts):
+        distance = _distance(left, sides, summand)
+        first += distance
+        total += squared(distance, summand + 1)
+    total += squared(first, 0)
+    total *= sides.scale
+    return total
 
 
 def _distance(left: Array, sides: Sides, summand: int) -> Floats:
@@ -206,7 +212,7 @@ def _reciprocal(counts: Array) -> Floats:
     return result
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def share_of(part: Floats, whole: Floats) -> Floats:
     """Part / whole; 0 where a cut divides nothing, so that the whole is rounding."""
     result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return result

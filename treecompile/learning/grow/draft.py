@@ -23,8 +23,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.ir import Feature, Kind
 
 Groups = tuple[tuple[int, ...], ...]  # the codes of the categories of each branch
+
+
+def is_categorical(features: Sequence[Feature]) -> Mask:
+    return np.array([feature.kind is Kind.CATEGORICAL for feature in features])
 
 
 @dataclass(slots=True, eq=False)

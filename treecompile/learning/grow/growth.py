@@ -9,12 +9,12 @@ One loop grows every tree. All open nodes of a level are treated at once:
     descend   go on with the branches, which are the new nodes
 
 `Growth` is that loop. ID3 and CART (`impurity.ImpurityGrowth`) and C4.5
-(`c45.growth.CaseGrowth`) say when a node is open and which candidate they choose. A
-source knows the cases and does the counting:
+(`c45.case_growth.CaseGrowth`) say when a node is open and which candidate they choose.
+A source knows the cases and does the counting:
 
-                 in memory                in a database
-    ID3, CART    grow.rows.RowSource      database.grow.source.ImpurityTableSource
-    C4.5         c45.columns.CaseSource   database.c45.source.CaseTableSource
+                 in memory                     in a database
+    ID3, CART    grow.rows.RowSource           database.grow.source.ImpurityTableSource
+    C4.5         c45.case_columns.CaseSource   database.c45.source.CaseTableSource
 
 The two kinds of growth stay apart where they count. ID3 and CART have whole rows: a row
 is at one node, so columns are followed by row number. C4.5 divides cases with a missing
@@ -33,7 +33,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from treecompile.learning.grow.draft import DraftLevel, Splits
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 Candidates = TypeVar("Candidates")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.grow.responses import SPARE_BITS, KeySums, Rows
+from treecompile.learning.grow.responses import SPARE_BITS, KeySums
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
@@ -59,29 +59,22 @@ class Histogram:
         return rounded
 
 
-class Countable(Protocol):
-    """The part of a response that is needed to count values."""
-
-    @property
-    def summands(self) -> int:
-        """The number of sums for each key."""
-
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
-        """What the rows with each key add up to."""
-
-
 def count_values(
-    codes: Array, size: int, rows: Rows, nodes: Segments, response: Countable
+    codes: Array,  # of the cases of the nodes
+    size: int,  # the code of a missing value
+    nodes: Segments,
+    summands: int,
+    sum_by_key: Callable[[Array, int], KeySums],  # from a key of each case
 ) -> Histogram:
-    """Count the codes of the rows of nodes; `size` is the code of a missing value."""
+    """Count how often each code occurs at each node."""
     width, count = size + 1, len(nodes.lengths)
     keys = nodes.spread(np.arange(count) * width)
-    keys += codes.take(rows)
+    keys += codes
     key_count, occurring = count * width, None
-    if key_count * (1 + response.summands) > ROOM * len(keys) + 4096:
+    if key_count * (1 + summands) > ROOM * len(keys) + 4096:
         occurring, keys = np.unique(keys, return_inverse=True)
         key_count = len(occurring)
-    found = response.sum_by_key(keys, rows, key_count)
+    found = sum_by_key(keys, key_count)
     used = np.flatnonzero(found.sizes)
     key = used if occurring is None else occurring
     is_known = key % width != size

@@ -15,12 +15,12 @@ from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.grow.build import TreeContents, build_tree, stand_ins
+from treecompile.learning.grow.build import TreeBuilder, stand_ins
 from treecompile.learning.grow.draft import Draft, Splits
 from treecompile.learning.grow.growth import Growth, NodeStats, Source
 from treecompile.learning.grow.responses import OpenNodes, Response
 from treecompile.learning.grow.search import CandidateSplits
-from treecompile.learning.limits import GrowthLimits
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.ir import Feature, Label, Tree
 
@@ -142,11 +142,13 @@ def finish_tree(
     order = draft.reading_order()
     _, stats = stand_ins(draft)
     measured = stats[order]
-    contents = TreeContents(
+    return TreeBuilder(
+        draft,
+        order,
+        features,
         response.stats(measured),
         response.answers(measured, labels),
         draft.weight[order].tolist(),
         draft.splits.gain[order].tolist(),
         draft.known,
-    )
-    return build_tree(draft, order, contents, features, labels)
+    ).build(labels)

@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from treecompile.learning.grow.build import make
 from treecompile.learning.grow.growth import NodeStats
-from treecompile.learning.grow.segments import Segments, Units, exact_means, exact_sums
-from treecompile.learning.limits import TIE
+from treecompile.learning.grow.segments import (
+    TIE,
+    Segments,
+    Units,
+    exact_means,
+    exact_sums,
+)
 from treecompile.model.arrays import Array, Floats
 from treecompile.model.ir import ClassCounts, Label, Moments, Stats
 
@@ -46,6 +51,19 @@ class KeySums:
     sums: list[Array]  # of labels: the cases of every label, the first included
 
 
+def count_classes(
+    keys: Array, y: Array, weights: Array | None, count: int, classes: int
+) -> Array:
+    """A contingency table: the weight of each class among the cases with each key.
+
+    The keys are overwritten.
+    """
+    keys *= classes
+    keys += y
+    table = np.bincount(keys, weights, count * classes)
+    return table.reshape(count, classes)
+
+
 class Response(Protocol):
     """The target of a dataset, as the growth sees it."""
 
@@ -67,8 +85,8 @@ class Response(Protocol):
     def along(self, rows: Rows) -> Iterator[Array]:
         """Each summand in the order of the rows, in an array of its own."""
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
-        """What the rows with each key add up to."""
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+        """What the rows with each key add up to; the keys may be overwritten."""
 
 
 class LabelResponse:
@@ -107,15 +125,13 @@ class LabelResponse:
         return OpenNodes(totals, sizes.astype(np.float64), tie, unit)
 
     def _counts(self, rows: Rows, nodes: Segments) -> Array:
-        keys = nodes.spread(np.arange(0, len(nodes.lengths)) * self.classes)
-        return self._table(keys, rows, len(nodes.lengths))
+        count = len(nodes.lengths)
+        return self._table(nodes.spread(np.arange(count)), rows, count)
 
     def _table(self, keys: Array, rows: Rows, count: int) -> Array:
-        """Cases by key and class; the keys given are those times the classes."""
-        keys += self.codes.take(rows)
+        """Cases by key and class."""
         weights = self.units.of_rows.take(rows) if self.units else None
-        counts = np.bincount(keys, weights, minlength=count * self.classes)
-        return counts.reshape(count, self.classes)
+        return count_classes(keys, self.codes.take(rows), weights, count, self.classes)
 
     def along(self, rows: Rows) -> Iterator[Array]:
         codes = self.codes.take(rows)
@@ -130,11 +146,11 @@ class LabelResponse:
         for label in range(1, self.classes):
             yield (codes == label).astype(np.int32)
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
-        counts = self._table(keys * self.classes, rows, count)
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+        sizes = np.bincount(keys, minlength=count) if self.units else None
+        counts = self._table(keys, rows, count)
         weights = counts.sum(axis=1)
-        sizes = np.bincount(keys, minlength=count) if self.units else weights
-        return KeySums(sizes, weights, list(counts.T))
+        return KeySums(weights if sizes is None else sizes, weights, list(counts.T))
 
 
 class NumberResponse:
@@ -182,37 +198,27 @@ class NumberResponse:
     def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
         y = self.y.take(rows)
         y -= nodes.spread(measured[:, 1])
-        sizes = nodes.lengths.astype(np.float64)
-        if self.units:
-            return self._open_weighted(rows, nodes, y)
-        _, exponent = np.frexp(nodes.sums(np.abs(y)))
-        exponent -= SPARE_BITS
-        y = np.rint(np.ldexp(y, nodes.spread(-exponent)))
-        distances = y.astype(np.int64)
-        self.distances[rows] = distances
-        y *= y
-        tie = TIE * nodes.sums(y) / nodes.lengths
-        return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
-
-    def _open_weighted(self, rows: Rows, nodes: Segments, y: Floats) -> OpenNodes:
-        """The same for distances times weights."""
-        assert self.units is not None
-        weights = self.units.of_rows.take(rows)
-        weighted = y * weights
+        weights = self.units.of_rows.take(rows) if self.units else None
+        weighted = y if weights is None else y * weights
         _, exponent = np.frexp(nodes.sums(np.abs(weighted)))
         exponent -= SPARE_BITS
         unit = nodes.spread(-exponent)
-        distances = np.rint(np.ldexp(weighted, unit)).astype(np.int64)
+        scaled = np.rint(np.ldexp(weighted, unit))
+        distances = scaled.astype(np.int64)
         self.distances[rows] = distances
-        squared = np.ldexp(y, unit) ** 2 * weights
-        sizes = nodes.sums(weights)
-        tie = TIE * nodes.sums(squared) / sizes
+        if weights is None:
+            sizes = nodes.lengths.astype(np.float64)
+            scaled *= scaled
+        else:
+            sizes = nodes.sums(weights)
+            scaled = np.ldexp(y, unit) ** 2 * weights
+        tie = TIE * nodes.sums(scaled) / sizes
         return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
 
     def along(self, rows: Rows) -> Iterator[Array]:
         yield self.distances.take(rows)
 
-    def sum_by_key(self, keys: Array, rows: Rows, count: int) -> KeySums:
+    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
         sums = np.zeros(count, np.int64)
         np.add.at(sums, keys, self.distances.take(rows))
         sizes = np.bincount(keys, minlength=count)

@@ -1,7 +1,8 @@
 """The growth of ID3 and CART trees from a dataset in memory, over whole columns.
 
-The features are shared out among threads, since numpy releases the interpreter in its
-loops. Rows of finished nodes are dropped.
+A row whose value is missing goes down the heaviest branch of a split. Rows of finished
+nodes are dropped. The features are shared out among threads, since numpy releases the
+interpreter in its loops.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from treecompile.learning.grow.search import (
     divide_features,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.learning.limits import GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.collector import paused
 from treecompile.model.ir import Tree
@@ -126,22 +127,8 @@ class RowSource:
 
     def divide(self, splits: Splits) -> Division:
         known, heaviest = divide_features(splits, self._divide)
-        node, place = self._descend(heaviest)
-        return Division(splits.starts[node] + place, known)
-
-    def _divide(self, index: int, some: Positions) -> FeatureSplits:
-        assert self.level is not None
-        return self.columns[index].divide(self.level, self.found[index], some)
-
-    def _descend(self, heaviest: Array) -> tuple[Positions, Array]:
-        """Put the rows in the order of the new nodes: by branch, then by parent.
-
-        The parent of each new node, and which of its branches the node is.
-        """
-        side = self.side.take(self.rows)
-        lost = np.flatnonzero(side == NOWHERE)  # a missing value, or no split
-        side[lost] = self.nodes.spread(heaviest.astype(side.dtype))[lost]
-        self.side[self.rows] = side
+        side = self._send_missing_to_heaviest(heaviest)
+        # The new order of the rows: by branch, then by parent.
         nodes = self.nodes.spread(np.arange(len(self.nodes.lengths), dtype=np.int32))
         node, self.rows = by_side(side, nodes), by_side(side, self.rows)
         side = self.side.take(self.rows)
@@ -149,4 +136,20 @@ class RowSource:
             (np.diff(side, prepend=NOWHERE) != 0) | (np.diff(node, prepend=-1) != 0)
         )
         self.nodes = Segments(starts, np.diff(starts, append=len(node)))
-        return node[starts], side[starts] - LEFT
+        branches = splits.starts[node[starts]] + side[starts] - LEFT
+        return Division(branches, known)
+
+    def _divide(self, index: int, some: Positions) -> FeatureSplits:
+        assert self.level is not None
+        return self.columns[index].divide(self.level, self.found[index], some)
+
+    def _send_missing_to_heaviest(self, heaviest: Array) -> Array:
+        """A row with a missing value goes down the heaviest branch: the side of each.
+
+        A row whose node is not split goes nowhere.
+        """
+        side = self.side.take(self.rows)
+        missing = np.flatnonzero(side == NOWHERE)
+        side[missing] = self.nodes.spread(heaviest.astype(side.dtype))[missing]
+        self.side[self.rows] = side
+        return side

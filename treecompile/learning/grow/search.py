@@ -1,4 +1,4 @@
-"""What the search for splits by ID3 and CART needs to know of the open nodes.
+"""Candidate splits of ID3 and CART, and what the search for them needs to know.
 
 A column of numbers or categories finds the best split of every open node at once
 (`SplitColumn.search`), and later divides the rows of the nodes that it splits.
@@ -92,7 +92,6 @@ class FeatureSplits:
     """The splits of some nodes by one feature: at thresholds, or by categories."""
 
     known: Floats  # nodes x branches: the weight of the cases whose value is known
-    heaviest: Array  # the side to which missing values go
     thresholds: Floats | None = None
     groups: list[Groups] | None = None  # None without thresholds: all categories
 
@@ -125,7 +124,7 @@ def divide_features(
         some = np.flatnonzero(splits.feature == index)
         divided = divide(index, some)
         known[starts[some, None] + np.arange(divided.known.shape[1])] = divided.known
-        heaviest[some] = divided.heaviest
+        heaviest[some] = LEFT + divided.known.argmax(axis=1)
         if divided.thresholds is not None:
             splits.threshold[some] = divided.thresholds
         elif divided.groups is not None:
@@ -142,8 +141,7 @@ def in_two(
 ) -> FeatureSplits:
     """Splits into two branches, from the known cases on either side."""
     known = search.real(np.stack([left, right], axis=1))
-    heaviest = np.where(left >= right, LEFT, RIGHT)
-    return FeatureSplits(known, heaviest, thresholds, groups)
+    return FeatureSplits(known, thresholds, groups)
 
 
 def by_side(side: Array, values: Array) -> Array:
@@ -165,6 +163,32 @@ def is_chance(
     freedom = classes.sum(axis=0) - 1
     chance: Mask = statistic < critical_values(search.chi2, freedom)
     return chance
+
+
+def improve(
+    search: SplitSearch,
+    found: CandidateSplits,
+    nodes: Positions,
+    sides: Sides,
+    lefts: Callable[[], Iterable[Array]],  # the sums to the left of each cut
+    best: tuple[Floats, Positions],  # the score and the cut of each node
+    order: int = 0,
+    position: Positions | None = None,  # how the candidates call the cuts
+) -> None:
+    """Take over the cuts that gain more than what was found before.
+
+    Cuts that are not significant are passed over.
+    """
+    scores, cut = best
+    if search.chi2 is not None:
+        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
+    scores = scores * (sides.counts / search.opened.sizes[nodes])
+    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
+    here, at = nodes[better], cut[better]
+    found.gain[here], found.order[here] = scores[better], order
+    found.position[here] = (cut if position is None else position)[better]
+    found.left[here] = sides.left[at]
+    found.right[here] = sides.counts[better] - sides.left[at]
 
 
 # --- thresholds -----------------------------------------------------------------------

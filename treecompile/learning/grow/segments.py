@@ -16,10 +16,14 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, fsum, log10
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.tables.dataset import Dataset
 
+# Gains that differ by less, relative to the impurity at the node, are equal: which one
+# is larger is an accident of rounding.
+TIE = 1e-12
 FOLDS = 3
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
 BITS = 53  # of a sum of weights
@@ -46,6 +50,12 @@ class Segments:
     def ends(self) -> Positions:
         """The last position of each segment."""
         return self.starts + self.lengths - 1
+
+    def counting(self, dtype: DTypeLike) -> Array:
+        """1, 2, 3, ... in each segment."""
+        result: Array = np.arange(1, self.size + 1, dtype=dtype)
+        result -= self.spread(self.starts.astype(dtype))
+        return result
 
     def spread(self, each: Array) -> Array:
         """One value for each segment, repeated along the segment."""
@@ -82,6 +92,13 @@ class Segments:
         lengths = self.lengths[some]
         shift = self.starts[some] - (np.cumsum(lengths) - lengths)
         return np.repeat(shift, lengths) + np.arange(lengths.sum())
+
+
+def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
+    """The nodes that have values, and their segments; `node` is the node of each."""
+    sizes = np.bincount(node, minlength=count)
+    nodes = np.flatnonzero(sizes)
+    return nodes, Segments.of(sizes[nodes])
 
 
 # --- sums of doubles ------------------------------------------------------------------

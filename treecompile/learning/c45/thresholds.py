@@ -11,36 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learning.c45.level import GainSearch, bits
-from treecompile.learning.grow.draft import Groups
+from treecompile.learning.c45.gain_ratio import GainCandidates, GainSearch, bits
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.search import LARGEST, midpoints
-from treecompile.learning.grow.segments import Segments
-from treecompile.learning.limits import TIE
+from treecompile.learning.grow.segments import TIE, Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 CHUNK = 32_768  # cuts that are scored at once
 GAP = 1e-5  # no cut is made between two numbers that are no further apart
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GainCandidates:
-    """The best split by one feature at every open node."""
-
-    gains: Floats  # -inf: no split
-    split_info: Floats
-    thresholds: Floats
-    cut_counts: Positions  # how many cuts were possible
-    groups: dict[int, Groups] | None = None  # of categories, where they are grouped
-
-    @classmethod
-    def none(cls, nodes: int) -> GainCandidates:
-        return cls(
-            np.full(nodes, -np.inf),
-            np.zeros(nodes),
-            np.full(nodes, np.nan),
-            np.zeros(nodes, np.intp),
-        )
 
 
 # From positions of elements, in order: the values before and after the cut there.

@@ -7,17 +7,23 @@ a value of the training set, and undoes splits that make as many errors as a lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.c45.cuts import GainCandidates
-from treecompile.learning.c45.draft import CaseDraft
-from treecompile.learning.c45.level import EPSILON, SLACK, information
+from treecompile.learning.c45.gain_ratio import (
+    EPSILON,
+    SLACK,
+    FeatureChoice,
+    GainCandidates,
+    information,
+    information_gain,
+)
+from treecompile.learning.c45.pessimistic_pruning import CaseDraft
 from treecompile.learning.grow.criteria import ContingencyTable, by_chance
-from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.draft import Splits, is_categorical
 from treecompile.learning.grow.growth import (
     Division,
     Growth,
@@ -26,11 +32,9 @@ from treecompile.learning.grow.growth import (
     Source,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.learning.limits import TIE, GrowthLimits, Progress
+from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Floats, Mask, Positions
-from treecompile.model.ir import Feature, Kind
-
-MANY = 0.3  # a feature with values for this share of the cases is many-valued
+from treecompile.model.ir import Feature
 
 
 class GainSource(Source, Protocol):
@@ -71,7 +75,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
     ) -> None:
         super().__init__(source, limits, progress)
         self.choice = choice
-        self.is_categorical = _is_categorical(source.features)
+        self.is_categorical = is_categorical(source.features)
         # Nodes x features: a category is not tested twice on a path.
         self.usable: Mask = np.full((1, len(source.features)), True)
 
@@ -209,79 +213,12 @@ def collapse(draft: CaseDraft) -> None:
         splits.become_leaves(nodes[is_leaf])
 
 
-def _is_categorical(features: Sequence[Feature]) -> Mask:
-    return np.array([feature.kind is Kind.CATEGORICAL for feature in features])
-
-
 def _gains_of_values(tables: Floats) -> Floats:
     """The gain of a branch for each category, times the weight."""
-    nodes, values, classes = tables.shape
-    table = np.zeros((nodes, values + 1, classes))  # and a line for missing values
-    table[:, :-1] = tables
-    flat = table.reshape(-1, classes)
-    starts = np.arange(nodes) * (values + 1)
-    before = information(np.add.reduceat(flat, starts, axis=0))
-    after: Floats = np.add.reduceat(information(flat), starts)
-    result: Floats = before - after
-    return result
+    padded = np.pad(tables, ((0, 0), (0, 1), (0, 0)))  # a line for missing values
+    nodes, lines, classes = padded.shape
+    segments = Segments.of(np.full(nodes, lines))
+    return information_gain(padded.reshape(-1, classes), segments)
 
 
 # --- which feature --------------------------------------------------------------------
-
-# From the gains and split informations of all features (on the last axis).
-Worth = Callable[[Floats, Floats], Floats]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeatureChoice:
-    """How features are compared; arrays are nodes x features."""
-
-    counted: Mask  # features whose gain counts in the average
-    min_gain: float
-    measure: Worth | None  # by costs
-    is_ratio: bool
-
-    def best(self, gains: Floats, split_info: Floats, barred: Mask) -> Positions:
-        """The feature to be tested at each node, the first at a tie; -1 for none."""
-        worth = self.worth(gains, split_info)
-        worth[barred] = -np.inf
-        worth[gains < self.min_gain - TIE] = -np.inf
-        chosen = np.full(len(worth), -1)
-        bar = np.full(len(worth), -EPSILON)
-        for index in range(worth.shape[1]):
-            mine = worth[:, index]
-            better = (mine > -EPSILON) & (mine > bar + TIE)
-            chosen[better], bar[better] = index, mine[better]
-        return chosen
-
-    def worth(self, gains: Floats, split_info: Floats) -> Floats:
-        """What features are compared by; at most -EPSILON for those barred."""
-        possible = gains > -EPSILON
-        if self.measure is not None:
-            return np.where(
-                possible & (split_info > 0), self.measure(gains, split_info), -1.0
-            )
-        if not self.is_ratio:
-            return np.where(possible & (split_info > 0), gains, -1.0)
-        averaged = possible & self.counted
-        number = averaged.sum(axis=-1, keepdims=True)
-        total = np.where(averaged, gains, 0.0).sum(axis=-1, keepdims=True)
-        average = total / np.maximum(number, 1)
-        allowed = possible & (gains >= average - EPSILON) & (split_info > EPSILON)
-        allowed &= number > 0
-        ratios: Floats = np.full(gains.shape, -1.0)
-        np.divide(gains, split_info, out=ratios, where=allowed)
-        return ratios
-
-
-def counted_features(
-    features: Sequence[Feature], rows: int, *, is_grouping: bool
-) -> Mask:
-    """All features but many-valued ones, unless all are many-valued."""
-    many = np.array(
-        [
-            feature.kind is Kind.CATEGORICAL and len(feature.categories) >= MANY * rows
-            for feature in features
-        ]
-    )
-    return np.full(len(many), True) if many.all() or is_grouping else ~many

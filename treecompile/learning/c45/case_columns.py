@@ -15,41 +15,121 @@ from typing import Protocol
 
 import numpy as np
 
-from treecompile.learning.c45.cases import CaseDescent, DividedCases, Order, Sample
-from treecompile.learning.c45.cuts import (
+from treecompile.learning.c45.case_growth import node_stats
+from treecompile.learning.c45.category_groups import group_values
+from treecompile.learning.c45.fractional_cases import (
+    CaseDescent,
+    DividedCases,
+    NodeCases,
+    Order,
+    Sample,
+)
+from treecompile.learning.c45.gain_ratio import (
     GainCandidates,
-    Neighbours,
-    PossibleCuts,
-    RunningSums,
-)
-from treecompile.learning.c45.group import group_values
-from treecompile.learning.c45.growth import node_stats
-from treecompile.learning.c45.level import (
-    SLACK,
-    CaseLevel,
     GainSearch,
+    Room,
+    Scale,
     bits,
-    counting,
-    information,
+    gains_of_values,
 )
-from treecompile.learning.grow.columns import SortedColumn, make_column
-from treecompile.learning.grow.counted import CountedColumn
+from treecompile.learning.c45.thresholds import Neighbours, PossibleCuts, RunningSums
+from treecompile.learning.grow.columns import CountedColumn, SortedColumn, make_column
 from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram import Histogram, count_values
-from treecompile.learning.grow.responses import KeySums
+from treecompile.learning.grow.responses import KeySums, count_classes
 from treecompile.learning.grow.rows import WORTH_THREADS
-from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.segments import nodes_of
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
-MOST_CELLS = 4_000_000  # of a contingency table that is counted at once
 HALF = 26  # bits of a weight that are summed at once
+MOST_CELLS = 4_000_000  # of a contingency table that is counted at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseLevel(GainSearch):
+    """The open nodes of a dataset in memory, with their cases."""
+
+    cases: NodeCases
+    y: Array
+    units: Array | None  # the weights as integers; None where all cases are whole
+    node: Array  # of each case
+    # For columns without missing values, if all cases are whole: the number of cases up
+    # to each case, and the cases after which a cut leaves enough on both sides.
+    below: Array
+    inside: Positions
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        cases: NodeCases,
+        counts: Floats,
+        min_leaf: float,
+        table: Floats,
+    ) -> CaseLevel:
+        nodes = cases.nodes
+        scale = Scale.of(cases.weights, table, sample.most)
+        units, below, inside = None, nodes.starts[:0], nodes.starts[:0]
+        if cases.weights is not None:
+            units = np.rint(cases.weights / scale.unit).astype(np.int64)
+        else:
+            below = nodes.counting(np.int32)
+            room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
+            inside = np.flatnonzero(room.holds(nodes, below))
+        return cls(
+            scale,
+            sample.classes,
+            min_leaf,
+            counts,
+            counts.sum(axis=1),
+            cases,
+            sample.y.take(cases.rows),
+            units,
+            nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
+            below,
+            inside,
+        )
+
+    def sum_by_key(self, keys: Array, count: int, *, is_exact: bool) -> KeySums:
+        """How many cases have each key, and the weight of each class among them.
+
+        If that is to be exact, weights are summed as integers. Overwrites the keys.
+        """
+        y, units, classes = self.y, self.units, self.classes
+        sizes = None if units is None else np.bincount(keys, minlength=count)
+        if units is None or not is_exact:
+            table = count_classes(keys, y, self.cases.weights, count, classes)
+        else:
+            # Either half is short enough to be exact in doubles.
+            high, low = units >> HALF, units & (2**HALF - 1)
+            table = count_classes(keys.copy(), y, high, count, classes).astype(np.int64)
+            table <<= HALF
+            table += count_classes(keys, y, low, count, classes).astype(np.int64)
+        sums = table.sum(axis=1)
+        return KeySums(sums if sizes is None else sizes, sums, list(table.T))
+
+    def some(self, chosen: Positions) -> CaseLevel:
+        """Some of the nodes, for a column whose values are counted."""
+        if len(chosen) == len(self.totals):
+            return self
+        places = self.cases.nodes.within(chosen)
+        cases = self.cases.some(chosen)
+        node = cases.nodes.spread(np.arange(len(chosen), dtype=np.int32))
+        return replace(
+            self,
+            counts=self.counts[chosen],
+            totals=self.totals[chosen],
+            cases=cases,
+            y=self.y.take(places),
+            units=None if self.units is None else self.units.take(places),
+            node=node,
+            below=self.below[:0],
+            inside=self.inside[:0],
+        )
 
 
 class CaseColumn(Protocol):
-    def follow(self, descent: CaseDescent) -> None:
-        """Go with the cases to the next level."""
-
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
         """The best split at each node where the feature may be used."""
 
@@ -62,8 +142,8 @@ def make_case_column(
     if isinstance(made, SortedColumn):
         return ManyNumbers(sample.columns[index], made.rows)
     assert isinstance(made, CountedColumn)
-    if made.is_ordered:
-        return FewNumbers(made)
+    if made.values is not None:
+        return FewNumbers(made, made.values)
     if is_grouping and made.size > 2:
         return GroupedCategories(made, is_ratio)
     return Categories(made)
@@ -78,6 +158,7 @@ class ManyNumbers:
         self.is_complete = len(order) == len(values)
 
     def follow(self, descent: CaseDescent) -> None:
+        """Go with the cases to the next level."""
         self.order = descent.follow(self.order)
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
@@ -109,9 +190,7 @@ class ManyNumbers:
         is_whole = self.is_complete and units is None
         nodes, segments = np.arange(len(level.totals)), level.cases.nodes
         if not is_whole:
-            sizes = np.bincount(level.node.take(self.order), minlength=len(nodes))
-            nodes = np.flatnonzero(sizes)
-            segments = Segments.of(sizes[nodes])
+            nodes, segments = nodes_of(level.node.take(self.order), len(nodes))
 
         def along(label: int) -> Array:
             if units is not None:
@@ -124,7 +203,7 @@ class ManyNumbers:
             below = level.below
         else:
             totals = [segments.sums(along(label)) for label in labels]
-            below = counting(segments)
+            below = segments.counting(np.int32)
         sizes = segments.lengths
         if units is not None:
             sizes = segments.sums(units)
@@ -141,58 +220,27 @@ class ManyNumbers:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseSums:
-    """Counts the cases of a level by the values of a column."""
-
-    level: CaseLevel
-    is_exact: bool  # whether weights are counted as integers
-
-    @property
-    def summands(self) -> int:
-        return self.level.classes
-
-    def sum_by_key(self, keys: Array, rows: Array, count: int) -> KeySums:
-        """How many cases have each key, and the weight of each class among them."""
-        level, classes = self.level, self.level.classes
-        cell = keys * classes
-        cell += level.y
-        size = count * classes
-        cases = np.bincount(keys, minlength=count)
-        if level.units is None:
-            sums = np.bincount(cell, minlength=size)
-        elif self.is_exact:
-            # Either half is short enough to be exact in doubles.
-            high, low = level.units >> HALF, level.units & (2**HALF - 1)
-            sums = np.bincount(cell, high, size).astype(np.int64) << HALF
-            sums += np.bincount(cell, low, size).astype(np.int64)
-        else:
-            sums = np.bincount(cell, level.cases.weights, size)
-        table = sums.reshape(count, classes)
-        return KeySums(cases, table.sum(axis=1), list(table.T))
-
-
 def histogram_of(
     column: CountedColumn, level: CaseLevel, *, is_exact: bool
 ) -> Histogram:
-    cases, sums = level.cases, CaseSums(level, is_exact)
-    return count_values(column.codes, column.size, cases.rows, cases.nodes, sums)
+    """Count the values at the nodes of a level."""
+    codes, nodes = column.codes.take(level.cases.rows), level.cases.nodes
+    sums = partial(level.sum_by_key, is_exact=is_exact)
+    return count_values(codes, column.size, nodes, level.classes, sums)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class FewNumbers:
     """A column of few numbers, or of the ranks of an ordinal feature."""
 
-    def __init__(self, column: CountedColumn) -> None:
-        self.column = column
-
-    def follow(self, descent: CaseDescent) -> None:
-        pass  # the values are counted again
+    column: CountedColumn
+    values: tuple[Floats, Floats]  # the least and the greatest with each code
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
         histogram = histogram_of(self.column, level, is_exact=True)
         if not len(histogram.nodes):
             return GainCandidates.none(len(level.totals))
-        low, high = self._values()
+        low, high = self.values
 
         def neighbours(places: Positions) -> tuple[Floats, Floats]:
             code = histogram.code
@@ -201,22 +249,12 @@ class FewNumbers:
         runs = RunningSums.of_histogram(histogram, neighbours)
         return PossibleCuts(level, runs).candidates()
 
-    def _values(self) -> tuple[Floats, Floats]:
-        """The least and the greatest value that each code stands for."""
-        if self.column.values is not None:
-            return self.column.values
-        codes = np.arange(float(self.column.size))
-        return codes, codes
 
-
+@dataclass(frozen=True, slots=True, eq=False)
 class Categories:
     """A column of categories: a branch for each."""
 
-    def __init__(self, column: CountedColumn) -> None:
-        self.column = column
-
-    def follow(self, descent: CaseDescent) -> None:
-        pass
+    column: CountedColumn
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
         candidates = GainCandidates.none(len(level.totals))
@@ -233,32 +271,12 @@ class Categories:
         return candidates
 
 
-def gains_of_values(
-    search: GainSearch, segments: Segments, nodes: Positions, table: Floats
-) -> tuple[Floats, Floats]:
-    """Gain and split information of a branch for each known value.
-
-    `table` has a line of class weights for each value; `segments` are the lines of each
-    node.
-    """
-    sizes = table.sum(axis=1)
-    total = search.totals[nodes]
-    known = np.add.reduceat(table, segments.starts, axis=0)
-    after = segments.sums(information(table))
-    large = segments.sums((sizes >= search.min_leaf - SLACK).astype(np.intp)) >= 2
-    gains = (information(known) - after) / total
-    branches = segments.sums(bits(sizes)) + bits(total - segments.sums(sizes))
-    return np.where(large, gains, -np.inf), (bits(total) - branches) / total
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class GroupedCategories:
     """A column of categories: a branch for each group of them, found by a search."""
 
-    def __init__(self, column: CountedColumn, is_ratio: bool) -> None:
-        self.column, self.is_ratio = column, is_ratio
-
-    def follow(self, descent: CaseDescent) -> None:
-        pass
+    column: CountedColumn
+    is_ratio: bool
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
         groups: dict[int, Groups] = {}
@@ -268,12 +286,10 @@ class GroupedCategories:
         for start in range(0, len(usable), most):
             some = usable[start : start + most]
             here = level.some(some)
-            cells = here.node.astype(np.intp) * width
-            cells += self.column.codes.take(here.cases.rows)
-            cells *= classes
-            cells += here.y
-            size = len(some) * width * classes
-            table = np.bincount(cells, here.cases.weights, size)
+            keys = here.node.astype(np.intp) * width
+            keys += self.column.codes.take(here.cases.rows)
+            weights, count = here.cases.weights, len(some) * width
+            table = count_classes(keys, here.y, weights, count, classes)
             tables = table.reshape(-1, width, classes).astype(np.float64)
             for node, each in zip(some.tolist(), tables, strict=True):
                 found = group_values(
@@ -362,6 +378,6 @@ class CaseSource:
 def _search(
     level: CaseLevel, descent: CaseDescent | None, column: CaseColumn, usable: Positions
 ) -> GainCandidates:
-    if descent is not None:
+    if descent is not None and isinstance(column, ManyNumbers):
         column.follow(descent)
     return column.search(level, usable)

@@ -1,99 +1,32 @@
-"""A column with few values, or with categories: counted rather than sorted.
+"""The best splits of values that were counted in a histogram, wherever that was done.
 
-The cases of a level are counted in a histogram of nodes by values. The sums to the left
-of a cut run over the values that occur at a node, in their order; categories are put in
-the order of the share of a label, or of the mean. Where no order is sure to contain the
-best subset of categories, and they are few, all subsets are tried.
+The sums to the left of a cut run over the values that occur at a node, in their order;
+categories are put in the order of the share of a label, or of the mean. Where no order
+is sure to contain the best subset of categories, and they are few, all subsets are
+tried. For ID3, last, each category has a branch of its own.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from treecompile.learning.grow.criteria import ContingencyTable, by_chance
 from treecompile.learning.grow.cuts import Sides, too_few
 from treecompile.learning.grow.draft import Groups
-from treecompile.learning.grow.histogram import Histogram, count_values
-from treecompile.learning.grow.responses import Rows
+from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.search import (
-    LEFT,
-    RIGHT,
     SUBSET,
     CandidateSplits,
     FeatureSplits,
-    RowLevel,
     SplitSearch,
+    improve,
     in_two,
-    is_chance,
-    thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.model.ir import Feature, Kind
+from treecompile.model.arrays import Array, Mask, Positions
 
 MOST_SEARCHED = 10  # categories at a node: they have 511 subsets
 AT_ONCE = 1 << 16  # subsets of several nodes that are tried at once
-
-
-class CountedColumn:
-    """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
-
-    branches = 2
-
-    def __init__(
-        self,
-        feature: Feature,
-        codes: Array,
-        size: int,
-        values: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        self.feature = feature
-        self.codes = codes.astype(np.int32)  # `size` where the value is missing
-        self.size = size
-        self.values = values  # of numbers: the least and the greatest with each code
-        self.is_ordered = feature.kind is not Kind.CATEGORICAL
-
-    def search(self, level: RowLevel) -> CandidateSplits:
-        histogram = count_values(
-            self.codes, self.size, level.rows, level.nodes, level.response
-        )
-        return search_histogram(level, histogram, self.is_ordered)
-
-    def divide(
-        self, level: RowLevel, found: CandidateSplits, some: Positions
-    ) -> FeatureSplits:
-        assert found.histogram is not None
-        rows = level.rows.take(level.nodes.within(some))
-        if not self.is_ordered:
-            is_left, divided = divide_categories(level, found, some)
-            self._send(level, found.histogram, rows, is_left)
-            return divided
-        codes = self.codes.take(rows)
-        position, code = found.position[some], found.histogram.code
-        goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
-        is_known = codes < self.size
-        level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
-        low: Array = code[position]
-        high: Array = code[position + 1]
-        if self.values is not None:
-            low, high = self.values[1][low], self.values[0][high]
-        thresholds = thresholds_between(self.feature, low, high)
-        return in_two(level, found.left[some], found.right[some], thresholds)
-
-    def _send(
-        self, level: RowLevel, histogram: Histogram, rows: Rows, is_left: Mask
-    ) -> None:
-        """Send each row to the side of the bar that counts it."""
-        codes = self.codes.take(rows)
-        is_known = codes < self.size
-        rows, codes = rows[is_known], codes[is_known]
-        width = self.size + 1
-        keys = histogram.node * width + histogram.code
-        wanted = level.of_row.take(rows).astype(np.intp) * width + codes
-        bar = np.searchsorted(keys, wanted)
-        level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
-
-
-# --- histograms, wherever the values were counted -------------------------------------
 
 
 def search_histogram(
@@ -136,33 +69,11 @@ def _cut(
     free = None
     if search.min_leaf > 1:
         free = np.maximum.reduceat(every, ordered.segments.starts)
-    scores, cut = sides.best(every, tie)
+    best = sides.best(every, tie)
     if free is not None:
-        doubtful = free > scores + tie
-    if search.chi2 is not None:
-        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
-    _improve(search, found, ordered.nodes, sides, scores, cut, cut, by)
+        doubtful = free > best[0] + tie
+    improve(search, found, ordered.nodes, sides, lefts, best, by)
     return doubtful
-
-
-def _improve(
-    search: SplitSearch,
-    found: CandidateSplits,
-    nodes: Positions,
-    sides: Sides,
-    scores: Floats,  # of the best cut of each node
-    cut: Positions,  # which it is, of all cuts of the sides
-    position: Positions,  # and how the candidates call it
-    order: int,
-) -> None:
-    """Take over the cuts that gain more than what was found before."""
-    scores = scores * (sides.counts / search.opened.sizes[nodes])
-    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
-    here, at = nodes[better], cut[better]
-    found.gain[here], found.position[here] = scores[better], position[better]
-    found.order[here] = order
-    found.left[here] = sides.left[at]
-    found.right[here] = sides.counts[better] - sides.left[at]
 
 
 def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
@@ -284,11 +195,57 @@ def _try_subsets(
         too_few(segments, rows, search.min_leaf),
     )
     nodes = histogram.nodes[some]
-    scores, best = sides.best(
-        search.measure.cuts(map(lefts_of, histogram.summands()), sides),
-        search.opened.tie[nodes],
-    )
+
+    def lefts() -> map[Array]:
+        return map(lefts_of, histogram.summands())
+
+    scores = search.measure.cuts(lefts(), sides)
+    best = sides.best(scores, search.opened.tie[nodes])
+    improve(search, found, nodes, sides, lefts, best, SUBSET, best[1] % count)
+
+
+# --- a branch for each category -------------------------------------------------------
+
+
+def search_branches(search: SplitSearch, histogram: Histogram) -> CandidateSplits:
+    """What a branch for each value gains at every node."""
+    assert search.measure.branches is not None
+    found = CandidateSplits.none(len(search.opened.sizes), histogram)
+    if not len(histogram.nodes):
+        return found
+    table = _table(search, histogram)
+    scores = search.measure.branches(table)
+    least = np.minimum.reduceat(histogram.sizes, histogram.segments.starts)
+    barred = (histogram.segments.lengths < 2) | (least < search.min_leaf)
     if search.chi2 is not None:
-        lefts = map(lefts_of, histogram.summands())
-        scores[is_chance(search, lefts, sides, best)] = -np.inf
-    _improve(search, found, nodes, sides, scores, best, best % count, SUBSET)
+        sizes = search.real(search.opened.sizes[histogram.nodes])
+        barred |= by_chance(table, search.chi2, sizes)
+    found.gain[histogram.nodes] = np.where(barred, -np.inf, scores)
+    return found
+
+
+def _table(search: SplitSearch, histogram: Histogram) -> ContingencyTable:
+    """Class counts, in which missing values are of the most common category."""
+    counts = np.stack(histogram.sums, axis=1).astype(np.float64)
+    opened, segments = search.opened, histogram.segments
+    first = opened.sizes - sum(opened.totals)
+    whole = np.stack([first, *opened.totals], axis=1)[histogram.nodes]
+    known = np.add.reduceat(counts, segments.starts)
+    nothing = np.zeros(len(histogram.nodes))
+    _, common = segments.pick(histogram.weights.astype(np.float64), nothing)
+    counts[common] += whole - known
+    return ContingencyTable(counts, segments)
+
+
+def divide_branches(
+    search: SplitSearch, branches: int, found: CandidateSplits, some: Positions
+) -> FeatureSplits:
+    """The splits of some nodes into all values."""
+    histogram = found.histogram
+    assert histogram is not None
+    mine = np.searchsorted(histogram.nodes, some)
+    places = histogram.segments.within(mine)
+    weights = np.zeros((len(some), branches))
+    line = np.repeat(np.arange(len(some)), histogram.segments.lengths[mine])
+    weights[line, histogram.code[places]] = histogram.weights[places]
+    return FeatureSplits(search.real(weights))

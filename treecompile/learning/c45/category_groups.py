@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learning.c45.level import EPSILON, SLACK
+from treecompile.learning.c45.gain_ratio import EPSILON, SLACK
 from treecompile.learning.grow.draft import Groups
 from treecompile.model.arrays import Floats
 

@@ -4,21 +4,25 @@ A split is replaced by a leaf, or by its largest branch raised into its place, w
 that is expected to make no more errors. What becomes of a node depends on its own cases
 and on what is below it, so all nodes of one depth are decided at once, deepest first.
 
-The cases may be in memory (`cases.Sample`) or in a database
+The cases may be in memory (`fractional_cases.Sample`) or in a database
 (`database.c45.passing.CasePassing`): `Passing` is what pruning asks of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from treecompile.learning.c45.draft import CaseDraft
-from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.build import TreeBuilder, make, stand_ins
+from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.segments import Segments
 from treecompile.measure.statistics import best_labels, leaf_errors
 from treecompile.model.arrays import Floats, Positions
+from treecompile.model.ir import ClassCounts, Feature, Label, MissingPolicy, Tree
 
 MARGIN = 0.1  # errors by which a simpler tree may be worse
 
@@ -27,6 +31,48 @@ HeldOut = TypeVar("HeldOut", covariant=True)
 # Of each leaf that is reached: the position of the node above it, the leaf, and the
 # weight of each class at the leaf.
 ReachedLeaves = tuple[Positions, Positions, Floats]
+
+
+@dataclass(slots=True, eq=False)
+class CaseDraft(Draft):
+    """The tree while it is pruned; `stats` are the training weight of each class."""
+
+    label: Positions  # the class that each node predicts as a leaf
+    errors: Floats  # of all that is below, as last counted or estimated
+
+    @classmethod
+    def grown(cls, levels: Sequence[DraftLevel]) -> CaseDraft:
+        """All levels; a node without cases has the class of its parent."""
+        draft = Draft.of(levels)
+        _, stats = stand_ins(draft)
+        label = stats.argmax(axis=1)
+        errors = draft.weight - draft.stats[np.arange(len(label)), label]
+        return cls(
+            draft.splits,
+            draft.stats,
+            draft.weight,
+            draft.first,
+            draft.child,
+            draft.known,
+            label,
+            errors,
+        )
+
+    def raise_branches(self, nodes: Positions, branches: Positions) -> None:
+        """Put a node below each of these nodes into its place.
+
+        The node takes over the test and the branches of the raised one.
+        """
+        splits, groups = self.splits, self.splits.groups
+        for values in (splits.feature, splits.gain, splits.threshold, splits.size):
+            values[nodes] = values[branches]
+        self.label[nodes] = self.label[branches]
+        self.first[nodes] = self.first[branches]
+        if groups:
+            for node, branch in zip(nodes.tolist(), branches.tolist(), strict=True):
+                groups.pop(node, None)
+                if branch in groups:
+                    groups[node] = groups[branch]
 
 
 class PassedCases(Protocol[HeldOut]):
@@ -71,6 +117,7 @@ class Passing(Protocol[Held]):
 def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
     """Prune a tree in place."""
     Pruning(draft, sample, cf).run()
+    drop_impossible(draft)
 
 
 class Pruning(Generic[Held]):
@@ -233,3 +280,38 @@ def drop_impossible(draft: CaseDraft) -> None:
             if node in groups:
                 inner = {**possible, feature: frozenset(groups[node][place])}
             stack.append((child, inner))
+
+
+def finish_case_tree(
+    draft: CaseDraft,
+    features: tuple[Feature, ...],
+    labels: tuple[Label, ...],
+    policy: MissingPolicy,
+) -> Tree:
+    """The tree of a draft.
+
+    Under the fractional policy a leaf predicts by its shares, even at a tie. A leaf
+    without cases has the counts of its parent, or, where shares are added up, one case
+    of its class.
+    """
+    is_fractional = policy is MissingPolicy.FRACTIONAL
+    is_empty, stats = stand_ins(draft)
+    weights = np.array(list(map(fsum, draft.stats.tolist())))
+    value = draft.label.copy()
+    if is_fractional:
+        stats[is_empty] = np.eye(len(labels))[draft.label[is_empty]]
+        value = stats.argmax(axis=1)
+    else:
+        value[is_empty] = stats[is_empty].argmax(axis=1)
+    order = draft.reading_order()
+    return TreeBuilder(
+        draft,
+        order,
+        features,
+        make(ClassCounts, len(order), map(tuple, stats[order].tolist())),
+        list(map(labels.__getitem__, value[order].tolist())),
+        weights[order].tolist(),
+        # Logarithms differ in their last bits between processors: the file must not.
+        [round(gain, 12) for gain in draft.splits.gain[order].tolist()],
+        weights[draft.child],
+    ).build(labels, policy)

@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.learning.c45.draft import CaseDraft
-from treecompile.learning.c45.prune import ReachedLeaves, fall_by_levels
-from treecompile.learning.grow.draft import Groups, Splits
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    ReachedLeaves,
+    fall_by_levels,
+)
+from treecompile.learning.grow.draft import Groups, Splits, is_categorical
+from treecompile.learning.grow.responses import Rows, count_classes
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Kind
 from treecompile.tables.dataset import Dataset
 
-Rows = NDArray[np.int32]
 Order = NDArray[np.int32]
 # Of cases after a test: the position before it, the branch, and the weights.
 MovedCases = tuple[Positions, Positions, Floats | None]
@@ -135,9 +138,7 @@ class Sample:
             _as_numbers(column) if feature.kind is Kind.ORDINAL else column
             for feature, column in zip(data.features, data.columns, strict=True)
         ]
-        self.is_categorical = np.array(
-            [feature.kind is Kind.CATEGORICAL for feature in data.features]
-        )
+        self.is_categorical = is_categorical(data.features)
 
     def everything(self) -> NodeCases:
         size = len(self.y)
@@ -149,25 +150,26 @@ class Sample:
 
     def counts(self, cases: NodeCases) -> Floats:
         """The weight of each class at each node."""
-        nodes = len(cases.nodes.lengths)
-        cells = cases.nodes.spread(np.arange(nodes) * self.classes)
-        cells += self.y.take(cases.rows)
-        table = np.bincount(cells, cases.weights, nodes * self.classes)
-        return table.reshape(nodes, self.classes).astype(np.float64)
+        count = len(cases.nodes.lengths)
+        nodes = cases.nodes.spread(np.arange(count))
+        return self._count(nodes, self.y.take(cases.rows), cases.weights, count)
+
+    def _count(
+        self, keys: Array, y: Array, weights: Floats | None, count: int
+    ) -> Floats:
+        table = count_classes(keys, y, weights, count, self.classes)
+        return table.astype(np.float64)
 
     def table(self, splits: Splits, cases: NodeCases, places: Array) -> Floats:
         """The weight of each class in each branch, of known values."""
-        cells = cases.nodes.spread(splits.starts)
-        cells += places
-        cells *= self.classes
-        cells += self.y.take(cases.rows)
-        weights, size = cases.weights, int(splits.size.sum()) * self.classes
+        branches = cases.nodes.spread(splits.starts)
+        branches += places
+        y, weights = self.y.take(cases.rows), cases.weights
         if (places < 0).any():
             known = np.flatnonzero(places >= 0)
-            cells = cells.take(known)
+            branches, y = branches.take(known), y.take(known)
             weights = None if weights is None else weights.take(known)
-        table = np.bincount(cells, weights, size)
-        return table.reshape(-1, self.classes).astype(np.float64)
+        return self._count(branches, y, weights, int(splits.size.sum()))
 
     def fall(
         self, draft: CaseDraft, nodes: Positions, cases: NodeCases
@@ -175,7 +177,7 @@ class Sample:
         return fall_by_levels(self, draft, nodes, cases)
 
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
-        """See `prune.Passing`."""
+        """See `pessimistic_pruning.Passing`."""
         places = self.places(splits, cases)
         slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
         slots += places
@@ -240,14 +242,14 @@ class Sample:
         return DividedCases(divided, layout[filled], known, origin, bounds, places)
 
     def _in_two(self, cases: NodeCases, places: Array, known: Floats) -> DividedCases:
-        """The usual case: two branches everywhere, and no value is missing."""
+        """The usual case, faster: two branches everywhere, and no value is missing."""
         is_right = places > 0
         sides = [np.flatnonzero(~is_right), np.flatnonzero(is_right)]
         right = cases.nodes.sums(is_right.astype(np.intp))
         lengths = np.concatenate([cases.nodes.lengths - right, right])
         origin = np.concatenate(sides)
-        nodes = len(right)
-        layout = np.concatenate([np.arange(nodes) * 2, np.arange(nodes) * 2 + 1])
+        first = np.arange(len(right)) * 2
+        layout = np.concatenate([first, first + 1])
         filled = np.flatnonzero(lengths)
         divided = NodeCases(
             cases.rows.take(origin),
