@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from string import Formatter
 from typing import TYPE_CHECKING
 
 from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.lowering import CompilerInput, Lowered, form_of
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.retree import decision_steps, note
 from treecompile.emit.targets import ByType, Target, build
 from treecompile.model import words
@@ -30,16 +29,10 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Label,
-    Op,
     Rule,
 )
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import (
-    asks_presence,
-    membership,
-    probabilities,
-    threshold,
-)
+from treecompile.model.semantics import membership, probabilities, threshold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -305,35 +298,20 @@ class CodeWriter:
 
     def test(self, test: Condition) -> str:
         if test not in self.texts:
-            feature = self.body.features[test.feature]
-            numeric = feature.kind is Kind.NUMERIC
-            self.texts[test] = (
-                self._number_test(test) if numeric else self._set_test(test, feature)
-            )
+            self.texts[test] = self._text(test, self.body.features[test.feature])
         return self.texts[test]
 
-    def _number_test(self, test: Condition) -> str:
+    def _text(self, test: Condition, feature: Feature) -> str:
         tests, operators = self.language.tests, self.language.operators
-        if asks_presence(test):
-            asked = tests.missing if test.missing else tests.known
-            return self._filled(asked.number, test)
-        if test.value == inf:  # true for every number, or for none
-            return operators.always if test.op is Op.LE else operators.never
-        if test.op is Op.LE:
-            form = tests.at_most_or_missing if test.missing else tests.at_most
-        else:
-            form = tests.above_or_missing if test.missing else tests.above
-        return self._filled(form, test, self.literal(threshold(test)))
-
-    def _set_test(self, test: Condition, feature: Feature) -> str:
-        tests, operators = self.language.tests, self.language.operators
-        inside, chosen, missing = membership(test, feature)
-        asked = (tests.missing if missing else tests.known).of(feature.type)
-        presence = self._filled(asked, test)
-        if not chosen:
-            if missing == inside:
-                return presence
-            return operators.always if missing else operators.never
+        name, chosen = form_of(test, feature)
+        if name in ("always", "never"):
+            return operators.always if name == "always" else operators.never
+        if name in ("missing", "known"):
+            return self._presence(test, feature, name == "missing")
+        if feature.kind is Kind.NUMERIC:
+            form: str = getattr(tests, name)
+            return self._filled(form, test, self.literal(threshold(test)))
+        inside, _, missing = membership(test, feature)
         equal = tests.equal.of(feature.type)
         members = operators.any.join(
             self._filled(equal, test, self.literal(category)) for category in chosen
@@ -342,8 +320,13 @@ class CodeWriter:
             members = f"({members})"
         if not inside:
             members = operators.negated.format(test=members)
-        joined = (operators.any if missing else operators.all).join((presence, members))
-        return f"({joined})"
+        join = (operators.any if missing else operators.all).join
+        return f"({join((self._presence(test, feature, missing), members))})"
+
+    def _presence(self, test: Condition, feature: Feature, missing: bool) -> str:
+        tests = self.language.tests
+        asked = tests.missing if missing else tests.known
+        return self._filled(asked.of(feature.type), test)
 
     def _filled(self, form: str, test: Condition, value: str = "") -> str:
         index = test.feature

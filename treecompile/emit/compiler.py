@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from treecompile import __version__
 from treecompile.emit import code
-from treecompile.emit.lowering import Lowered, lower_rules
+from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import columns as numpy
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render

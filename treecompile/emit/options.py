@@ -1,4 +1,4 @@
-"""What a user can ask of an artefact, and what a lowering starts from.
+"""What a user can ask of an artefact.
 
 Every option of `emit` is declared here, with the lowerings that use it. A target takes
 the options of its lowering and refuses all others.
@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treecompile.emit.glossary import Glossary, read_glossary
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Program
 from treecompile.model.options import option, options_of
-
-if TYPE_CHECKING:
-    from treecompile.emit.targets import Target
 
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
 
@@ -130,13 +126,3 @@ def _check_given(target: str, given: Iterable[str]) -> None:
                 f"{each.flag} is for {own}, not {target}: leave it out, or use --to"
                 f" {own}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class CompilerInput:
-    """What a lowering starts from."""
-
-    program: Program
-    sha256: str  # of the program, which the artefact carries
-    version: str  # of treecompile
-    target: Target

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.glossary import NO_ENTRY, Glossary
-from treecompile.emit.lowering import Lowered
+from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown.groups import (
     FEW,
     GroupText,
@@ -46,7 +46,7 @@ from treecompile.emit.markdown.text import (
     shown_value,
     spread,
 )
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import (
     Body,

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.literals import python_literal, python_string
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring
 from treecompile.emit.retree import nest, note

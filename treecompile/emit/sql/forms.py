@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from treecompile.emit.literals import identifiers
 from treecompile.emit.options import EmitOptions
@@ -27,7 +28,15 @@ WITH_TABLE = (SELECT, VIEW, DBT)
 JINJA = re.compile(r"\{(?=[{%#])")  # dbt would read it as a template
 
 
-def outputs(options: EmitOptions) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One output of the expression."""
+
+    output: str  # "label", "probability" or "rule"
+    label: int | None = None  # whose probability; None for the predicted label's
+
+
+def outputs(body: Body, options: EmitOptions) -> list[Asked]:
     """The outputs asked for, in order; only a query can have several."""
     asked = [part.strip() for part in options.output.split(",")]
     for part in asked:
@@ -40,7 +49,14 @@ def outputs(options: EmitOptions) -> list[str]:
         raise OptionError(
             f"--output {options.output!r}: several need --as select, view or dbt"
         )
-    return asked
+    label = None
+    if options.label:
+        if "probability" not in asked:
+            raise OptionError("--label needs --output probability")
+        label = position_of(body.labels, options.label)
+    if "probability" in asked and not body.labels:
+        raise OptionError("--output probability: a regression has no probabilities")
+    return [Asked(part, label if part == "probability" else None) for part in asked]
 
 
 def position_of(labels: Sequence[Label], text: str) -> int:

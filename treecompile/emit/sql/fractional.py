@@ -17,7 +17,6 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model.errors import TargetError
@@ -30,14 +29,6 @@ INSTEAD = (
 )
 # Sums outside this range might overflow or underflow in SQL.
 LARGEST, LEAST = 1.7e308, 1e-307
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is computed from the shares of a row."""
-
-    output: str  # "label" or "probability"
-    label: int | None  # whose probability; None for the predicted label's
 
 
 def check_sums(tree: Tree, dialect: Dialect) -> None:
@@ -88,14 +79,13 @@ def bounds(tree: Tree) -> tuple[float, float]:
             products = [
                 b.weight * v for b, v in zip(node.branches, values, strict=True)
             ]
-            some = [p for p, b in zip(products, node.branches, strict=True) if b.weight]
             # Terms that cannot be zero bound the sum; without any, the least term does.
             sure = [
                 p for p, zero in zip(products, zeros, strict=True) if p and not zero
             ]
-            divided = max(sure) if sure else min(filter(None, some), default=0.0)
-            low = min(low, *filter(None, some), *filter(None, (divided / whole,)), 1.0)
-            known = [*filter(None, values), *filter(None, (divided / whole,))]
+            divided = max(sure) if sure else min(filter(None, products), default=0.0)
+            low = min(filter(None, (low, *products, divided / whole)))
+            known = filter(None, (*values, divided / whole))
             least[position].append(min(known, default=0.0))
             may_be_zero[position].append(any(zeros))
     return low, high * weight

@@ -16,16 +16,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
     INSTEAD,
-    Asked,
     check_operators,
     check_terms,
     first_greatest,
     nested_operators,
     total,
 )
-from treecompile.emit.sql.text import ConditionWriter
+from treecompile.emit.sql.text import ConditionWriter, compared, literal
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
 from treecompile.model.semantics import (
@@ -83,11 +83,8 @@ class StagedSums:
     def column(self, index: int) -> str:
         return f"{self.prefix}x{self.required.index(index)}"
 
-    def value(self, node: int, place: int) -> str:
-        return f"{self.prefix}v{node}_{place}"
-
     def values(self, node: int) -> list[str]:
-        return [self.value(node, place) for place in range(self.width)]
+        return [f"{self.prefix}v{node}_{place}" for place in range(self.width)]
 
     def stages(self) -> list[list[str]]:
         """The columns of the first stage, which reads, and of those that add up."""
@@ -198,7 +195,7 @@ class StagedSums:
             return f"CASE WHEN {known} THEN {typed} END AS {self.column(index)}"
         arms = []
         for place, category in enumerate(feature.categories):
-            value = self.writer.category(category)
+            value = compared(category, self.dialect)
             equal = forms.equal.format(x=typed, column=column, value=value)
             arms.append(f"WHEN {equal} THEN {place}")
         return f"CASE {' '.join(arms)} END AS {self.column(index)}"
@@ -225,13 +222,10 @@ class StagedSums:
     def answer(self, asked: Asked) -> str:
         """The answer, computed from the shares of the root."""
         shares = self.values(0)
-        if asked.output == "probability" and asked.label is not None:
+        if asked.label is not None:
             return shares[asked.label]
-        if not self.tree.labels:
-            return shares[0]
-        if asked.output == "probability":
-            return first_greatest(shares, shares)
-        return first_greatest(shares, [*map(self.writer.label, self.tree.labels)])
+        labels = [literal(label, self.dialect) for label in self.tree.labels]
+        return first_greatest(shares, (asked.output == "label" and labels) or shares)
 
 
 def free_prefix(columns: Iterable[str], dialect: Dialect) -> str:
