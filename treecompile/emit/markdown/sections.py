@@ -1,27 +1,94 @@
-"""The short sections: columns, missing values, the picture, the rules as source."""
+"""The short sections: model, data, columns, missing values, picture, source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from treecompile.emit.glossary import NO_ENTRY, Entry
+from treecompile.emit.glossary import NO_ENTRY, Glossary
 from treecompile.emit.markdown.text import (
+    cases,
     in_mermaid,
     listing,
     longest_fence,
+    number_of,
     prose,
     shown_name,
     shown_value,
-    table,
+    spread,
+    table_of,
     with_operators,
 )
 from treecompile.emit.targets import ByType
 from treecompile.model import words
-from treecompile.model.ir import Body, Feature, Kind, Leaf, RuleSet, Training, Tree
+from treecompile.model.ir import (
+    Body,
+    Feature,
+    Kind,
+    Leaf,
+    Moments,
+    Program,
+    RuleSet,
+    Stats,
+    Training,
+    Tree,
+)
 from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import required_features
+from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
 from treecompile.rules.language.document import INFO
+from treecompile.rules.language.evidence import ALGORITHM
+
+# ---------------------------------------------------------------- model and data
+
+ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
+
+
+def summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
+    body = program.body
+    labels = [shown_value(label) for label in body.labels]
+    kind = f"one of {listing(labels)}" if labels else "a number"
+    tested = [shown_name(body.features[i].name) for i in required_features(body)]
+    given = number_of(len(body.features), "column")
+    columns = f"{len(tested)} of {given}: {listing(tested)}" if tested else "no column"
+    algorithm = ALGORITHMS.get(program.algorithm) or shown_name(program.algorithm)
+    if is_fractional(body):
+        order = "exactly one rule applies to every case whose values are known"
+    elif isinstance(body, Tree):
+        order = "exactly one rule applies to every case"
+    else:
+        order = "the first rule whose conditions all hold decides, else the default"
+    told = prose(glossary.get(program.target, NO_ENTRY).description)
+    said = f" ({told})" if told else ""
+    count = number_of(len(rules.rules), "rule")
+    origin = f"It was learned with {algorithm} and reads as {count}"
+    if program.algorithm == ALGORITHM:
+        origin = f"It was compiled from {count} kept as text"
+    return (
+        f"The model predicts **{shown_name(program.target)}**{said}, {kind}."
+        f" It uses {columns}. {origin}: {order}."
+    )
+
+
+def data(program: Program, base: Stats | None) -> str:
+    training = program.training
+    if program.algorithm == ALGORITHM:
+        text = "The rules are the source; the data behind them is not recorded."
+    elif training is None:
+        text = "The data that the model was learned from is not recorded."
+    else:
+        origin = shown_name(training.source) if training.source else "a table in memory"
+        rows = number_of(training.rows, "row")
+        text = f"The model was learned from {origin}, {rows}."
+    if program.options:
+        chosen = [
+            f"{shown_name(key)} = {shown_value(item)}" for key, item in program.options
+        ]
+        text += f" Options: {', '.join(chosen)}."
+    if isinstance(base, Moments) and base.weight:
+        text += f" Over all {cases(base.weight)}, {shown_name(program.target)} has"
+        text += f" {spread(base, ())}."
+    return text
+
 
 # ---------------------------------------------------------------- columns
 
@@ -38,9 +105,7 @@ def features_note(body: Body) -> str:
     return note
 
 
-def features(
-    body: Body, training: Training | None, glossary: Mapping[str, Entry]
-) -> str:
+def features(body: Body, training: Training | None, glossary: Glossary) -> str:
     """The table of the columns: what they contain and mean, and their SQL types."""
     tested = set(required_features(body))
     rows = []
@@ -64,12 +129,10 @@ def features(
         )
     if not rows:
         return "There are none."
-    return table(list(rows[0]), [list(row.values()) for row in rows])
+    return table_of(rows)
 
 
-def _meaning(
-    feature: Feature, body: Body, glossary: Mapping[str, Entry]
-) -> dict[str, str]:
+def _meaning(feature: Feature, body: Body, glossary: Glossary) -> dict[str, str]:
     """The cells from the glossary; no column that would be empty."""
     known = [glossary.get(other.name, NO_ENTRY) for other in body.features]
     own = glossary.get(feature.name, NO_ENTRY)

@@ -99,9 +99,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     used = [body.features[index] for index in required_features(body)]
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
-    converters = [*(CONVERTERS.of(f.type) for f in used)]
     parsers = {f.name: PARSERS.of(f.type) for f in used}
-    helpers = Helpers([*converters, *parsers.values()])
+    helpers = Helpers([*(CONVERTERS.of(f.type) for f in used), *parsers.values()])
     code = DecisionCode(body, helpers.names)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
@@ -198,6 +197,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
     program = source.program
     body = program.body
     plural = "rule" if rules == 1 else "rules"
+    how = note(body)
     row = example(body, program.training.columns if program.training else ())
     items = [
         f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
@@ -218,17 +218,11 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
         *(DIVIDES if divisible(body) else ()),
-        *_how(body),
+        *textwrap.wrap(f"{how[:1].upper()}{how[1:]}." if how else "", WIDTH),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py input.csv",
     ]
     return [in_docstring(line).rstrip() for line in lines]
-
-
-def _how(body: Body) -> list[str]:
-    """How a list of rules is run."""
-    how = note(body)
-    return textwrap.wrap(f"{how[0].upper()}{how[1:]}.", WIDTH) if how else []
 
 
 def _probabilities(decided: Mapping[int, Rule]) -> list[str]:
