@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.databases import DATABASES
 from tests.support.random_models import large_rows, large_tree
-from treecompile.emit import retree
+from treecompile.emit import steps
 from treecompile.emit.compiler import emit, flatten
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
@@ -115,7 +115,7 @@ def test_what_a_longer_text_needs_is_said() -> None:
 def test_what_cannot_be_held_is_refused_with_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retree, "MOST", 10)  # so they are run one after the other
+    monkeypatch.setattr(steps, "MOST", 10)  # so they are run one after the other
     rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
     with pytest.raises(TargetError, match="SQLite allows 900"):
         emit(rules, "sql", EmitOptions(dialect="sqlite"))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
 from treecompile.emit.lowering import CompilerInput, Lowered, form_of
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.retree import decision_steps, note
+from treecompile.emit.steps import decision_steps, note
 from treecompile.emit.targets import ByType, Target, build
 from treecompile.model import words
 from treecompile.model.divide import divisible

@@ -23,9 +23,9 @@ from treecompile.database.grow.bins import BINS, BinEdges, BinHistogram
 from treecompile.database.grow.query_writer import QueryWriter
 from treecompile.database.grow.targets import TableTarget
 from treecompile.database.schema import Schema
-from treecompile.emit.retree import decision_steps
 from treecompile.emit.sql.lower import case_lines
 from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.emit.steps import decision_steps
 from treecompile.engines.base import NoTemporaryTableError, Store
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.impurity import finish_tree

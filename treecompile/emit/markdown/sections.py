@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from treecompile.emit.glossary import NO_ENTRY, Glossary
 from treecompile.emit.markdown.text import (
     cases,
     in_mermaid,
@@ -18,6 +17,7 @@ from treecompile.emit.markdown.text import (
     table_of,
     with_operators,
 )
+from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.ir import (
@@ -146,21 +146,18 @@ def _meaning(feature: Feature, body: Body, glossary: Glossary) -> dict[str, str]
 
 # ---------------------------------------------------------------- missing values
 
-DIVIDED = {
-    True: (
-        "A case with a missing value, or with a category that never occurred in"
-        " training, is divided: at the test of that column, the case goes down every"
-        " branch, with the share of the training cases that went there. The"
-        " probabilities at the leaves that it reaches are added up, weighted with these"
-        " shares. The answer is the label with the greatest sum, at a tie the first."
-    ),
-    False: (
-        "A case with a missing value, or with a category that never occurred in"
-        " training, is divided: at the test of that column, the case goes down every"
-        " branch, with the share of the training cases that went there. The answer is"
-        " the mean of the leaves that it reaches, weighted with these shares."
-    ),
-}
+DIVIDED = (
+    "A case with a missing value, or with a category that never occurred in training,"
+    " is divided: at the test of that column, the case goes down every branch, with the"
+    " share of the training cases that went there. "
+)
+SHARED = (
+    "The probabilities at the leaves that it reaches are added up, weighted with these"
+    " shares. The answer is the label with the greatest sum, at a tie the first."
+)
+AVERAGED = (
+    "The answer is the mean of the leaves that it reaches, weighted with these shares."
+)
 MARKED = (
     "The marks “or missing” and “or any other” name the heaviest branch. They say what"
     " the rules do if they are used without the tree, which is a different model."
@@ -178,7 +175,7 @@ def missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[
         texts = ", ".join(map(shown_name, na_values))
         sentences.append(f"In text files, these fields also count as empty: {texts}.")
     if fractional:
-        return [*sentences, DIVIDED[bool(rules.labels)], MARKED]
+        return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
     if any(test.missing for test in tests):
         sentences.append(
             "A missing value meets the conditions marked “or missing” or saying “is"

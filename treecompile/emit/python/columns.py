@@ -15,9 +15,9 @@ from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring
-from treecompile.emit.retree import nest, note
 from treecompile.emit.runtime import columns
 from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.steps import nest, note
 from treecompile.model import words
 from treecompile.model.divide import divisible, settled
 from treecompile.model.ir import (

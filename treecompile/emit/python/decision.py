@@ -25,7 +25,7 @@ from treecompile.emit.python.layout import (
     subscript,
     with_comment,
 )
-from treecompile.emit.retree import decision_steps
+from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.divide import DIVIDED, divisible

@@ -20,9 +20,9 @@ from treecompile.emit.python.decision import (
     readers,
 )
 from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
-from treecompile.emit.retree import note
 from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.divide import divisible, settled

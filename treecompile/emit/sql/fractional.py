@@ -23,6 +23,8 @@ from treecompile.model.errors import TargetError
 from treecompile.model.ir import Split, Tree
 from treecompile.model.semantics import certain, required_features
 
+DIVIDING = "dividing the missing values of this tree"  # the subject of messages
+TOO_MANY_OPERATORS = f"{DIVIDING} nests {{}} operators"
 INSTEAD = (
     "compile the tree to Python, its rules (treecompile rules) to SQL, or learn with"
     " --predict-missing branch"
@@ -39,11 +41,9 @@ def check_sums(tree: Tree, dialect: Dialect) -> None:
             f"treecompile does not divide missing values in {dialect.name}: {INSTEAD}"
         )
     joined = max(len(required_features(tree)), len(tree.labels) - 1)
-    if joined > dialect.limits.tests:
-        raise TargetError(
-            f"dividing the missing values of this tree joins {joined} conditions, but"
-            f" {dialect.name} allows {dialect.limits.tests}: {INSTEAD}"
-        )
+    check_limit(
+        joined, dialect.limits.tests, f"{DIVIDING} joins {{}} conditions", dialect
+    )
     low, high = bounds(tree)
     if high > LARGEST:
         raise TargetError(
@@ -99,13 +99,19 @@ def total(split: Split) -> float:
     return weight
 
 
+def check_limit(count: int, most: int, said: str, dialect: Dialect) -> None:
+    """Refuse a tree that needs more than the database allows; `{}` is the number."""
+    if count > most:
+        needs = said.format(count)
+        raise TargetError(f"{needs}, but {dialect.name} allows {most}: {INSTEAD}")
+
+
 def check_terms(terms: int, dialect: Dialect) -> None:
     """Refuse more sums than a database computes in reasonable time."""
     if terms > dialect.sums.terms:
         raise TargetError(
-            f"dividing the missing values of this tree needs {terms} sums (splits x"
-            f" labels), but the limit for {dialect.name} is {dialect.sums.terms}:"
-            f" {INSTEAD}"
+            f"{DIVIDING} needs {terms} sums (splits x labels), but the limit for"
+            f" {dialect.name} is {dialect.sums.terms}: {INSTEAD}"
         )
 
 
@@ -115,15 +121,6 @@ def nested_operators(operators: Sequence[int]) -> int:
     return 1 + max(
         inner + 1 + len(operators) - place for place, inner in enumerate(operators)
     )
-
-
-def check_operators(operators: int, dialect: Dialect) -> None:
-    """Refuse an expression deeper than the database parses."""
-    if operators > dialect.sums.operators:
-        raise TargetError(
-            f"dividing the missing values of this tree nests {operators} operators,"
-            f" but {dialect.name} allows {dialect.sums.operators}: {INSTEAD}"
-        )
 
 
 def first_greatest(shares: Sequence[str], results: Sequence[str]) -> str:

@@ -23,8 +23,8 @@ from dataclasses import replace
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
-    INSTEAD,
-    check_operators,
+    TOO_MANY_OPERATORS,
+    check_limit,
     check_terms,
     first_greatest,
     nested_operators,
@@ -32,7 +32,6 @@ from treecompile.emit.sql.fractional import (
 )
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.model.divide import unknown
-from treecompile.model.errors import TargetError
 from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
 from treecompile.model.semantics import certain, holds, negate
 
@@ -204,12 +203,9 @@ def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
     levels, operators, first = measured(tree, swapping=False)
     if levels > most:
         levels, operators, first = measured(tree, swapping=True)
-    if levels > most:
-        raise TargetError(
-            f"the sums of this tree are nested {-(-levels // SUM)} deep, but"
-            f" {dialect.name} allows {dialect.sums.depth}: {INSTEAD}"
-        )
-    check_operators(operators, dialect)
+    said = "the sums of this tree are nested {} deep"
+    check_limit(-(-levels // SUM), dialect.sums.depth, said, dialect)
+    check_limit(operators, dialect.sums.operators, TOO_MANY_OPERATORS, dialect)
     return first
 
 

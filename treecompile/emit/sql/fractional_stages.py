@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
-    INSTEAD,
-    check_operators,
+    DIVIDING,
+    TOO_MANY_OPERATORS,
+    check_limit,
     check_terms,
     first_greatest,
     nested_operators,
     total,
 )
 from treecompile.emit.sql.text import ConditionWriter, compared, literal
-from treecompile.model.errors import TargetError
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
 from treecompile.model.semantics import (
     certain,
@@ -92,11 +92,8 @@ class StagedSums:
         check_terms(self.width * splits, self.dialect)
         kept = self.kept_values()
         last = kept[0].stage
-        if last > self.dialect.sums.stages:
-            raise TargetError(
-                f"the sums of this tree need {last} nested queries, but"
-                f" {self.dialect.name} allows {self.dialect.sums.stages}: {INSTEAD}"
-            )
+        said = "the sums of this tree need {} nested queries"
+        check_limit(last, self.dialect.sums.stages, said, self.dialect)
         until: dict[int, int] = {0: last + 1}  # the last stage that uses each node
         read = dict.fromkeys(self.required, 0)  # ... and each feature
         for value in kept.values():
@@ -117,12 +114,8 @@ class StagedSums:
                 pairs = zip(kept[node].texts, self.values(node), strict=True)
                 columns += [f"{text} AS {name}" for text, name in pairs]
             alive += made[stage]
-            most = self.dialect.sums.columns
-            if len(columns) > most:
-                raise TargetError(
-                    f"dividing the missing values of this tree needs {len(columns)}"
-                    f" columns, but {self.dialect.name} allows {most}: {INSTEAD}"
-                )
+            said = f"{DIVIDING} needs {{}} columns"
+            check_limit(len(columns), self.dialect.sums.columns, said, self.dialect)
             result.append(columns)
         return result
 
@@ -158,7 +151,8 @@ class StagedSums:
     def sum(self, split: Split, below: Sequence[NodeValue]) -> NodeValue:
         index = split.branches[0].when.feature
         operators = nested_operators([value.operators for value in below])
-        check_operators(operators, self.dialect)
+        most = self.dialect.sums.operators
+        check_limit(operators, most, TOO_MANY_OPERATORS, self.dialect)
         x = self.column(index)
         double = self.writer.double
         amounts = [

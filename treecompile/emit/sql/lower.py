@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.retree import decision_steps, note
-from treecompile.emit.shape import Step
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.forms import Asked
@@ -21,6 +19,7 @@ from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
 from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import words
 from treecompile.model.divide import DIVIDED, divisible, exposed, settled, unknown
 from treecompile.model.errors import TargetError
