@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from treecompile.emit.markdown.quality import counted
 from treecompile.emit.markdown.text import (
@@ -78,7 +79,7 @@ class RuleWriter:
         # The cases that were counted, their statistics (or None) and number (or 0).
         self.whose, self.base, self.total = counted(program, base)
         self.last = _last_tests(body) if isinstance(body, Tree) else {}
-        self.phrases: dict[tuple[Condition, ...], str] = {}
+        self.phrase = cache(self._phrase)
 
     def note(self) -> str:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
@@ -150,17 +151,12 @@ class RuleWriter:
         self, conditions: Sequence[Condition], common: Sequence[Condition] = ()
     ) -> str:
         """Conditions on one line, exact, without those in `common`."""
-        found = []
         shared = set(words.by_feature(common))
-        for group in words.by_feature(conditions):
-            if group in shared:
-                continue
-            text = self.phrases.get(group)
-            if text is None:
-                feature = self.rules.features[group[0].feature]
-                text = self.phrases[group] = words.phrase(group, feature, shown)
-            found.append(text)
-        return " and ".join(found)
+        groups = (g for g in words.by_feature(conditions) if g not in shared)
+        return " and ".join(map(self.phrase, groups))
+
+    def _phrase(self, tests: tuple[Condition, ...]) -> str:
+        return words.phrase(tests, self.rules.features[tests[0].feature], shown)
 
     def heads(self) -> list[str]:
         """The head of a table of rules."""

@@ -22,7 +22,6 @@ from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.ir import (
     Body,
-    Feature,
     Kind,
     Leaf,
     Moments,
@@ -108,8 +107,11 @@ def features_note(body: Body) -> str:
 def features(body: Body, training: Training | None, glossary: Glossary) -> str:
     """The table of the columns: what they contain and mean, and their SQL types."""
     tested = set(required_features(body))
+    entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
+    has_meaning = any(entry.description for entry in entries)
+    has_unit = any(entry.unit for entry in entries)
     rows = []
-    for index, feature in enumerate(body.features):
+    for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
         column = training.columns[index] if training else None
         values = listing([shown_value(category) for category in feature.categories])
         if feature.kind is Kind.NUMERIC:
@@ -119,7 +121,8 @@ def features(body: Body, training: Training | None, glossary: Glossary) -> str:
         rows.append(
             {
                 "Name": shown_name(feature.name),
-                **_meaning(feature, body, glossary),
+                **({"Meaning": prose(entry.description)} if has_meaning else {}),
+                **({"Unit": prose(entry.unit)} if has_unit else {}),
                 "Kind": feature.kind.value,
                 "Values in training" if training else "Values": values,
                 "Missing": str(column.missing) if column else "not recorded",
@@ -130,18 +133,6 @@ def features(body: Body, training: Training | None, glossary: Glossary) -> str:
     if not rows:
         return "There are none."
     return table_of(rows)
-
-
-def _meaning(feature: Feature, body: Body, glossary: Glossary) -> dict[str, str]:
-    """The cells from the glossary; no column that would be empty."""
-    known = [glossary.get(other.name, NO_ENTRY) for other in body.features]
-    own = glossary.get(feature.name, NO_ENTRY)
-    cells = {}
-    if any(entry.description for entry in known):
-        cells["Meaning"] = prose(own.description)
-    if any(entry.unit for entry in known):
-        cells["Unit"] = prose(own.unit)
-    return cells
 
 
 # ---------------------------------------------------------------- missing values

@@ -99,7 +99,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         target=in_docstring(words.name(source.program.target)),
         version=source.version,
         sha256=source.sha256,
-        imports=[*helpers.imports(set(), names), "", "import numpy as np"],
+        imports=[*helpers.imports(names), "", "import numpy as np"],
         columns=_names("COLUMNS", body.features),
         features=_names("FEATURES", used),
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),

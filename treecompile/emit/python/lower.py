@@ -45,6 +45,7 @@ from treecompile.rules.passes import apply_rule_passes
 # builds the sentence from the tests on the way to the leaf, which needs far less text.
 SENTENCES = 1000
 IMPORTED = {
+    "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Mapping"},
     "typing": {"Any", "Literal", "TextIO", "overload"},
 }
@@ -122,7 +123,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     }
     module = PythonModule(
         docstring=_docstring(source, len(decided)),
-        imports=helpers.imports({"csv", "sys"}, IMPORTED),
+        imports=helpers.imports(IMPORTED),
         model=mapping("MODEL", _identity(source, len(decided))),
         features=mapping(
             "FEATURES", {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used}

@@ -6,7 +6,6 @@ data appears only as quoted names and literals.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -186,26 +185,23 @@ def case_lines(
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE expressions, one arm on each line."""
-    opened = -1  # depth of the innermost open CASE
     limits = dialect.limits
-    arms = Counter[int]()  # of the open CASE at each depth
+    arms = [0]  # of each open CASE
     for step in steps:
         indent = "    " * step.depth
         answer = "" if step.outcome is None else answer_at(step.outcome)
         if not step.tests:
-            if opened < step.depth:  # nothing to decide
-                yield f"{indent}{answer}"
+            if arms == [0]:  # nothing to decide
+                yield answer
                 return
             yield f"{indent}  ELSE {answer}"
             yield f"{indent}END"
-            opened = step.depth - 1
+            arms.pop()
             continue
-        if opened < step.depth:
-            yield f"{indent}CASE"
-            opened = step.depth
-            arms[opened] = 0
-        arms[opened] += 1
-        if 0 < limits.arms < arms[opened]:
+        if arms == [0]:
+            yield "CASE"
+        arms[-1] += 1
+        if 0 < limits.arms < arms[-1]:
             raise TargetError(
                 f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
                 " allows: learn a smaller tree, or prune it more"
@@ -217,3 +213,6 @@ def case_lines(
             )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
+        if step.outcome is None:
+            yield f"{indent}    CASE"
+            arms.append(0)
