@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.databases import DATABASES
 from tests.support.random_models import large_rows, large_tree
+from tests.support.rule_lists import flatten
 from treecompile.emit import steps
-from treecompile.emit.compiler import emit, flatten
+from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.emit.targets import templates_folder

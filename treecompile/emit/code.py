@@ -113,12 +113,12 @@ class Language:
     names: LanguageNames = LanguageNames()
 
 
-PLACES = {
-    Layout: {"tests", "answer", "probability", "label", "rule", "evidence", "ends"},
-    LanguageNames: {"identifier", "position"},
-    LanguageTests: {"x", "name", "value"},
-    Operators: {"test"},
-    ByType: {"x", "name", "value"},
+PLACES = {  # what each section may have in braces
+    "names": {"identifier", "position"},
+    "tests": {"x", "name", "value"},
+    "operators": {"test"},
+    "layout": {"tests", "answer", "probability", "label", "rule", "evidence", "ends"},
+    "values": {"x", "name", "value"},
 }
 
 
@@ -135,18 +135,17 @@ def read_language(target: Target) -> Language:
             raise TargetError(
                 f"{where} [literals]: {key} = {name!r}: choose from {', '.join(known)}"
             )
-    for section in ("names", "tests", "operators", "layout", "values"):
-        _check_places(getattr(language, section), f"{where} [{section}]")
+    for section, places in PLACES.items():
+        _check_places(getattr(language, section), places, f"{where} [{section}]")
     return language
 
 
-def _check_places(part: DataclassInstance, where: str) -> None:
+def _check_places(part: DataclassInstance, known: set[str], where: str) -> None:
     """Refuse a placeholder that nothing fills, before any text is made."""
-    known = PLACES[type(part)]
     for entry in fields(part):
         text = getattr(part, entry.name)
         if isinstance(text, ByType):
-            _check_places(text, f"{where} [{entry.name}]")
+            _check_places(text, known, f"{where} [{entry.name}]")
         if not isinstance(text, str):
             continue
         try:

@@ -7,7 +7,7 @@ the options of its lowering and refuses all others.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,11 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
     if "templates" in values:
         values["templates"] = str(values["templates"])
     return EmitOptions(**values)
+
+
+def check_choice(option: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
 
 
 def _check_given(target: str, given: Iterable[str]) -> None:

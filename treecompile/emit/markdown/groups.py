@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.text import listing, shown_value, table
-from treecompile.model.ir import Condition, Leaf, Rule, Split, Tree
+from treecompile.model.ir import Condition, Rule, Split, Tree
+from treecompile.model.semantics import leaf_positions
 from treecompile.rules.passes.flatten import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
@@ -127,17 +128,15 @@ def _flat(tests: Tests | None) -> tuple[Condition, ...]:
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
     """The start and the end of the rules below each node; dead rules do not count."""
-    counts = [0] * len(tree.nodes)
+    spans = [(0, 0)] * len(tree.nodes)
+    count = 0
+    for leaf in leaf_positions(tree):
+        start = count
+        count += tests[leaf] is not None
+        spans[leaf] = (start, count)
     for position in range(len(tree.nodes) - 1, -1, -1):
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
-            counts[position] = int(tests[position] is not None)
-        else:
-            counts[position] = sum(counts[b.then] for b in node.branches)
-    spans = [(0, counts[0])] * len(tree.nodes)
-    for position, node in enumerate(tree.nodes):
-        start = spans[position][0]
-        for branch in node.branches if isinstance(node, Split) else ():
-            spans[branch.then] = (start, start + counts[branch.then])
-            start += counts[branch.then]
+        if isinstance(node, Split):
+            first, last = node.branches[0], node.branches[-1]
+            spans[position] = (spans[first.then][0], spans[last.then][1])
     return spans

@@ -202,22 +202,16 @@ class DecisionCode:
         variable = self.variables[index]
         if not chosen:
             return "False" if inside else "True"
+        if chosen == (None,):
+            return f"{variable} is None" if inside else f"{variable} is not None"
+        literals = ", ".join(map(python_literal, chosen))
         if len(chosen) == 1:
-            only = chosen[0]
-            if only is None:
-                return f"{variable} is None" if inside else f"{variable} is not None"
-            return f"{variable} {'==' if inside else '!='} {self.category(only, index)}"
-        return f"{variable} {'in' if inside else 'not in'} {self.set(chosen, index)}"
-
-    def category(self, category: Category, index: int) -> str:
-        text = python_literal(category)
-        if len(text) <= INLINE_WIDTH:
-            return text
-        return f"{self.named((category,), index)}[0]"
-
-    def set(self, chosen: tuple[Category | None, ...], index: int) -> str:
-        text = f"({', '.join(map(python_literal, chosen))})"
-        return text if len(text) <= INLINE_WIDTH else self.named(chosen, index)
+            operator, text, item = ("==" if inside else "!="), literals, "[0]"
+        else:
+            operator, text, item = ("in" if inside else "not in"), f"({literals})", ""
+        if len(text) > INLINE_WIDTH:
+            text = f"{self.named(chosen, index)}{item}"
+        return f"{variable} {operator} {text}"
 
     def named(self, chosen: tuple[Category | None, ...], index: int) -> str:
         """The constant for a set of categories that is too long for a line: TOWN_1."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.literals import identifiers
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
@@ -82,26 +82,14 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
         raise OptionError("--alias names a table, but a function reads none")
 
 
-def check_choice(
-    option: str, value: str, known: Sequence[str] | Mapping[str, str]
-) -> None:
-    if value not in known:
-        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
-
-
 # ---------------------------------------------------------------- columns
 
 
 def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
     """How the expression refers to each required feature: a column, a parameter."""
     if options.form == FUNCTION:
-        usual = dialect.functions.reference
-        of_text = dialect.functions.text_reference or usual
-        is_text = {i for i, f in enumerate(body.features) if f.type is ValueType.STR}
-        return {
-            index: (of_text if index in is_text else usual).format(**parameter)
-            for index, parameter in _parameters(body, dialect, options).items()
-        }
+        parameters = _parameters(body, dialect, options)
+        return {index: reference for index, (_, reference) in parameters.items()}
     columns = column_names(body, dialect, options.columns)
     if not options.alias:
         return columns
@@ -111,19 +99,25 @@ def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, 
 
 def _parameters(
     body: Body, dialect: Dialect, options: EmitOptions
-) -> dict[int, dict[str, str]]:
-    """What a dialect can say about each parameter of a function."""
+) -> dict[int, tuple[str, str]]:
+    """The declaration of each parameter of a function, and the reference to it."""
+    functions = dialect.functions
     columns = column_names(body, dialect, options.columns)
     plain = identifiers(body, ())
-    return {
-        index: {
+    made = {}
+    for number, (index, column) in enumerate(columns.items(), start=1):
+        value_type = body.features[index].type
+        reference = functions.reference
+        if value_type is ValueType.STR and functions.text_reference:
+            reference = functions.text_reference
+        known = {
             "name": column,
             "identifier": plain[index],
-            "number": str(number),
-            "type": _type(body.features[index].type, dialect),
+            "number": number,
+            "type": _type(value_type, dialect),
         }
-        for number, (index, column) in enumerate(columns.items(), start=1)
-    }
+        made[index] = functions.parameter.format(**known), reference.format(**known)
+    return made
 
 
 def _type(value_type: ValueType, dialect: Dialect) -> str:
@@ -173,10 +167,7 @@ def _function(
 ) -> list[str]:
     functions = dialect.functions
     (lines,) = made.values()
-    parameters = ", ".join(
-        functions.parameter.format(**parameter)
-        for parameter in _parameters(body, dialect, options).values()
-    )
+    parameters = _parameters(body, dialect, options).values()
     expression = "\n".join(lines)
     if functions.barred and functions.barred in expression:
         raise TargetError(
@@ -188,7 +179,7 @@ def _function(
     is_text = answer is ValueType.STR
     text = functions.create.format(
         name=Quoting(dialect).path("--name", options.name or "predict"),
-        parameters=parameters,
+        parameters=", ".join(declared for declared, _ in parameters),
         type=given,
         variable=(is_text and functions.text_variable) or given,
         expression=expression,

@@ -106,8 +106,9 @@ def check_limit(count: int, most: int, said: str, dialect: Dialect) -> None:
         raise TargetError(f"{needs}, but {dialect.name} allows {most}: {INSTEAD}")
 
 
-def check_terms(terms: int, dialect: Dialect) -> None:
-    """Refuse more sums than a database computes in reasonable time."""
+def check_terms(tree: Tree, each: int, dialect: Dialect) -> None:
+    """Refuse more sums, so many for each split, than take a reasonable time."""
+    terms = each * sum(isinstance(node, Split) for node in tree.nodes)
     if terms > dialect.sums.terms:
         raise TargetError(
             f"{DIVIDING} needs {terms} sums (splits x labels), but the limit for"

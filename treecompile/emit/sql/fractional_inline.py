@@ -41,8 +41,7 @@ Lines = Sequence[Line]
 
 def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
     """The lines of the expression that answers one row."""
-    splits = sum(isinstance(node, Split) for node in tree.nodes)
-    check_terms(copies(tree, asked, writer.dialect) * splits, writer.dialect)
+    check_terms(tree, copies(tree, asked, writer.dialect), writer.dialect)
     return [f"{'  ' * by}{text}" for by, text in answer(tree, writer, asked)]
 
 

@@ -88,8 +88,7 @@ class StagedSums:
 
     def stages(self) -> list[list[str]]:
         """The columns of the first stage, which reads, and of those that add up."""
-        splits = sum(isinstance(node, Split) for node in self.tree.nodes)
-        check_terms(self.width * splits, self.dialect)
+        check_terms(self.tree, self.width, self.dialect)
         kept = self.kept_values()
         last = kept[0].stage
         said = "the sums of this tree need {} nested queries"

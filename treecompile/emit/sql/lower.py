@@ -13,7 +13,7 @@ from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.dialect import Dialect, read_dialect
-from treecompile.emit.sql.forms import Asked
+from treecompile.emit.sql.forms import Asked, answer_type
 from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
@@ -22,7 +22,7 @@ from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import words
 from treecompile.model.divide import DIVIDED, divisible, exposed, settled, unknown
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body, Condition, Rule, Tree, ValueType
+from treecompile.model.ir import Body, Condition, Rule, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import probabilities, required_features
 
@@ -77,7 +77,7 @@ def expressions(
     body = settled(body)
     made = {}
     for asked in forms.outputs(body, options):
-        answer = forms.answer_type(body, asked.output)
+        answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer)
         lines = expression(body, writer, asked, options.comments)
         made[forms.OUTPUTS[asked.output]] = lines
@@ -137,28 +137,20 @@ def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
 def check_values(body: Body, dialect: Dialect) -> None:
     """Refuse types and values that the database does not have, or confuses."""
     required = [body.features[index] for index in required_features(body)]
-    for feature in required:
-        check_type(feature.type, f"the column {feature.name!r}", dialect)
-    check_type(forms.answer_type(body, "label"), "the prediction", dialect)
-    if dialect.values.empty_text:
-        return
-    remedy = "replace it by another text in the data"
-    for feature in required:
-        if "" in feature.categories:
+    typed = [(f"the column {feature.name!r}", feature.type) for feature in required]
+    for what, value_type in (*typed, ("the prediction", answer_type(body, "label"))):
+        if not dialect.types.of(value_type):
             raise TargetError(
-                f"{dialect.name} treats the category '' of {feature.name!r} as NULL:"
-                f" {remedy}"
+                f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
+                " from data in which it is a number or a text"
             )
+    empty = [f"category '' of {f.name!r}" for f in required if "" in f.categories]
     if "" in body.labels:
-        raise TargetError(f"{dialect.name} treats the label '' as NULL: {remedy}")
-
-
-def check_type(value_type: ValueType, what: str, dialect: Dialect) -> None:
-    """Refuse a type that the dialect lacks: its entry in [types] is empty."""
-    if not dialect.types.of(value_type):
+        empty.append("label ''")
+    if empty and not dialect.values.empty_text:
         raise TargetError(
-            f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
-            " from data in which it is a number or a text"
+            f"{dialect.name} treats the {empty[0]} as NULL: replace it by another text"
+            " in the data"
         )
 
 
