@@ -30,7 +30,6 @@ from treecompile.emit.options import EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import Tree
 from treecompile.model.paths import outcomes
-from treecompile.model.words import Rounding
 from treecompile.rules.language.printer import print_rule_set
 from treecompile.rules.passes.flatten import flatten, merged_tests
 from treecompile.rules.passes.merge import merge
@@ -73,11 +72,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests) if isinstance(body, Tree) else merge(body)
     base = training_counts(program)
-    rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
-    writer = RuleWriter(program, rules, base, rounding)
+    writer = RuleWriter(program, rules, base)
     drawn, diagram = "", ""
     if isinstance(body, Tree):
-        drawn, diagram = sections.picture(body, rounding)
+        drawn, diagram = sections.picture(body, writer.rounding)
     default, default_evidence = writer.default()
     contents = ""
     groups: list[GroupText] = []

@@ -68,11 +68,10 @@ class RuleText:
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    def __init__(
-        self, program: Program, rules: RuleSet, base: Stats | None, rounding: Rounding
-    ) -> None:
+    def __init__(self, program: Program, rules: RuleSet, base: Stats | None) -> None:
         body = program.body
-        self.rules, self.rounding = rules, rounding
+        self.rules = rules
+        self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
         self.target = shown_name(program.target)
         self.ordered = isinstance(body, RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided

@@ -101,9 +101,9 @@ class Helpers:
         return [self.source.text(name, {}) for name in known if name in self.names]
 
     def imports(self, names: Mapping[str, Iterable[str]]) -> list[str]:
-        """Import statements for the helpers and these names, by their module.
+        """Import statements for the helpers, and for these names of each module.
 
-        The module of a module is "": {"": {"csv"}, "typing": {"Any"}}.
+        Modules themselves are under "": {"": {"csv"}, "typing": {"Any"}}.
         """
         wanted = {module: set(some) for module, some in names.items()}
         for name in self.names & self.source.origins.keys():

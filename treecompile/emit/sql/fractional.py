@@ -107,7 +107,7 @@ def check_limit(count: int, most: int, said: str, dialect: Dialect) -> None:
 
 
 def check_terms(tree: Tree, each: int, dialect: Dialect) -> None:
-    """Refuse more sums, so many for each split, than take a reasonable time."""
+    """Refuse more sums than are computed in reasonable time; `each` is per split."""
     terms = each * sum(isinstance(node, Split) for node in tree.nodes)
     if terms > dialect.sums.terms:
         raise TargetError(

@@ -195,8 +195,8 @@ SUM = 2  # levels of a sum that follows a plus
 def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
     """The branch to write first in the sums of some splits.
 
-    None if the database can parse the sums in branch order. Otherwise the deepest
-    branch, wherever that makes the expression flatter.
+    There are none if the database can parse the sums in branch order. Otherwise it is
+    the deepest branch, wherever that makes the expression flatter.
     """
     most = SUM * dialect.sums.depth
     levels, operators, first = measured(tree, swapping=False)
