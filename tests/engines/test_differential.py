@@ -18,7 +18,7 @@ from tests.support.differential import (
 )
 from tests.support.kept import in_one_session
 from tests.support.quick import in_this_process, without_black
-from treecompile.emit.compiler import flatten
+from tests.support.rule_lists import flatten
 from treecompile.engines.base import Engine
 from treecompile.model.ir import Program, Row, Tree
 from treecompile.model.semantics import is_fractional, predict

@@ -13,8 +13,9 @@ import pytest
 
 from tests.support.databases import DATABASES
 from tests.support.random_models import large_rows, large_tree
-from treecompile.emit import retree
-from treecompile.emit.compiler import emit, flatten
+from tests.support.rule_lists import flatten
+from treecompile.emit import steps
+from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.emit.targets import templates_folder
@@ -72,7 +73,7 @@ LARGEST = {"clickhouse": 20_000, "spark": 2_000}
 def sizes_by_engine() -> Iterator[Any]:
     """All sizes on all engines; Spark takes long for a deep tree."""
     for engine, size in itertools.product(DATABASES, SIZES):
-        is_slow = engine == "spark" and size.values[1]
+        is_slow = engine == "spark" and bool(size.values[1])
         marks = [*size.marks, *[pytest.mark.large] * is_slow]
         yield pytest.param(engine, *size.values, id=f"{size.id}-{engine}", marks=marks)
 
@@ -125,7 +126,7 @@ def test_what_a_longer_text_needs_is_said() -> None:
 def test_what_cannot_be_held_is_refused_with_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retree, "MOST", 10)  # so they are run one after the other
+    monkeypatch.setattr(steps, "MOST", 10)  # so they are run one after the other
     rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
     with pytest.raises(TargetError, match="SQLite allows 900"):
         emit(rules, "sql", EmitOptions(dialect="sqlite"))

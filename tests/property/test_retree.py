@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.random_models import random_row, random_rules
 from tests.support.small_models import every_row, small_rules
-from treecompile.emit import retree
-from treecompile.emit.retree import Nested, decision_steps, nest
+from treecompile.emit import steps
+from treecompile.emit.steps import Nested, decision_steps, nest
 from treecompile.model.ir import RuleSet, Split
 from treecompile.model.semantics import (
     conditions,
@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 2**32)
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much larger than the list: the meaning is in question, not the size."""
-    monkeypatch.setattr(retree, "FACTOR", 1000)
+    monkeypatch.setattr(steps, "FACTOR", 1000)
     nest.cache_clear()
 
 

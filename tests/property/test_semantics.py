@@ -20,7 +20,7 @@ from tests.support.random_models import (
     random_tests,
     random_tree,
 )
-from treecompile.emit.compiler import flatten
+from tests.support.rule_lists import flatten
 from treecompile.model.ir import (
     Branch,
     Condition,

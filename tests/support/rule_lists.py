@@ -1,7 +1,8 @@
-"""Rule sets over numeric features, written out or random."""
+"""Rule sets: those of a model, or over numeric features, written out or random."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from treecompile.model.ir import (
@@ -10,12 +11,23 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Op,
+    Program,
     Rule,
     RuleSet,
+    Tree,
     ValueType,
 )
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
 
 STATS = ClassCounts((1.0, 1.0))
+
+
+def flatten(program: Program) -> Program:
+    """The same decisions as an ordered list of simplified rules."""
+    body = program.body
+    rules = extract(body) if isinstance(body, Tree) else body
+    return replace(program, body=apply_rule_passes(rules))
 
 
 def rule_set(*rules: tuple[tuple[Condition, ...], str], features: int = 3) -> RuleSet:

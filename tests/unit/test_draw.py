@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.random_models import large_tree, random_program
+from tests.support.rule_lists import flatten
 from tests.support.samples import ROOT, balanced, every_type, stump
 from treecompile import Model, load
-from treecompile.emit.compiler import flatten
 from treecompile.inspect.draw import draw
 from treecompile.inspect.draw.svg import CLASSES, Palette, cut, on, width
 from treecompile.inspect.draw.tree import readable_depth, spots

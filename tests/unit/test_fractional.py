@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.fractional import HEAT, counts, leaf, program, tree
+from tests.support.rule_lists import flatten
 from tests.support.samples import balanced, every_type
 from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.emit.compiler import flatten
 from treecompile.model import file as model_file
 from treecompile.model.errors import ModelFileError
 from treecompile.model.ir import (

@@ -25,7 +25,6 @@ from treecompile.emit.literals import (
     c_string,
     duckdb_string,
     excel_string,
-    json_string,
     python_literal,
     python_string,
     sql_double,
@@ -245,8 +244,8 @@ def test_integers_beyond_64_bits_are_refused(value: int) -> None:
 
 @pytest.mark.parametrize("text", [*TEXTS, *SURROGATES], ids=ascii)
 def test_json_strings_are_ascii_and_read_back(text: str) -> None:
-    assert json_string(text).isascii()
-    assert json.loads(json_string(text)) == text
+    assert STRINGS["json"](text).isascii()
+    assert json.loads(STRINGS["json"](text)) == text
 
 
 def test_c_strings_are_bytes_in_octal() -> None:

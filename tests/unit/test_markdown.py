@@ -19,12 +19,12 @@ from markdown_it.token import Token
 from tests.support.random_models import large_tree, random_row
 from tests.support.samples import TENNIS, stump
 from treecompile import learn
-from treecompile.emit.glossary import Entry, read_glossary
+from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.markdown.groups import groups_of_tree
 from treecompile.emit.markdown.lower import lower
 from treecompile.emit.markdown.sections import fenced
 from treecompile.emit.markdown.text import in_mermaid, shown_name, table
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.options import EmitOptions, Entry, read_glossary
 from treecompile.emit.render import render
 from treecompile.emit.targets import read_target
 from treecompile.model import words

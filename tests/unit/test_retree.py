@@ -13,7 +13,7 @@ from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import above, at_most, random_list, rule_set
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.retree import FACTOR, MOST, count_tests, nest, note
+from treecompile.emit.steps import FACTOR, MOST, count_tests, nest, note
 from treecompile.model.ir import (
     Program,
 )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.random_models import random_row, random_rules, random_tree
-from treecompile.emit.shape import Step, ranks, rule_steps, tree_steps
+from treecompile.emit.steps import Step, ranks, rule_steps, tree_steps
 from treecompile.model.ir import (
     Branch,
     ClassCounts,

@@ -12,8 +12,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.support.rule_lists import flatten
 from tests.support.samples import NUMBER, balanced, chain, every_type, stump
-from treecompile.emit.compiler import emit, flatten
+from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.sql.text import ConditionWriter

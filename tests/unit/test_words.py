@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.random_models import HOSTILE, random_program
-from treecompile.emit.compiler import flatten
+from tests.support.rule_lists import flatten
 from treecompile.model import words
 from treecompile.model.ir import (
     Category,

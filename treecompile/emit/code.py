@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from string import Formatter
 from typing import TYPE_CHECKING
 
 from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
-from treecompile.emit.retree import decision_steps, note
+from treecompile.emit.lowering import CompilerInput, Lowered, form_of
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.steps import decision_steps, note
 from treecompile.emit.targets import ByType, Target, build
 from treecompile.model import words
 from treecompile.model.errors import TargetError
@@ -29,16 +28,10 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Label,
-    Op,
     Rule,
 )
 from treecompile.model.paths import divisible, outcomes
-from treecompile.model.semantics import (
-    asks_presence,
-    membership,
-    probabilities,
-    threshold,
-)
+from treecompile.model.semantics import membership, probabilities, threshold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -119,12 +112,12 @@ class Language:
     names: LanguageNames = LanguageNames()
 
 
-PLACES = {
-    Layout: {"tests", "answer", "probability", "label", "rule", "evidence", "ends"},
-    LanguageNames: {"identifier", "position"},
-    LanguageTests: {"x", "name", "value"},
-    Operators: {"test"},
-    ByType: {"x", "name", "value"},
+PLACES = {  # what each section may have in braces
+    "names": {"identifier", "position"},
+    "tests": {"x", "name", "value"},
+    "operators": {"test"},
+    "layout": {"tests", "answer", "probability", "label", "rule", "evidence", "ends"},
+    "values": {"x", "name", "value"},
 }
 
 
@@ -141,18 +134,17 @@ def read_language(target: Target) -> Language:
             raise TargetError(
                 f"{where} [literals]: {key} = {name!r}: choose from {', '.join(known)}"
             )
-    for section in ("names", "tests", "operators", "layout", "values"):
-        _check_places(getattr(language, section), f"{where} [{section}]")
+    for section, places in PLACES.items():
+        _check_places(getattr(language, section), places, f"{where} [{section}]")
     return language
 
 
-def _check_places(part: DataclassInstance, where: str) -> None:
+def _check_places(part: DataclassInstance, known: set[str], where: str) -> None:
     """Refuse a placeholder that nothing fills, before any text is made."""
-    known = PLACES[type(part)]
     for entry in fields(part):
         text = getattr(part, entry.name)
         if isinstance(text, ByType):
-            _check_places(text, f"{where} [{entry.name}]")
+            _check_places(text, known, f"{where} [{entry.name}]")
         if not isinstance(text, str):
             continue
         try:
@@ -304,35 +296,20 @@ class CodeWriter:
 
     def test(self, test: Condition) -> str:
         if test not in self.texts:
-            feature = self.body.features[test.feature]
-            numeric = feature.kind is Kind.NUMERIC
-            self.texts[test] = (
-                self._number_test(test) if numeric else self._set_test(test, feature)
-            )
+            self.texts[test] = self._text(test, self.body.features[test.feature])
         return self.texts[test]
 
-    def _number_test(self, test: Condition) -> str:
+    def _text(self, test: Condition, feature: Feature) -> str:
         tests, operators = self.language.tests, self.language.operators
-        if asks_presence(test):
-            asked = tests.missing if test.missing else tests.known
-            return self._filled(asked.number, test)
-        if test.value == inf:  # true for every number, or for none
-            return operators.always if test.op is Op.LE else operators.never
-        if test.op is Op.LE:
-            form = tests.at_most_or_missing if test.missing else tests.at_most
-        else:
-            form = tests.above_or_missing if test.missing else tests.above
-        return self._filled(form, test, self.literal(threshold(test)))
-
-    def _set_test(self, test: Condition, feature: Feature) -> str:
-        tests, operators = self.language.tests, self.language.operators
-        inside, chosen, missing = membership(test, feature)
-        asked = (tests.missing if missing else tests.known).of(feature.type)
-        presence = self._filled(asked, test)
-        if not chosen:
-            if missing == inside:
-                return presence
-            return operators.always if missing else operators.never
+        name, chosen = form_of(test, feature)
+        if name in ("always", "never"):
+            return operators.always if name == "always" else operators.never
+        if name in ("missing", "known"):
+            return self._presence(test, feature, name == "missing")
+        if feature.kind is Kind.NUMERIC:
+            form: str = getattr(tests, name)
+            return self._filled(form, test, self.literal(threshold(test)))
+        inside, _, missing = membership(test, feature)
         equal = tests.equal.of(feature.type)
         members = operators.any.join(
             self._filled(equal, test, self.literal(category)) for category in chosen
@@ -341,8 +318,13 @@ class CodeWriter:
             members = f"({members})"
         if not inside:
             members = operators.negated.format(test=members)
-        joined = (operators.any if missing else operators.all).join((presence, members))
-        return f"({joined})"
+        join = (operators.any if missing else operators.all).join
+        return f"({join((self._presence(test, feature, missing), members))})"
+
+    def _presence(self, test: Condition, feature: Feature, missing: bool) -> str:
+        tests = self.language.tests
+        asked = tests.missing if missing else tests.known
+        return self._filled(asked.of(feature.type), test)
 
     def _filled(self, form: str, test: Condition, value: str = "") -> str:
         index = test.feature

@@ -6,24 +6,22 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from treecompile import __version__
 from treecompile.emit import code
-from treecompile.emit.lowering import Lowered, lower_rules
+from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
 from treecompile.model.collector import paused
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import TargetError
 from treecompile.model.file.write import sha256
-from treecompile.model.ir import Program, Tree
-from treecompile.rules.extract import extract
-from treecompile.rules.passes import apply_rule_passes
+from treecompile.model.ir import Program
 
 # An explicit table: a target.toml can name only these.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
@@ -34,7 +32,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "rules": lower_rules,
     "code": code.lower,
 }
-STYLES = {"standard": "python", "numpy": "numpy"}
+STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,6 @@ class Artefact:
     beside: str = ""  # the YAML file that goes with a dbt model
 
 
-def flatten(program: Program) -> Program:
-    """The same decisions as an ordered list of simplified rules."""
-    body = program.body
-    rules = extract(body) if isinstance(body, Tree) else body
-    return replace(program, body=apply_rule_passes(rules))
-
-
 def emit(
     program: Program,
     target: str = "python",
@@ -60,7 +51,10 @@ def emit(
     identity: str = "",
 ) -> Artefact:
     """Compile a program for a target; `identity` is its SHA-256, if already known."""
-    description = read_target(_style(options.style) if target == "python" else target)
+    if target == "python":
+        check_choice("--style", options.style, STYLES)
+        target = STYLES[options.style]
+    description = read_target(target)
     lower = _lowering(description)
     with paused():
         identity = identity or sha256(program)
@@ -69,13 +63,6 @@ def emit(
         text = render(description, lowered.strings, options.templates)
     notes = tuple(filter(None, lowered.notes))
     return Artefact(text, description.suffix, lowered.warnings, notes, lowered.beside)
-
-
-def _style(style: str) -> str:
-    """The target folder of a style of Python."""
-    if style not in STYLES:
-        raise OptionError(f"--style {style!r}: expected one of {', '.join(STYLES)}")
-    return STYLES[style]
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

@@ -27,16 +27,9 @@ def python_string(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
-    escaped = "".join(_python_character(c, quote) for c in text)
-    return f"{quote}{escaped}{quote}"
-
-
-def _python_character(character: str, quote: str) -> str:
-    if character == "\\" or character == quote:
-        return "\\" + character
-    if character.isprintable():
-        return character
-    return ascii(character)[1:-1]
+    escaped = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    visible = (c if c.isprintable() else ascii(c)[1:-1] for c in escaped)
+    return f"{quote}{''.join(visible)}{quote}"
 
 
 def python_literal(value: object) -> str:
@@ -64,20 +57,10 @@ def _c_byte(byte: int) -> str:
     return chr(byte) if plain else f"\\{byte:03o}"
 
 
-def json_string(text: str) -> str:
-    """JSON and JavaScript, in ASCII."""
-    return json.dumps(text)
-
-
 def excel_string(text: str) -> str:
     """Spreadsheet formulas: quotes doubled."""
     _require_unicode(text)
     return '"' + text.replace('"', '""') + '"'
-
-
-def shortest_double(value: float) -> str:
-    """The shortest decimal that most languages read back as the same double."""
-    return repr(value)
 
 
 # ---------------------------------------------------------------- SQL
@@ -180,26 +163,11 @@ def sql_double(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def postgres_double(value: float) -> str:
-    """The shortest text with a cast, or PostgreSQL would read an exact decimal."""
-    return f"{value!r}::float8"
-
-
-def text_double(value: float) -> str:
-    """The shortest text, cast from a string, so that it is never a decimal."""
-    return f"CAST('{value!r}' AS DOUBLE PRECISION)"
-
-
 def tsql_double(value: float) -> str:
     """Like `sql_double`; SQL Server has no subnormal numbers."""
     if 0.0 < abs(value) < MIN_NORMAL:
         raise TargetError(f"SQL Server has no number as close to zero as {value!r}")
     return sql_double(value)
-
-
-def oracle_double(value: float) -> str:
-    """The shortest text with the suffix of binary doubles."""
-    return f"{value!r}d"
 
 
 @cache
@@ -258,18 +226,20 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "tsql": tsql_string,
     "python": python_string,
     "c": c_string,
-    "json": json_string,
+    "json": json.dumps,  # JSON and JavaScript, in ASCII
     "excel": excel_string,
 }
 BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
+# The shortest decimal is the one that reads back as the same double. Most databases
+# would take it for an exact decimal: a cast or a suffix makes it a double.
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
-    "postgres": postgres_double,
+    "postgres": "{!r}::float8".format,
     "sqlite": sqlite_double,
-    "text": text_double,
+    "text": "CAST('{!r}' AS DOUBLE PRECISION)".format,
     "tsql": tsql_double,
-    "oracle": oracle_double,
-    "shortest": shortest_double,
+    "oracle": "{!r}d".format,
+    "shortest": repr,
 }
 INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}
 

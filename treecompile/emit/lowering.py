@@ -1,4 +1,4 @@
-"""The contract between lowering and templates.
+"""What all lowerings share: what they start from and return, and the forms of tests.
 
 A lowering decides everything: names, quoting, order, line breaks. It returns finished
 strings in a dataclass of its own, whose fields are the variables of the template. The
@@ -9,14 +9,28 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.targets import Target
 from treecompile.model import words
+from treecompile.model.ir import Category, Condition, Feature, Kind, Op, Program
+from treecompile.model.semantics import membership
 from treecompile.rules.language.printer import print_rules
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerInput:
+    """What a lowering starts from."""
+
+    program: Program
+    sha256: str  # of the program, which the artefact carries
+    version: str  # of treecompile
+    target: Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +41,28 @@ class Lowered:
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
     beside: str = ""  # the text of a second file: the YAML of a dbt model
+
+
+def form_of(test: Condition, feature: Feature) -> tuple[str, tuple[Category, ...]]:
+    """The form of a test, by the name that targets know it by, and its categories.
+
+    A number is compared: at_most, above. A category is looked up: within, without. Each
+    has a variant that also holds for a missing value: at_most_or_missing. The other
+    forms compare nothing: missing, known, always, never.
+    """
+    chosen: tuple[Category, ...] = ()
+    if feature.kind is Kind.NUMERIC:
+        inside, missing = test.op is Op.GT, test.missing
+        name, is_trivial = ("above" if inside else "at_most"), test.value == inf
+    else:
+        inside, chosen, missing = membership(test, feature)
+        name, is_trivial = ("within" if inside else "without"), not chosen
+    if not is_trivial:
+        return (f"{name}_or_missing" if missing else name), chosen
+    # No number is above inf, and no category is in an empty set.
+    if missing == inside:
+        return ("missing" if missing else "known"), ()
+    return ("always" if missing else "never"), ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a user can ask of an artefact, and what a lowering starts from.
+"""What a user can ask of an artefact.
 
 Every option of `emit` is declared here, with the lowerings that use it. A target takes
 the options of its lowering and refuses all others.
@@ -6,19 +6,31 @@ the options of its lowering and refuses all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from treecompile.emit.glossary import Glossary, read_glossary
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Program
 from treecompile.model.options import option, options_of
 
-if TYPE_CHECKING:
-    from treecompile.emit.targets import Target
-
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
+
+
+HEADS = ("name", "description", "unit")  # of a glossary
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a column means, told by people."""
+
+    description: str = ""
+    unit: str = ""
+
+
+NO_ENTRY = Entry()
+Glossary = Mapping[str, Entry]  # by the name of the column
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +123,11 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
     return EmitOptions(**values)
 
 
+def check_choice(option: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+
+
 def _check_given(target: str, given: Iterable[str]) -> None:
     """Refuse options that the target does not have."""
     from treecompile.emit.targets import read_target  # not needed for --help
@@ -132,11 +149,26 @@ def _check_given(target: str, given: Iterable[str]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class CompilerInput:
-    """What a lowering starts from."""
-
-    program: Program
-    sha256: str  # of the program, which the artefact carries
-    version: str  # of treecompile
-    target: Target
+def read_glossary(path: str | Path) -> dict[str, Entry]:
+    """The entries of a CSV file; the unit may be left out."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [line for line in csv.reader(file, strict=True) if line]
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise OptionError(f"{path}: not CSV in UTF-8: {error}") from None
+    heads = tuple(lines[0]) if lines else ()
+    if heads not in (HEADS, HEADS[:2]):
+        raise OptionError(f"{path}: the first line must be {','.join(HEADS)}")
+    entries: dict[str, Entry] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(heads):
+            raise OptionError(
+                f"{path}: entry {number - 1} has {len(line)} fields, not {len(heads)}"
+            )
+        name, *told = line
+        if name in entries:
+            raise OptionError(f"{path}: {name!r} is explained twice")
+        entries[name] = Entry(*told)
+    return entries

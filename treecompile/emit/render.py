@@ -14,8 +14,6 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from jinja2 import (
-    BaseLoader,
-    ChoiceLoader,
     FunctionLoader,
     StrictUndefined,
     TemplateError,
@@ -65,8 +63,21 @@ def _built_in(name: str) -> SandboxedEnvironment:
 
 
 def _templates_in(folders: Sequence[Traversable]) -> SandboxedEnvironment:
+    """Templates from the first folder that has them.
+
+    Not with PackageLoader: a folder may be inside a zip or beside the package, and
+    importlib.resources reads it in both cases.
+    """
+
+    def load(name: str) -> tuple[str, str, None] | None:
+        for folder in folders:
+            file = folder.joinpath(*split_template_path(name))
+            if file.is_file():
+                return file.read_text(encoding="utf-8"), str(file), None
+        return None
+
     return SandboxedEnvironment(
-        loader=ChoiceLoader([_loader(folder) for folder in folders]),
+        loader=FunctionLoader(load),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -91,18 +102,6 @@ def _rendered(
         lines = [f.lineno for f in frames if Path(f.filename).name == Path(name).name]
         where = f"{name}, line {lines[-1]}: " if lines else ""
         raise TargetError(f"{where}{error}") from None
-
-
-def _loader(folder: Traversable) -> BaseLoader:
-    # Not PackageLoader: the folder may be inside a zip or beside the package, and
-    # importlib.resources reads it in both cases.
-    def load(name: str) -> tuple[str, str, None] | None:
-        file = folder.joinpath(*split_template_path(name))
-        if not file.is_file():
-            return None
-        return file.read_text(encoding="utf-8"), str(file), None
-
-    return FunctionLoader(load)
 
 
 def _blackened(text: str, name: str) -> str:

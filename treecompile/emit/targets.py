@@ -115,7 +115,12 @@ def read_table(path: Traversable) -> dict[str, Any]:
         raise TargetError(f"cannot read {path}: {error.strerror}") from None
 
 
-SCALARS = {str: "text", int: "a whole number", bool: "true or false"}
+EXPECTED: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    dict: "a section",
+}
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
@@ -127,16 +132,12 @@ def build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         if key not in known:
             raise TargetError(f"{where}: unknown key {key!r}{_did_you(key, known)}")
         part = types[key]
-        if not (is_dataclass(part) and isinstance(part, type)):
-            expected, fits = part, part not in SCALARS or isinstance(value, part)
-        else:
-            expected, fits = dict, isinstance(value, dict)
-        if not fits:
-            wanted = SCALARS.get(expected, "a section")
+        is_section = isinstance(part, type) and is_dataclass(part)
+        expected = dict if is_section else part
+        if expected in EXPECTED and not isinstance(value, expected):
+            wanted = EXPECTED[expected]
             raise TargetError(f"{where}: {key!r} is {value!r}: expected {wanted}")
-        if expected is dict:
-            value = build(part, value, f"{where} [{key}]")
-        made[key] = value
+        made[key] = build(part, value, f"{where} [{key}]") if is_section else value
     for key, entry in known.items():
         if key not in table and entry.default is entry.default_factory:  # MISSING
             raise TargetError(f"{where}: the key {key!r} is missing")

@@ -15,7 +15,7 @@ from itertools import product
 from math import isfinite, prod
 from random import Random
 
-from treecompile.emit.retree import nest
+from treecompile.emit.steps import nest
 from treecompile.model.ir import (
     Body,
     Condition,

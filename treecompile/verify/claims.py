@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treecompile.emit.options import check_choice
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
-from treecompile.emit.sql.forms import OUTPUTS, check_choice, position_of
+from treecompile.emit.sql.forms import OUTPUTS, position_of
 from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError

@@ -23,9 +23,9 @@ from treecompile.database.grow.bins import BINS, BinEdges, BinHistogram
 from treecompile.database.grow.query_writer import QueryWriter
 from treecompile.database.grow.targets import TableTarget
 from treecompile.database.schema import Schema
-from treecompile.emit.retree import decision_steps
 from treecompile.emit.sql.lower import case_lines
 from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.emit.steps import decision_steps
 from treecompile.engines.base import NoTemporaryTableError, Store
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.impurity import finish_tree
@@ -316,17 +316,11 @@ def node_of_row(
     numbers = number[draft.reading_order()].tolist()
     whole = finish_tree(draft, work.target.response, schema.features, schema.labels)
     tree = _leading(whole, [number != CLOSED for number in numbers])
-    decided = {
-        position: numbers[position]
-        for position, node in enumerate(tree.nodes)
-        if isinstance(node, Leaf)
-    }
     columns = {i: source.column for i, source in enumerate(schema.columns)}
     steps = decision_steps(tree, dialect.limits.nesting)
     text = ConditionWriter(dialect, tree, columns).text
-    return " ".join(
-        line.strip() for line in case_lines(steps, decided, text, str, dialect)
-    )
+    lines = case_lines(steps, text, lambda leaf: str(numbers[leaf]), dialect)
+    return " ".join(line.strip() for line in lines)
 
 
 def _leading(tree: Tree, is_open: Sequence[bool]) -> Tree:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.text import listing, shown_value, table
-from treecompile.model.ir import Branch, Condition, Leaf, Rule, Split, Tree
+from treecompile.model.ir import Condition, Rule, Split, Tree
+from treecompile.model.semantics import leaf_positions
 from treecompile.rules.extract import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
@@ -34,40 +35,30 @@ class GroupText:
     table: str  # one row for each rule
 
 
-def group_texts(writer: RuleWriter, groups: Sequence[RuleGroup]) -> list[GroupText]:
-    heads = writer.heads()
-    texts, done = [], 0
+def grouped(
+    writer: RuleWriter, groups: Sequence[RuleGroup]
+) -> tuple[str, list[GroupText]]:
+    """The table of contents, with a link to each group, and the groups."""
+    order = ["Order"] if writer.ordered else []
+    texts, links, done = [], [], 0
     for group in groups:
         first, last = done + 1, done + len(group.rules)
         done = last
+        start, stop = group.rules[0].id, group.rules[-1].id
         rows = [writer.row(rule, group.common) for rule in group.rules]
+        title = f"{start} to {stop}" if last > first else start
         if writer.ordered:
             title = f"Rules {first} to {last}" if last > first else f"Rule {first}"
             rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
-            text = table(["Order", *heads], rows)
-        else:
-            ids = [rule.id for rule in group.rules]
-            title = f"{ids[0]} to {ids[-1]}" if len(ids) > 1 else ids[0]
-            text = table(heads, rows)
-        where = writer.brief(group.common)
-        where = f"All of these rules require {where}, and:" if where else ""
-        texts.append(GroupText(title, where, text))
-    return texts
-
-
-def contents(
-    writer: RuleWriter, groups: Sequence[RuleGroup], texts: Sequence[GroupText]
-) -> str:
-    """The table of contents: a link to each group."""
-    rows = []
-    for group, text in zip(groups, texts, strict=True):
-        anchor = text.title.lower().replace(" ", "-")
-        row = [f"[{text.title}](#{anchor})"]
-        if not writer.ordered:
-            row.append(writer.brief(group.common) or "any")
-        rows.append([*row, _answers(group.rules)])
-    where = [] if writer.ordered else ["Cases where"]
-    return table(["Rules", *where, "Answers"], rows)
+        common = writer.brief(group.common)
+        where = f"All of these rules require {common}, and:" if common else ""
+        texts.append(GroupText(title, where, table([*order, *writer.heads()], rows)))
+        link = f"[{title}](#{title.lower().replace(' ', '-')})"
+        cases = [] if writer.ordered else [common or "any"]
+        links.append([link, *cases, _answers(group.rules)])
+    where = "" if writer.ordered else "Cases where"
+    heads = filter(None, ["Rules", where, "Answers"])
+    return table(list(heads), links), texts
 
 
 def _answers(rules: Sequence[Rule]) -> str:
@@ -86,10 +77,8 @@ def _answers(rules: Sequence[Rule]) -> str:
 
 def groups_of_list(rules: Sequence[Rule]) -> list[RuleGroup]:
     """An ordered list in groups of equal size."""
-    return [
-        RuleGroup(tuple(rules[start : start + FEW]), ())
-        for start in range(0, len(rules), FEW)
-    ]
+    starts = range(0, len(rules), FEW)
+    return [RuleGroup(tuple(rules[start : start + FEW]), ()) for start in starts]
 
 
 def groups_of_tree(
@@ -139,18 +128,15 @@ def _flat(tests: Tests | None) -> tuple[Condition, ...]:
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
     """The start and the end of the rules below each node; dead rules do not count."""
-    counts = [0] * len(tree.nodes)
+    spans = [(0, 0)] * len(tree.nodes)
+    count = 0
+    for leaf in leaf_positions(tree):
+        start = count
+        count += tests[leaf] is not None
+        spans[leaf] = (start, count)
     for position in range(len(tree.nodes) - 1, -1, -1):
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
-            counts[position] = int(tests[position] is not None)
-        else:
-            counts[position] = sum(counts[b.then] for b in node.branches)
-    spans = [(0, counts[0])] * len(tree.nodes)
-    for position, node in enumerate(tree.nodes):
-        start = spans[position][0]
-        branches: tuple[Branch, ...] = getattr(node, "branches", ())
-        for branch in branches:
-            spans[branch.then] = (start, start + counts[branch.then])
-            start += counts[branch.then]
+        if isinstance(node, Split):
+            first, last = node.branches[0], node.branches[-1]
+            spans[position] = (spans[first.then][0], spans[last.then][1])
     return spans

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treecompile.emit.markdown.text import cases, number_of, share, shown_value, table
+from treecompile.emit.markdown.text import (
+    cases,
+    number_of,
+    share,
+    shown_value,
+    table,
+    table_of,
+)
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import words
 from treecompile.model.ir import (
@@ -22,7 +29,7 @@ from treecompile.model.ir import (
     RuleSet,
     RuleTally,
     Stats,
-    Training,
+    Tree,
     ValueQuality,
 )
 from treecompile.model.semantics import answer, is_fractional
@@ -36,6 +43,14 @@ def actual_counts(quality: ClassQuality) -> ClassCounts:
     return ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
 
 
+def training_counts(program: Program) -> Stats | None:
+    """The statistics of all training cases; None if they were not counted."""
+    if isinstance(program.body, Tree):
+        return program.body.nodes[0].stats
+    measured = program.training.quality if program.training else None
+    return actual_counts(measured) if isinstance(measured, ClassQuality) else None
+
+
 @dataclass(frozen=True, slots=True)
 class QualityPart:
     title: str  # Training data
@@ -43,22 +58,19 @@ class QualityPart:
     table: str  # the confusion matrix, or the errors of a regression
 
 
-def quality(
-    labels: Sequence[Label],
-    training: Training | None,
-    base: Stats | None,
-    pruned_by_validation: bool,
-) -> list[QualityPart]:
+def quality(program: Program, base: Stats | None) -> list[QualityPart]:
+    training = program.training
     if training is None:
         return []
     # A tree pruned to fit these cases fits them better than it will fit others.
-    seen = ", which also pruned the tree" if pruned_by_validation else ""
+    is_fitted = dict(program.options).get("prune") == "reduced-error"
+    seen = ", which also pruned the tree" if is_fitted else ""
     measured = [
         ("Training data", training.quality),
         (f"Validation data{seen}", training.validation),
     ]
     return [
-        _quality_part(title, quality, labels, base)
+        _quality_part(title, quality, program.body.labels, base)
         for title, quality in measured
         if quality is not None
     ]
@@ -146,6 +158,22 @@ def pruned_by(program: Program) -> str:
     return str(how) if isinstance(program.body, RuleSet) else ""
 
 
+def counted(program: Program, base: Stats | None) -> tuple[str, Stats | None, float]:
+    """Whose cases the rules rest on, their statistics, and their number.
+
+    Rules that were pruned on validation rows carry the counts of these.
+    """
+    training = program.training
+    if training is None or pruned_by(program) != "validation":
+        rows = training.rows if training else 0
+        return "training", base, base.weight if base else float(rows)
+    measured = training.validation
+    if isinstance(measured, ClassQuality):
+        counts = actual_counts(measured)
+        return "validation", counts, counts.weight
+    return "validation", None, float(measured.rows if measured else 0)
+
+
 def statistics_note(body: Body) -> str:
     """What the columns of the statistics mean."""
     note = CLASS_NOTE if body.labels else VALUE_NOTE
@@ -175,53 +203,44 @@ def statistics(program: Program) -> list[StatisticsPart]:
     ]
 
 
-def _table(
-    body: Body,
-    tallies: Sequence[RuleTally],
-    quality: Quality | None,
-) -> str:
+def _table(body: Body, tallies: Sequence[RuleTally], quality: Quality | None) -> str:
     actual = None
     if isinstance(quality, ClassQuality):
         actual = list(actual_counts(quality).weights)
     total = sum(tally.decided for tally in tallies)
-    head = ["Rule", "Answer", "Coverage"]
-    head += ["Support", "Confidence", "Lift"] if body.labels else ["RMSE"]
-    if isinstance(body, RuleSet):
-        head += ["Left", "Decided"]
-    head += ["Errors"] if body.labels else []
-    if isinstance(body, RuleSet) and not body.labels:
-        head += ["RMSE of these"]
-    rows = [
-        [
-            entry.rule.id,
-            shown_value(entry.rule.value),
-            f"{entry.matched} of {total}{_share(entry.coverage)}",
-            *_figures(entry, body),
-        ]
-        for entry in figures(body, tallies, actual)
-    ]
-    return table(head, rows)
+    rows = [_cells(entry, body, total) for entry in figures(body, tallies, actual)]
+    return table_of(rows)
 
 
-def _figures(entry: Figures, body: Body) -> list[str]:
-    order = isinstance(body, RuleSet)
-    place = [str(entry.left), str(entry.decided)] if order else []
-    if not body.labels:
-        own = [_number(entry.own_deviation)] if order else []
-        return [_number(entry.deviation), *place, *own]
-    confidence, lift = "", ""
-    if entry.confidence is not None and entry.low is not None:
-        assert entry.high is not None
-        ends = f"{100 * entry.low:.1f} to {100 * entry.high:.1f}"
-        confidence = f"{100 * entry.confidence:.1f} % ({ends})"
-    if entry.lift is not None:
-        lift = f"{entry.lift:.2f}"
-    support = "" if entry.support is None else f"{100 * entry.support:.1f} %"
-    return [support, confidence, lift, *place, words.amount(entry.errors)]
+def _cells(entry: Figures, body: Body, total: int) -> dict[str, str]:
+    """The row of one rule."""
+    is_ordered = isinstance(body, RuleSet)
+    coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
+    cells = {
+        "Rule": entry.rule.id,
+        "Answer": shown_value(entry.rule.value),
+        "Coverage": f"{entry.matched} of {total}{coverage}",
+    }
+    if body.labels:
+        cells["Support"] = _percent(entry.support)
+        cells["Confidence"] = _percent(entry.confidence)
+        if entry.low is not None and entry.high is not None:
+            ends = f"{100 * entry.low:.1f} to {100 * entry.high:.1f}"
+            cells["Confidence"] += f" ({ends})"
+        cells["Lift"] = "" if entry.lift is None else f"{entry.lift:.2f}"
+    else:
+        cells["RMSE"] = _number(entry.deviation)
+    if is_ordered:
+        cells |= {"Left": str(entry.left), "Decided": str(entry.decided)}
+    if body.labels:
+        cells["Errors"] = words.amount(entry.errors)
+    elif is_ordered:
+        cells["RMSE of these"] = _number(entry.own_deviation)
+    return cells
 
 
-def _share(part: float | None) -> str:
-    return "" if part is None else f" ({100 * part:.1f} %)"
+def _percent(part: float | None) -> str:
+    return "" if part is None else f"{100 * part:.1f} %"
 
 
 def _number(value: float | None) -> str:

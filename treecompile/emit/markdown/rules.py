@@ -5,9 +5,11 @@ A few rules get a section each. Many rules become rows of tables (see `groups`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 
+from treecompile.emit.markdown.quality import counted
 from treecompile.emit.markdown.text import (
     cases,
     deviation,
@@ -18,6 +20,7 @@ from treecompile.emit.markdown.text import (
     shown_value,
     spread,
     table,
+    table_of,
 )
 from treecompile.model import words
 from treecompile.model.ir import (
@@ -26,10 +29,15 @@ from treecompile.model.ir import (
     Feature,
     Moments,
     Op,
+    Program,
     Rule,
     RuleSet,
+    Split,
     Stats,
+    Tree,
 )
+from treecompile.model.paths import rule_ids
+from treecompile.model.semantics import is_fractional
 from treecompile.model.words import Rounding, rounded
 from treecompile.rules.language.evidence import has_counts
 
@@ -57,20 +65,20 @@ class RuleText:
     evidence: str  # a table, or a sentence if no case reached the rule
 
 
-@dataclass(frozen=True, slots=True)
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    target: str  # play, as Markdown
-    rules: RuleSet
-    ordered: bool  # the first rule whose conditions hold decides
-    fractional: bool  # missing values are divided among the branches
-    base: Stats | None  # of all cases; None if unknown
-    total: float  # the number of all cases; 0 if unknown
-    last: Mapping[str, Feature]  # by rule id, the feature of the split above its leaf
-    rounding: Rounding
-    whose: str = "training"  # the cases that were counted: training or validation
-    phrases: dict[tuple[Condition, ...], str] = field(default_factory=dict)  # a cache
+    def __init__(self, program: Program, rules: RuleSet, base: Stats | None) -> None:
+        body = program.body
+        self.rules = rules
+        self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
+        self.target = shown_name(program.target)
+        self.ordered = isinstance(body, RuleSet)  # the first rule that holds decides
+        self.fractional = is_fractional(body)  # missing values are divided
+        # The cases that were counted, their statistics (or None) and number (or 0).
+        self.whose, self.base, self.total = counted(program, base)
+        self.last = _last_tests(body) if isinstance(body, Tree) else {}
+        self.phrase = cache(self._phrase)
 
     def note(self) -> str:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
@@ -106,10 +114,8 @@ class RuleWriter:
     # ------------------------------------------------------------ one by one
 
     def all_rules(self) -> list[RuleText]:
-        return [
-            self.rule(place, rule)
-            for place, rule in enumerate(self.rules.rules, start=1)
-        ]
+        numbered = enumerate(self.rules.rules, start=1)
+        return [self.rule(place, rule) for place, rule in numbered]
 
     def rule(self, place: int, rule: Rule) -> RuleText:
         conclusion = self.conclusion(rule)
@@ -144,17 +150,12 @@ class RuleWriter:
         self, conditions: Sequence[Condition], common: Sequence[Condition] = ()
     ) -> str:
         """Conditions on one line, exact, without those in `common`."""
-        found = []
         shared = set(words.by_feature(common))
-        for group in words.by_feature(conditions):
-            if group in shared:
-                continue
-            text = self.phrases.get(group)
-            if text is None:
-                feature = self.rules.features[group[0].feature]
-                text = self.phrases[group] = words.phrase(group, feature, shown)
-            found.append(text)
-        return " and ".join(found)
+        groups = (g for g in words.by_feature(conditions) if g not in shared)
+        return " and ".join(map(self.phrase, groups))
+
+    def _phrase(self, tests: tuple[Condition, ...]) -> str:
+        return words.phrase(tests, self.rules.features[tests[0].feature], shown)
 
     def heads(self) -> list[str]:
         """The head of a table of rules."""
@@ -216,7 +217,7 @@ class RuleWriter:
             if self.lifts:
                 cells["Lift"] = self.lift(rule)
             cells["Cases by answer"] = spread(stats, self.rules.labels)
-        return table(list(cells), [list(cells.values())])
+        return table_of([cells])
 
     def stand_in(self, rule: Rule) -> str:
         """A sentence for a rule that no case reached: which cases it rests on."""
@@ -242,3 +243,15 @@ class RuleWriter:
         if rule.weight:
             return text, self.evidence(rule)
         return f"{text} No {self.whose} case reached it.", ""
+
+
+def _last_tests(tree: Tree) -> dict[str, Feature]:
+    """The feature of the split above each leaf, by the id of the leaf's rule."""
+    ids = rule_ids(tree)
+    return {
+        ids[branch.then]: tree.features[branch.when.feature]
+        for node in tree.nodes
+        if isinstance(node, Split)
+        for branch in node.branches
+        if branch.then in ids
+    }

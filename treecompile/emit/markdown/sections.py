@@ -1,27 +1,93 @@
-"""The short sections: columns, missing values, the picture, the rules as source."""
+"""The short sections: model, data, columns, missing values, picture, source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from treecompile.emit.glossary import NO_ENTRY, Entry
 from treecompile.emit.markdown.text import (
+    cases,
     in_mermaid,
     listing,
     longest_fence,
+    number_of,
     prose,
     shown_name,
     shown_value,
-    table,
+    spread,
+    table_of,
     with_operators,
 )
+from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import words
-from treecompile.model.ir import Body, Feature, Kind, Leaf, RuleSet, Training, Tree
+from treecompile.model.ir import (
+    Body,
+    Kind,
+    Leaf,
+    Moments,
+    Program,
+    RuleSet,
+    Stats,
+    Training,
+    Tree,
+)
 from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import required_features
+from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
 from treecompile.rules.language.document import INFO
+from treecompile.rules.language.evidence import ALGORITHM
+
+# ---------------------------------------------------------------- model and data
+
+ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
+
+
+def summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
+    body = program.body
+    labels = [shown_value(label) for label in body.labels]
+    kind = f"one of {listing(labels)}" if labels else "a number"
+    tested = [shown_name(body.features[i].name) for i in required_features(body)]
+    given = number_of(len(body.features), "column")
+    columns = f"{len(tested)} of {given}: {listing(tested)}" if tested else "no column"
+    algorithm = ALGORITHMS.get(program.algorithm) or shown_name(program.algorithm)
+    if is_fractional(body):
+        order = "exactly one rule applies to every case whose values are known"
+    elif isinstance(body, Tree):
+        order = "exactly one rule applies to every case"
+    else:
+        order = "the first rule whose conditions all hold decides, else the default"
+    told = prose(glossary.get(program.target, NO_ENTRY).description)
+    said = f" ({told})" if told else ""
+    count = number_of(len(rules.rules), "rule")
+    origin = f"It was learned with {algorithm} and reads as {count}"
+    if program.algorithm == ALGORITHM:
+        origin = f"It was compiled from {count} kept as text"
+    return (
+        f"The model predicts **{shown_name(program.target)}**{said}, {kind}."
+        f" It uses {columns}. {origin}: {order}."
+    )
+
+
+def data(program: Program, base: Stats | None) -> str:
+    training = program.training
+    if program.algorithm == ALGORITHM:
+        text = "The rules are the source; the data behind them is not recorded."
+    elif training is None:
+        text = "The data that the model was learned from is not recorded."
+    else:
+        origin = shown_name(training.source) if training.source else "a table in memory"
+        rows = number_of(training.rows, "row")
+        text = f"The model was learned from {origin}, {rows}."
+    if program.options:
+        chosen = [
+            f"{shown_name(key)} = {shown_value(item)}" for key, item in program.options
+        ]
+        text += f" Options: {', '.join(chosen)}."
+    if isinstance(base, Moments) and base.weight:
+        text += f" Over all {cases(base.weight)}, {shown_name(program.target)} has"
+        text += f" {spread(base, ())}."
+    return text
+
 
 # ---------------------------------------------------------------- columns
 
@@ -38,13 +104,14 @@ def features_note(body: Body) -> str:
     return note
 
 
-def features(
-    body: Body, training: Training | None, glossary: Mapping[str, Entry]
-) -> str:
+def features(body: Body, training: Training | None, glossary: Glossary) -> str:
     """The table of the columns: what they contain and mean, and their SQL types."""
     tested = set(required_features(body))
+    entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
+    has_meaning = any(entry.description for entry in entries)
+    has_unit = any(entry.unit for entry in entries)
     rows = []
-    for index, feature in enumerate(body.features):
+    for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
         column = training.columns[index] if training else None
         values = listing([shown_value(category) for category in feature.categories])
         if feature.kind is Kind.NUMERIC:
@@ -54,7 +121,8 @@ def features(
         rows.append(
             {
                 "Name": shown_name(feature.name),
-                **_meaning(feature, body, glossary),
+                **({"Meaning": prose(entry.description)} if has_meaning else {}),
+                **({"Unit": prose(entry.unit)} if has_unit else {}),
                 "Kind": feature.kind.value,
                 "Values in training" if training else "Values": values,
                 "Missing": str(column.missing) if column else "not recorded",
@@ -64,40 +132,23 @@ def features(
         )
     if not rows:
         return "There are none."
-    return table(list(rows[0]), [list(row.values()) for row in rows])
-
-
-def _meaning(
-    feature: Feature, body: Body, glossary: Mapping[str, Entry]
-) -> dict[str, str]:
-    """The cells from the glossary; no column that would be empty."""
-    known = [glossary.get(other.name, NO_ENTRY) for other in body.features]
-    own = glossary.get(feature.name, NO_ENTRY)
-    cells = {}
-    if any(entry.description for entry in known):
-        cells["Meaning"] = prose(own.description)
-    if any(entry.unit for entry in known):
-        cells["Unit"] = prose(own.unit)
-    return cells
+    return table_of(rows)
 
 
 # ---------------------------------------------------------------- missing values
 
-DIVIDED = {
-    True: (
-        "A case with a missing value, or with a category that never occurred in"
-        " training, is divided: at the test of that column, the case goes down every"
-        " branch, with the share of the training cases that went there. The"
-        " probabilities at the leaves that it reaches are added up, weighted with these"
-        " shares. The answer is the label with the greatest sum, at a tie the first."
-    ),
-    False: (
-        "A case with a missing value, or with a category that never occurred in"
-        " training, is divided: at the test of that column, the case goes down every"
-        " branch, with the share of the training cases that went there. The answer is"
-        " the mean of the leaves that it reaches, weighted with these shares."
-    ),
-}
+DIVIDED = (
+    "A case with a missing value, or with a category that never occurred in training,"
+    " is divided: at the test of that column, the case goes down every branch, with the"
+    " share of the training cases that went there. "
+)
+SHARED = (
+    "The probabilities at the leaves that it reaches are added up, weighted with these"
+    " shares. The answer is the label with the greatest sum, at a tie the first."
+)
+AVERAGED = (
+    "The answer is the mean of the leaves that it reaches, weighted with these shares."
+)
 MARKED = (
     "The marks “or missing” and “or any other” name the heaviest branch. They say what"
     " the rules do if they are used without the tree, which is a different model."
@@ -115,7 +166,7 @@ def missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[
         texts = ", ".join(map(shown_name, na_values))
         sentences.append(f"In text files, these fields also count as empty: {texts}.")
     if fractional:
-        return [*sentences, DIVIDED[bool(rules.labels)], MARKED]
+        return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
     if any(test.missing for test in tests):
         sentences.append(
             "A missing value meets the conditions marked “or missing” or saying “is"

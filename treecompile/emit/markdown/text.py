@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from treecompile.model import words
@@ -78,6 +78,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     cells = ([cell.replace("|", r"\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def table_of(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table of rows that have their cells by the head of the column."""
+    return table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def listing(items: Sequence[str]) -> str:

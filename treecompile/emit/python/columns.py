@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.literals import python_literal, python_string
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring
-from treecompile.emit.retree import nest, note
 from treecompile.emit.runtime import columns
 from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.steps import nest, note
 from treecompile.model import words
 from treecompile.model.ir import (
     Body,
@@ -46,6 +46,8 @@ DIVIDING = (
     *("is_unknown", "divided", "passed", "mixed", "known_deciders"),
 )
 RENAMED = dict(zip((*DIVIDING[:3], DIVIDING[-1]), PLAIN, strict=True))
+
+Places = Mapping[int, int]  # of a split its number, of a leaf ~n for the answer n
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +85,20 @@ class NumpyModule:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = settled(source.program.body)
     decided = outcomes(body)
-    required = required_features(body)
+    required = list(required_features(body))
     used = [body.features[index] for index in required]
     helpers = Helpers(CONVERTERS.of(f.type) for f in used)
-    tree, answers = _tree(body, decided)
+    tree, places = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
+    limits = ["BLOCK"] if tree is not None else []
     if divisible(body):
         names["collections.abc"].add("Iterator")
+        limits.append("MOST")
     module = NumpyModule(
         target=in_docstring(words.name(source.program.target)),
         version=source.version,
         sha256=source.sha256,
-        imports=[*helpers.imports(set(), names), "", "import numpy as np"],
+        imports=[*helpers.imports(names), "", "import numpy as np"],
         columns=_names("COLUMNS", body.features),
         features=_names("FEATURES", used),
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
@@ -103,18 +107,11 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         is_tree=tree is not None,
         runtime=_runtime(body, used, is_tree=tree is not None),
         helpers=helpers.texts(),
-        limits=[
-            *copied(columns, ["BLOCK"] if tree is not None else []),
-            *copied(columns, ["MOST"] if divisible(body) else []),
-        ],
+        limits=copied(columns, limits),
         has_numbers=any(f.kind is Kind.NUMERIC for f in used),
         has_categories=any(f.kind is not Kind.NUMERIC for f in used),
         converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
-        table=(
-            list(_rules(body, list(required)))
-            if tree is None
-            else list(_splits(tree, list(required), answers))
-        ),
+        table=list(_table(body, tree, required, places)),
         answer_type=_answer_type(body),
         answers=[f"    {python_literal(rule.value)}," for rule in decided.values()],
         shares=[
@@ -123,7 +120,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             if isinstance(rule.stats, ClassCounts)
         ],
         ids=[f'        "{rule.id}",' for rule in decided.values()],
-        branches=list(_branches(body, answers)),
+        branches=list(_branches(body, places)),
         sizes=str([len(feature.categories) for feature in used]),
         labels=[f"    {python_literal(label)}," for label in body.labels],
         estimates=[
@@ -172,58 +169,36 @@ def _answer_type(body: Body) -> str:
     return "object"
 
 
-def _tree(
-    body: Body, decided: Mapping[int, Rule]
-) -> tuple[Tree | None, Mapping[int, int]]:
-    """The tree to walk, if there is one, and the number of each leaf's answer."""
+def _tree(body: Body, decided: Mapping[int, Rule]) -> tuple[Tree | None, Places]:
+    """The tree to walk, if there is one, and where its table has each node."""
     if isinstance(body, Tree):
-        return body, {position: number for number, position in enumerate(decided)}
-    nested = nest(body)
-    if nested is None or not nested.tests:  # without a test, a tree has one answer
-        return None, {}
-    return nested.tree, nested.outcomes
+        tree, answers = body, {leaf: number for number, leaf in enumerate(decided)}
+    else:
+        nested = nest(body)
+        if nested is None or not nested.tests:  # without a test, a tree has one answer
+            return None, {}
+        tree, answers = nested.tree, nested.outcomes
+    places = {node: ~number for node, number in answers.items()}
+    splits = (node for node, kind in enumerate(tree.nodes) if isinstance(kind, Split))
+    return tree, places | {node: number for number, node in enumerate(splits)}
 
 
-def _rules(body: Body, required: list[int]) -> Iterator[str]:
+def _table(
+    body: Body, tree: Tree | None, required: list[int], places: Places
+) -> Iterator[str]:
+    """The splits of the tree, or the rules."""
+    if tree is not None:
+        for node in tree.nodes:
+            if isinstance(node, Split):
+                yield f"    {_split(node, tree, required, places)},"
+        return
     assert isinstance(body, RuleSet)
     for rule in body.rules:
         tests = (_rule_test(test, body, required) for test in rule.conditions)
         yield f"    [{', '.join(tests)}],"
 
 
-def _splits(
-    tree: Tree, required: list[int], answers: Mapping[int, int]
-) -> Iterator[str]:
-    """The splits, whose children are splits or, as ~n, answers."""
-    place = _places(tree, answers)
-    for node in tree.nodes:
-        if isinstance(node, Split):
-            yield f"    {_split(node, tree, required, place)},"
-
-
-def _places(tree: Tree, answers: Mapping[int, int]) -> dict[int, int]:
-    """Each split by its number, each leaf by ~n for the answer n."""
-    place: dict[int, int] = {}
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, Split):
-            place[position] = len(place)
-    return place | {position: ~number for position, number in answers.items()}
-
-
-def _branches(body: Body, answers: Mapping[int, int]) -> Iterator[str]:
-    """For a tree that divides: the children of each split, in order, with weights."""
-    if not isinstance(body, Tree) or not divisible(body):
-        return
-    place = _places(body, answers)
-    for node in body.nodes:
-        if isinstance(node, Split):
-            pairs = (f"({place[b.then]}, {b.weight!r})" for b in node.branches)
-            yield f"    ({', '.join(pairs)}),"
-
-
-def _split(
-    split: Split, tree: Tree, required: list[int], place: Mapping[int, int]
-) -> str:
+def _split(split: Split, tree: Tree, required: list[int], places: Places) -> str:
     """(column, threshold, whether missing is low, low child, high child), or
     (column, the child for each code)."""
     where = split.branches[0].when.feature
@@ -234,14 +209,22 @@ def _split(
         limit = repr(threshold(low.when))
         return (
             f"({column}, {limit}, {low.when.missing},"
-            f" {place[low.then]}, {place[high.then]})"
+            f" {places[low.then]}, {places[high.then]})"
         )
     children = [0] * (len(feature.categories) + 2)
     for branch in split.branches:
         for code, holds in enumerate(truth_table(branch.when, feature)):
             if holds:
-                children[code] = place[branch.then]
+                children[code] = places[branch.then]
     return f"({column}, {children})"
+
+
+def _branches(body: Body, places: Places) -> Iterator[str]:
+    """For a tree that divides: the children of each split, in order, with weights."""
+    for node in body.nodes if isinstance(body, Tree) and divisible(body) else ():
+        if isinstance(node, Split):
+            pairs = (f"({places[b.then]}, {b.weight!r})" for b in node.branches)
+            yield f"    ({', '.join(pairs)}),"
 
 
 def _rule_test(test: Condition, body: Body, required: list[int]) -> str:

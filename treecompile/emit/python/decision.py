@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from treecompile.emit.literals import identifiers, python_literal, python_string
+from treecompile.emit.lowering import form_of
 from treecompile.emit.python.layout import (
     WIDTH,
     call,
@@ -24,7 +25,7 @@ from treecompile.emit.python.layout import (
     subscript,
     with_comment,
 )
-from treecompile.emit.retree import decision_steps
+from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.ir import (
@@ -40,17 +41,22 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import DIVIDED, divisible
-from treecompile.model.semantics import (
-    asks_presence,
-    membership,
-    required_features,
-    threshold,
-)
+from treecompile.model.semantics import membership, required_features, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
 INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
 
 CONVERTERS = ByType("as_number", "as_text", "as_integer", "as_boolean")
+NUMBER_TESTS = {
+    "at_most": "{x} <= {value}",
+    "at_most_or_missing": "not {x} > {value}",
+    "above": "{x} > {value}",
+    "above_or_missing": "not {x} <= {value}",
+    "missing": "{x} != {x}",
+    "known": "{x} == {x}",
+    "always": "True",
+    "never": "False",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,6 @@ class DecisionCode:
         for step in self.steps:
             while step.depth < current.base:
                 assert current.caller is not None
-                current.caller.uses |= current.uses
                 current = current.caller
             margin = " " * (4 * (step.depth - current.base) + 4)
             if step.tests:
@@ -125,15 +130,13 @@ class DecisionCode:
                 current.lines.append(margin)
                 finished.append(inner)
                 current = inner
-        while current.caller is not None:
-            current.caller.uses |= current.uses
-            current = current.caller
         # The innermost first, because each writes its call into its caller.
         return [self.finish(function) for function in reversed(finished)][::-1]
 
     def finish(self, function: Function) -> FunctionText:
         if function.caller is None:
             return FunctionText(self.reading() + self.division() + function.lines)
+        function.caller.uses |= function.uses
         names = [*(self.variables[i] for i in sorted(function.uses)), "rule"]
         margin = function.caller.lines[function.call_at]
         line = call(f"{margin}return {function.name}(", names, ")", len(margin))
@@ -185,7 +188,9 @@ class DecisionCode:
         feature = self.body.features[test.feature]
         variable = self.variables[test.feature]
         if feature.kind is Kind.NUMERIC:
-            return number_test(variable, test)
+            name, _ = form_of(test, feature)
+            value = python_literal(test.value)
+            return NUMBER_TESTS[name].format(x=variable, value=value)
         inside, categories, missing = membership(test, feature)
         # A missing value is None, which can be in the set like any other.
         chosen = (*((None,) if missing == inside else ()), *categories)
@@ -197,22 +202,16 @@ class DecisionCode:
         variable = self.variables[index]
         if not chosen:
             return "False" if inside else "True"
+        if chosen == (None,):
+            return f"{variable} is None" if inside else f"{variable} is not None"
+        literals = ", ".join(map(python_literal, chosen))
         if len(chosen) == 1:
-            only = chosen[0]
-            if only is None:
-                return f"{variable} is None" if inside else f"{variable} is not None"
-            return f"{variable} {'==' if inside else '!='} {self.category(only, index)}"
-        return f"{variable} {'in' if inside else 'not in'} {self.set(chosen, index)}"
-
-    def category(self, category: Category, index: int) -> str:
-        text = python_literal(category)
-        if len(text) <= INLINE_WIDTH:
-            return text
-        return f"{self.named((category,), index)}[0]"
-
-    def set(self, chosen: tuple[Category | None, ...], index: int) -> str:
-        text = f"({', '.join(map(python_literal, chosen))})"
-        return text if len(text) <= INLINE_WIDTH else self.named(chosen, index)
+            operator, text, item = ("==" if inside else "!="), literals, "[0]"
+        else:
+            operator, text, item = ("in" if inside else "not in"), f"({literals})", ""
+        if len(text) > INLINE_WIDTH:
+            text = f"{self.named(chosen, index)}{item}"
+        return f"{variable} {operator} {text}"
 
     def named(self, chosen: tuple[Category | None, ...], index: int) -> str:
         """The constant for a set of categories that is too long for a line: TOWN_1."""
@@ -236,17 +235,6 @@ class DecisionCode:
         if len(text) <= INLINE_WIDTH or not self.body.labels:
             return text
         return f"CLASSES[{self.body.labels.index(label)}]"
-
-
-def number_test(variable: str, test: Condition) -> str:
-    if asks_presence(test):
-        return f"{variable} {'!=' if test.missing else '=='} {variable}"
-    if test.value == inf:  # true for every number, or for none
-        return "True" if test.op is Op.LE else "False"
-    text = python_literal(threshold(test))
-    if test.missing:
-        return f"not {variable} {'>' if test.op is Op.LE else '<='} {text}"
-    return f"{variable} {test.op} {text}"
 
 
 RESERVED = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from treecompile.emit.literals import python_literal, python_string
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import (
     CONVERTERS,
     DecisionCode,
@@ -20,9 +20,9 @@ from treecompile.emit.python.decision import (
     readers,
 )
 from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
-from treecompile.emit.retree import note
 from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
 from treecompile.model import words
 from treecompile.model.ir import (
@@ -44,6 +44,7 @@ from treecompile.rules.passes import apply_rule_passes
 # builds the sentence from the tests on the way to the leaf, which needs far less text.
 SENTENCES = 1000
 IMPORTED = {
+    "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Mapping"},
     "typing": {"Any", "Literal", "TextIO", "overload"},
 }
@@ -98,9 +99,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     used = [body.features[index] for index in required_features(body)]
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
-    converters = [*(CONVERTERS.of(f.type) for f in used)]
     parsers = {f.name: PARSERS.of(f.type) for f in used}
-    helpers = Helpers([*converters, *parsers.values()])
+    helpers = Helpers([*(CONVERTERS.of(f.type) for f in used), *parsers.values()])
     code = DecisionCode(body, helpers.names)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
@@ -122,7 +122,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     }
     module = PythonModule(
         docstring=_docstring(source, len(decided)),
-        imports=helpers.imports({"csv", "sys"}, IMPORTED),
+        imports=helpers.imports(IMPORTED),
         model=mapping("MODEL", _identity(source, len(decided))),
         features=mapping(
             "FEATURES", {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used}
@@ -197,6 +197,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
     program = source.program
     body = program.body
     plural = "rule" if rules == 1 else "rules"
+    how = note(body)
     row = example(body, program.training.columns if program.training else ())
     items = [
         f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
@@ -217,17 +218,11 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
         *(DIVIDES if divisible(body) else ()),
-        *_how(body),
+        *textwrap.wrap(f"{how[:1].upper()}{how[1:]}." if how else "", WIDTH),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py input.csv",
     ]
     return [in_docstring(line).rstrip() for line in lines]
-
-
-def _how(body: Body) -> list[str]:
-    """How a list of rules is run."""
-    how = note(body)
-    return textwrap.wrap(f"{how[0].upper()}{how[1:]}.", WIDTH) if how else []
 
 
 def _probabilities(decided: Mapping[int, Rule]) -> list[str]:

@@ -100,17 +100,15 @@ class Helpers:
         known = self.source.definitions
         return [self.source.text(name, {}) for name in known if name in self.names]
 
-    def imports(self, modules: set[str], names: dict[str, set[str]]) -> list[str]:
-        """Import statements for the helpers, and for these modules and names."""
-        plain = set(modules)
+    def imports(self, names: Mapping[str, Iterable[str]]) -> list[str]:
+        """Import statements for the helpers, and for these names of each module.
+
+        Modules themselves are under "": {"": {"csv"}, "typing": {"Any"}}.
+        """
         wanted = {module: set(some) for module, some in names.items()}
         for name in self.names & self.source.origins.keys():
-            module = self.source.origins[name]
-            if module:
-                wanted.setdefault(module, set()).add(name)
-            else:
-                plain.add(name)
-        lines = [f"import {name}" for name in sorted(plain)]
+            wanted.setdefault(self.source.origins[name], set()).add(name)
+        lines = [f"import {name}" for name in sorted(wanted.pop("", ()))]
         for module, some in sorted(wanted.items()):
             ordered = sorted(some, key=str.swapcase)
             lines.append(f"from {module} import {', '.join(ordered)}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from treecompile.emit.literals import identifiers
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
@@ -27,7 +28,15 @@ WITH_TABLE = (SELECT, VIEW, DBT)
 JINJA = re.compile(r"\{(?=[{%#])")  # dbt would read it as a template
 
 
-def outputs(options: EmitOptions) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One output of the expression."""
+
+    output: str  # "label", "probability" or "rule"
+    label: int | None = None  # whose probability; None for the predicted label's
+
+
+def outputs(body: Body, options: EmitOptions) -> list[Asked]:
     """The outputs asked for, in order; only a query can have several."""
     asked = [part.strip() for part in options.output.split(",")]
     for part in asked:
@@ -40,7 +49,14 @@ def outputs(options: EmitOptions) -> list[str]:
         raise OptionError(
             f"--output {options.output!r}: several need --as select, view or dbt"
         )
-    return asked
+    label = None
+    if options.label:
+        if "probability" not in asked:
+            raise OptionError("--label needs --output probability")
+        label = position_of(body.labels, options.label)
+    if "probability" in asked and not body.labels:
+        raise OptionError("--output probability: a regression has no probabilities")
+    return [Asked(part, label if part == "probability" else None) for part in asked]
 
 
 def position_of(labels: Sequence[Label], text: str) -> int:
@@ -66,26 +82,14 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
         raise OptionError("--alias names a table, but a function reads none")
 
 
-def check_choice(
-    option: str, value: str, known: Sequence[str] | Mapping[str, str]
-) -> None:
-    if value not in known:
-        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
-
-
 # ---------------------------------------------------------------- columns
 
 
 def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
     """How the expression refers to each required feature: a column, a parameter."""
     if options.form == FUNCTION:
-        usual = dialect.functions.reference
-        of_text = dialect.functions.text_reference or usual
-        is_text = {i for i, f in enumerate(body.features) if f.type is ValueType.STR}
-        return {
-            index: (of_text if index in is_text else usual).format(**parameter)
-            for index, parameter in _parameters(body, dialect, options).items()
-        }
+        parameters = _parameters(body, dialect, options)
+        return {index: reference for index, (_, reference) in parameters.items()}
     columns = column_names(body, dialect, options.columns)
     if not options.alias:
         return columns
@@ -95,19 +99,25 @@ def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, 
 
 def _parameters(
     body: Body, dialect: Dialect, options: EmitOptions
-) -> dict[int, dict[str, str]]:
-    """What a dialect can say about each parameter of a function."""
+) -> dict[int, tuple[str, str]]:
+    """The declaration of each parameter of a function, and the reference to it."""
+    functions = dialect.functions
     columns = column_names(body, dialect, options.columns)
     plain = identifiers(body, ())
-    return {
-        index: {
+    made = {}
+    for number, (index, column) in enumerate(columns.items(), start=1):
+        value_type = body.features[index].type
+        reference = functions.reference
+        if value_type is ValueType.STR and functions.text_reference:
+            reference = functions.text_reference
+        known = {
             "name": column,
             "identifier": plain[index],
-            "number": str(number),
-            "type": _type(body.features[index].type, dialect),
+            "number": number,
+            "type": _type(value_type, dialect),
         }
-        for number, (index, column) in enumerate(columns.items(), start=1)
-    }
+        made[index] = functions.parameter.format(**known), reference.format(**known)
+    return made
 
 
 def _type(value_type: ValueType, dialect: Dialect) -> str:
@@ -157,10 +167,7 @@ def _function(
 ) -> list[str]:
     functions = dialect.functions
     (lines,) = made.values()
-    parameters = ", ".join(
-        functions.parameter.format(**parameter)
-        for parameter in _parameters(body, dialect, options).values()
-    )
+    parameters = _parameters(body, dialect, options).values()
     expression = "\n".join(lines)
     if functions.barred and functions.barred in expression:
         raise TargetError(
@@ -172,7 +179,7 @@ def _function(
     is_text = answer is ValueType.STR
     text = functions.create.format(
         name=Quoting(dialect).path("--name", options.name or "predict"),
-        parameters=parameters,
+        parameters=", ".join(declared for declared, _ in parameters),
         type=given,
         variable=(is_text and functions.text_variable) or given,
         expression=expression,

@@ -17,27 +17,20 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Split, Tree
 from treecompile.model.semantics import certain, required_features
 
+DIVIDING = "dividing the missing values of this tree"  # the subject of messages
+TOO_MANY_OPERATORS = f"{DIVIDING} nests {{}} operators"
 INSTEAD = (
     "compile the tree to Python, its rules (treecompile rules) to SQL, or learn with"
     " --predict-missing branch"
 )
 # Sums outside this range might overflow or underflow in SQL.
 LARGEST, LEAST = 1.7e308, 1e-307
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is computed from the shares of a row."""
-
-    output: str  # "label" or "probability"
-    label: int | None  # whose probability; None for the predicted label's
 
 
 def check_sums(tree: Tree, dialect: Dialect) -> None:
@@ -48,11 +41,9 @@ def check_sums(tree: Tree, dialect: Dialect) -> None:
             f"treecompile does not divide missing values in {dialect.name}: {INSTEAD}"
         )
     joined = max(len(required_features(tree)), len(tree.labels) - 1)
-    if joined > dialect.limits.tests:
-        raise TargetError(
-            f"dividing the missing values of this tree joins {joined} conditions, but"
-            f" {dialect.name} allows {dialect.limits.tests}: {INSTEAD}"
-        )
+    check_limit(
+        joined, dialect.limits.tests, f"{DIVIDING} joins {{}} conditions", dialect
+    )
     low, high = bounds(tree)
     if high > LARGEST:
         raise TargetError(
@@ -88,14 +79,13 @@ def bounds(tree: Tree) -> tuple[float, float]:
             products = [
                 b.weight * v for b, v in zip(node.branches, values, strict=True)
             ]
-            some = [p for p, b in zip(products, node.branches, strict=True) if b.weight]
             # Terms that cannot be zero bound the sum; without any, the least term does.
             sure = [
                 p for p, zero in zip(products, zeros, strict=True) if p and not zero
             ]
-            divided = max(sure) if sure else min(filter(None, some), default=0.0)
-            low = min(low, *filter(None, some), *filter(None, (divided / whole,)), 1.0)
-            known = [*filter(None, values), *filter(None, (divided / whole,))]
+            divided = max(sure) if sure else min(filter(None, products), default=0.0)
+            low = min(filter(None, (low, *products, divided / whole)))
+            known = filter(None, (*values, divided / whole))
             least[position].append(min(known, default=0.0))
             may_be_zero[position].append(any(zeros))
     return low, high * weight
@@ -109,13 +99,20 @@ def total(split: Split) -> float:
     return weight
 
 
-def check_terms(terms: int, dialect: Dialect) -> None:
-    """Refuse more sums than a database computes in reasonable time."""
+def check_limit(count: int, most: int, said: str, dialect: Dialect) -> None:
+    """Refuse a tree that needs more than the database allows; `{}` is the number."""
+    if count > most:
+        needs = said.format(count)
+        raise TargetError(f"{needs}, but {dialect.name} allows {most}: {INSTEAD}")
+
+
+def check_terms(tree: Tree, each: int, dialect: Dialect) -> None:
+    """Refuse more sums than are computed in reasonable time; `each` is per split."""
+    terms = each * sum(isinstance(node, Split) for node in tree.nodes)
     if terms > dialect.sums.terms:
         raise TargetError(
-            f"dividing the missing values of this tree needs {terms} sums (splits x"
-            f" labels), but the limit for {dialect.name} is {dialect.sums.terms}:"
-            f" {INSTEAD}"
+            f"{DIVIDING} needs {terms} sums (splits x labels), but the limit for"
+            f" {dialect.name} is {dialect.sums.terms}: {INSTEAD}"
         )
 
 
@@ -125,15 +122,6 @@ def nested_operators(operators: Sequence[int]) -> int:
     return 1 + max(
         inner + 1 + len(operators) - place for place, inner in enumerate(operators)
     )
-
-
-def check_operators(operators: int, dialect: Dialect) -> None:
-    """Refuse an expression deeper than the database parses."""
-    if operators > dialect.sums.operators:
-        raise TargetError(
-            f"dividing the missing values of this tree nests {operators} operators,"
-            f" but {dialect.name} allows {dialect.sums.operators}: {INSTEAD}"
-        )
 
 
 def first_greatest(shares: Sequence[str], results: Sequence[str]) -> str:

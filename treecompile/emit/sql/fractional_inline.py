@@ -17,21 +17,20 @@ operands of one addition are swapped, which does not change the sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
-    INSTEAD,
-    Asked,
-    check_operators,
+    TOO_MANY_OPERATORS,
+    check_limit,
     check_terms,
     first_greatest,
     nested_operators,
     total,
 )
-from treecompile.emit.sql.text import ConditionWriter
-from treecompile.model.errors import TargetError
+from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
 from treecompile.model.paths import unknown
 from treecompile.model.semantics import certain, holds, negate
@@ -42,19 +41,26 @@ Lines = Sequence[Line]
 
 def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
     """The lines of the expression that answers one row."""
-    splits = sum(isinstance(node, Split) for node in tree.nodes)
-    check_terms(copies(tree, asked, writer.dialect) * splits, writer.dialect)
+    check_terms(tree, copies(tree, asked, writer.dialect), writer.dialect)
     return [f"{'  ' * by}{text}" for by, text in answer(tree, writer, asked)]
+
+
+def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
+    """How often a share of the root is written, all labels together."""
+    shares = 1 if asked.label is not None else len(tree.labels) or 1
+    if shares > 2 and asked.output == "label" and not dialect.sums.naming:
+        return 2 * shares - 1
+    return shares
 
 
 def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
     """The answer, computed from the shares of the root."""
     inner, sums = InlineSums(tree, writer), writer.dialect.sums
-    labels = list(map(writer.label, tree.labels))
+    labels = [literal(label, writer.dialect) for label in tree.labels]
     if asked.output == "label" and len(labels) == 1:
         return [(0, labels[0])]
-    if shares_asked(tree, asked) == 1:
-        return inner.share(asked.label or 0 if asked.output == "probability" else 0)
+    if asked.label is not None or len(labels) < 2:
+        return inner.share(asked.label or 0)
     shares = [inner.share(place) for place in range(len(labels))]
     if sums.naming:
         return named(shares, labels if asked.output == "label" else (), writer.dialect)
@@ -70,21 +76,6 @@ def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
         for share, label in zip(shares[:-1], labels[:-1], strict=True):
             arms += [*start("WHEN ", share), (0, f"THEN {label}")]
     return [*opening, *indented(arms), (1, f"ELSE {labels[-1]}"), (0, "END")]
-
-
-def shares_asked(tree: Tree, asked: Asked) -> int:
-    """How many labels' shares the answer needs."""
-    if asked.output == "probability" and asked.label is not None:
-        return 1
-    return len(tree.labels) or 1
-
-
-def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
-    """How often a share of the root is written, all labels together."""
-    shares = shares_asked(tree, asked)
-    if shares > 2 and asked.output == "label" and not dialect.sums.naming:
-        return 2 * shares - 1
-    return shares
 
 
 def named(
@@ -133,11 +124,9 @@ class InlineSums:
     def __init__(self, tree: Tree, writer: ConditionWriter) -> None:
         self.tree, self.writer = tree, writer
         self.zero, self.one = writer.double(0.0), writer.double(1.0)
-        self.first = nesting(tree, writer.dialect).first
-        # For each split: what the share of each branch is multiplied by, and what
-        # their sum is divided by.
+        self.first = first_branches(tree, writer.dialect)
         self.amounts = {
-            position: (self.factors(node), self.divisor(node))
+            position: self.amounts_of(node)
             for position, node in enumerate(tree.nodes)
             if isinstance(node, Split)
         }
@@ -175,23 +164,18 @@ class InlineSums:
             terms = terms[first + 1 :]
         return [*opening, *(line for t in terms for line in indented(start("+ ", t)))]
 
-    def factors(self, split: Split) -> list[str]:
-        known = self.is_known(split)
+    def amounts_of(self, split: Split) -> tuple[list[str], str]:
+        """What each branch's share is multiplied by, and their sum divided by."""
+        index = split.branches[0].when.feature
+        known = self.writer.text(negate(unknown(index, self.tree.features[index])))
         factors = []
         for branch in split.branches:
             taken = self.writer.text(self.takes(branch))
             weight = self.writer.double(branch.weight + 0.0)
             none = f"WHEN {known} THEN {self.zero} " if branch.weight else ""
             factors.append(f"CASE WHEN {taken} THEN {self.one} {none}ELSE {weight} END")
-        return factors
-
-    def divisor(self, split: Split) -> str:
         whole = self.writer.double(total(split))
-        return f"CASE WHEN {self.is_known(split)} THEN {self.one} ELSE {whole} END"
-
-    def is_known(self, split: Split) -> str:
-        index = split.branches[0].when.feature
-        return self.writer.text(negate(unknown(index, self.tree.features[index])))
+        return factors, f"CASE WHEN {known} THEN {self.one} ELSE {whole} END"
 
     def takes(self, branch: Branch) -> Condition:
         """True if the value is known and goes down the branch."""
@@ -208,28 +192,24 @@ class InlineSums:
 SUM = 2  # levels of a sum that follows a plus
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
-    levels: int
-    operators: int
-    first: Mapping[int, int]  # the branch written first in the sum of a split
+def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
+    """The branch to write first in the sums of some splits.
 
-
-def nesting(tree: Tree, dialect: Dialect) -> Nesting:
-    """In branch order if the database can parse that, else as flat as possible."""
-    plain = measured(tree, swapping=False)
+    There are none if the database can parse the sums in branch order. Otherwise it is
+    the deepest branch, wherever that makes the expression flatter.
+    """
     most = SUM * dialect.sums.depth
-    found = plain if plain.levels <= most else measured(tree, swapping=True)
-    if found.levels > most:
-        raise TargetError(
-            f"the sums of this tree are nested {-(-found.levels // SUM)} deep, but"
-            f" {dialect.name} allows {dialect.sums.depth}: {INSTEAD}"
-        )
-    check_operators(found.operators, dialect)
-    return found
+    levels, operators, first = measured(tree, swapping=False)
+    if levels > most:
+        levels, operators, first = measured(tree, swapping=True)
+    said = "the sums of this tree are nested {} deep"
+    check_limit(-(-levels // SUM), dialect.sums.depth, said, dialect)
+    check_limit(operators, dialect.sums.operators, TOO_MANY_OPERATORS, dialect)
+    return first
 
 
-def measured(tree: Tree, *, swapping: bool) -> Nesting:
+def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
+    """The depth in levels and in operators, and the branches written first."""
     levels, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
     first: dict[int, int] = {}
     for position in range(len(tree.nodes) - 1, -1, -1):
@@ -244,7 +224,7 @@ def measured(tree: Tree, *, swapping: bool) -> Nesting:
         swapped = levels_with_first(inner, deepest)
         if swapping and swapped < levels[position]:
             levels[position], first[position] = swapped, deepest
-    return Nesting(levels[0], operators[0], first)
+    return levels[0], operators[0], first
 
 
 def levels_with_first(inner: Sequence[int], first: int) -> int:

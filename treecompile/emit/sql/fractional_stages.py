@@ -16,17 +16,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
-    INSTEAD,
-    Asked,
-    check_operators,
+    DIVIDING,
+    TOO_MANY_OPERATORS,
+    check_limit,
     check_terms,
     first_greatest,
     nested_operators,
     total,
 )
-from treecompile.emit.sql.text import ConditionWriter
-from treecompile.model.errors import TargetError
+from treecompile.emit.sql.text import ConditionWriter, compared, literal
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
 from treecompile.model.semantics import (
     certain,
@@ -83,23 +83,16 @@ class StagedSums:
     def column(self, index: int) -> str:
         return f"{self.prefix}x{self.required.index(index)}"
 
-    def value(self, node: int, place: int) -> str:
-        return f"{self.prefix}v{node}_{place}"
-
     def values(self, node: int) -> list[str]:
-        return [self.value(node, place) for place in range(self.width)]
+        return [f"{self.prefix}v{node}_{place}" for place in range(self.width)]
 
     def stages(self) -> list[list[str]]:
         """The columns of the first stage, which reads, and of those that add up."""
-        splits = sum(isinstance(node, Split) for node in self.tree.nodes)
-        check_terms(self.width * splits, self.dialect)
+        check_terms(self.tree, self.width, self.dialect)
         kept = self.kept_values()
         last = kept[0].stage
-        if last > self.dialect.sums.stages:
-            raise TargetError(
-                f"the sums of this tree need {last} nested queries, but"
-                f" {self.dialect.name} allows {self.dialect.sums.stages}: {INSTEAD}"
-            )
+        said = "the sums of this tree need {} nested queries"
+        check_limit(last, self.dialect.sums.stages, said, self.dialect)
         until: dict[int, int] = {0: last + 1}  # the last stage that uses each node
         read = dict.fromkeys(self.required, 0)  # ... and each feature
         for value in kept.values():
@@ -120,12 +113,8 @@ class StagedSums:
                 pairs = zip(kept[node].texts, self.values(node), strict=True)
                 columns += [f"{text} AS {name}" for text, name in pairs]
             alive += made[stage]
-            most = self.dialect.sums.columns
-            if len(columns) > most:
-                raise TargetError(
-                    f"dividing the missing values of this tree needs {len(columns)}"
-                    f" columns, but {self.dialect.name} allows {most}: {INSTEAD}"
-                )
+            said = f"{DIVIDING} needs {{}} columns"
+            check_limit(len(columns), self.dialect.sums.columns, said, self.dialect)
             result.append(columns)
         return result
 
@@ -161,7 +150,8 @@ class StagedSums:
     def sum(self, split: Split, below: Sequence[NodeValue]) -> NodeValue:
         index = split.branches[0].when.feature
         operators = nested_operators([value.operators for value in below])
-        check_operators(operators, self.dialect)
+        most = self.dialect.sums.operators
+        check_limit(operators, most, TOO_MANY_OPERATORS, self.dialect)
         x = self.column(index)
         double = self.writer.double
         amounts = [
@@ -198,7 +188,7 @@ class StagedSums:
             return f"CASE WHEN {known} THEN {typed} END AS {self.column(index)}"
         arms = []
         for place, category in enumerate(feature.categories):
-            value = self.writer.category(category)
+            value = compared(category, self.dialect)
             equal = forms.equal.format(x=typed, column=column, value=value)
             arms.append(f"WHEN {equal} THEN {place}")
         return f"CASE {' '.join(arms)} END AS {self.column(index)}"
@@ -225,13 +215,10 @@ class StagedSums:
     def answer(self, asked: Asked) -> str:
         """The answer, computed from the shares of the root."""
         shares = self.values(0)
-        if asked.output == "probability" and asked.label is not None:
+        if asked.label is not None:
             return shares[asked.label]
-        if not self.tree.labels:
-            return shares[0]
-        if asked.output == "probability":
-            return first_greatest(shares, shares)
-        return first_greatest(shares, [*map(self.writer.label, self.tree.labels)])
+        labels = [literal(label, self.dialect) for label in self.tree.labels]
+        return first_greatest(shares, (asked.output == "label" and labels) or shares)
 
 
 def free_prefix(columns: Iterable[str], dialect: Dialect) -> str:

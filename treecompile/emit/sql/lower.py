@@ -6,24 +6,22 @@ data appears only as quoted names and literals.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
-from treecompile.emit.lowering import Lowered
-from treecompile.emit.options import CompilerInput, EmitOptions
-from treecompile.emit.retree import decision_steps, note
-from treecompile.emit.shape import Step
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.dialect import Dialect, read_dialect
-from treecompile.emit.sql.fractional import Asked, check_sums
+from treecompile.emit.sql.forms import Asked, answer_type
+from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
 from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import words
-from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import Body, ClassCounts, Condition, Rule, Tree, ValueType
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Body, Condition, Rule, Tree
 from treecompile.model.paths import (
     DIVIDED,
     divisible,
@@ -33,8 +31,6 @@ from treecompile.model.paths import (
     unknown,
 )
 from treecompile.model.semantics import probabilities, required_features
-
-Decided = TypeVar("Decided")  # the outcome of a step: a rule, or what a caller needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +47,29 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     dialect = read_dialect(options.dialect)
     forms.check_form(options, dialect)
     check_values(body, dialect)
-    asked = forms.outputs(options)
-    label = label_position(body, options, asked)
+    asked = forms.outputs(body, options)
     columns = forms.references(body, dialect, options)
     made = expressions(body, dialect, columns, options)
     lines = forms.statement(made, body, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
-    first = header(source, dialect, asked, label) if options.comments else ""
     return Lowered(
-        SqlText(first, lines),
+        SqlText(header(source, dialect, asked) if options.comments else "", lines),
         warnings=tuple(size_warnings(lines, len(outcomes(body)), dialect)),
         notes=(note(body),),
         beside=forms.properties(made, labels, options),
+    )
+
+
+def header(source: CompilerInput, dialect: Dialect, asked: Iterable[Asked]) -> str:
+    """The first line, which `verify` reads: the dialect, the outputs, the model."""
+    named = [
+        each.output if each.label is None else f"{each.output} {each.label}"
+        for each in asked
+    ]
+    how = note(source.program.body)
+    return (
+        f"treecompile {source.version}; dialect {dialect.key}; output"
+        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
     )
 
 
@@ -74,30 +81,13 @@ def expressions(
     `columns` has the text that stands for each required feature.
     """
     body = settled(body)
-    asked = forms.outputs(options)
-    label = label_position(body, options, asked)
     made = {}
-    for output in asked:
-        answer = forms.answer_type(body, output)
+    for asked in forms.outputs(body, options):
+        answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer)
-        lines = expression(body, writer, Asked(output, label), options.comments)
-        made[forms.OUTPUTS[output]] = lines
+        lines = expression(body, writer, asked, options.comments)
+        made[forms.OUTPUTS[asked.output]] = lines
     return made
-
-
-def header(
-    source: CompilerInput, dialect: Dialect, asked: Iterable[str], label: int | None
-) -> str:
-    """The first line, which `verify` reads: the dialect, the outputs, the model."""
-    named = [
-        f"{output} {label}" if output == "probability" and label is not None else output
-        for output in asked
-    ]
-    how = note(source.program.body)
-    return (
-        f"treecompile {source.version}; dialect {dialect.key}; output"
-        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
-    )
 
 
 def expression(
@@ -105,25 +95,36 @@ def expression(
 ) -> list[str]:
     """The lines of the CASE that computes one output."""
     dialect = writer.dialect
-    result = result_text(body, dialect, asked)
     dividing = body if isinstance(body, Tree) and divisible(body) else None
     decider, decided = body, outcomes(body)
     if dividing is not None and asked.output == "rule":
         decider, decided = exposed(dividing)
 
-    def answer(rule: Rule) -> str:
+    def answer(position: int) -> str:
+        rule = decided[position]
+        text = result(rule, body, asked, dialect)
         if not comments:
-            return result(rule)
+            return text
         said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
         if rule.id == DIVIDED:
             said = "several rules share it"
-        return f"{result(rule)} /* {rule.id}: {said} */"
+        return f"{text} /* {rule.id}: {said} */"
 
     steps = decision_steps(decider, dialect.limits.nesting)
-    lines = list(case_lines(steps, decided, writer.text, answer, dialect))
+    lines = list(case_lines(steps, writer.text, answer, dialect))
     if dividing is not None and asked.output != "rule":
         lines[1:1] = divided_arm(dividing, writer, asked)
     return lines
+
+
+def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:
+    """The answer of a rule, without its comment."""
+    if asked.output == "rule":
+        return literal(rule.id, dialect)
+    if asked.output == "label":
+        return literal(rule.value, dialect)
+    label = body.labels.index(rule.value) if asked.label is None else asked.label
+    return literal(probabilities(rule.stats)[label], dialect)
 
 
 def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
@@ -141,28 +142,20 @@ def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
 def check_values(body: Body, dialect: Dialect) -> None:
     """Refuse types and values that the database does not have, or confuses."""
     required = [body.features[index] for index in required_features(body)]
-    for feature in required:
-        check_type(feature.type, f"the column {feature.name!r}", dialect)
-    check_type(forms.answer_type(body, "label"), "the prediction", dialect)
-    if dialect.values.empty_text:
-        return
-    remedy = "replace it by another text in the data"
-    for feature in required:
-        if "" in feature.categories:
+    typed = [(f"the column {feature.name!r}", feature.type) for feature in required]
+    for what, value_type in (*typed, ("the prediction", answer_type(body, "label"))):
+        if not dialect.types.of(value_type):
             raise TargetError(
-                f"{dialect.name} treats the category '' of {feature.name!r} as NULL:"
-                f" {remedy}"
+                f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
+                " from data in which it is a number or a text"
             )
+    empty = [f"category '' of {f.name!r}" for f in required if "" in f.categories]
     if "" in body.labels:
-        raise TargetError(f"{dialect.name} treats the label '' as NULL: {remedy}")
-
-
-def check_type(value_type: ValueType, what: str, dialect: Dialect) -> None:
-    """Refuse a type that the dialect lacks: its entry in [types] is empty."""
-    if not dialect.types.of(value_type):
+        empty.append("label ''")
+    if empty and not dialect.values.empty_text:
         raise TargetError(
-            f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
-            " from data in which it is a number or a text"
+            f"{dialect.name} treats the {empty[0]} as NULL: replace it by another text"
+            " in the data"
         )
 
 
@@ -184,32 +177,28 @@ def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterat
 
 def case_lines(
     steps: Iterable[Step],
-    decided: Mapping[int, Decided],
     text: Callable[[Condition], str],
-    result: Callable[[Decided], str],
+    answer_at: Callable[[int], str],
     dialect: Dialect,
 ) -> Iterator[str]:
     """The steps as nested CASE expressions, one arm on each line."""
-    opened = -1  # depth of the innermost open CASE
     limits = dialect.limits
-    arms = Counter[int]()  # of the open CASE at each depth
+    arms = [0]  # of each open CASE
     for step in steps:
         indent = "    " * step.depth
-        answer = "" if step.outcome is None else result(decided[step.outcome])
+        answer = "" if step.outcome is None else answer_at(step.outcome)
         if not step.tests:
-            if opened < step.depth:  # nothing to decide
-                yield f"{indent}{answer}"
+            if arms == [0]:  # nothing to decide
+                yield answer
                 return
             yield f"{indent}  ELSE {answer}"
             yield f"{indent}END"
-            opened = step.depth - 1
+            arms.pop()
             continue
-        if opened < step.depth:
-            yield f"{indent}CASE"
-            opened = step.depth
-            arms[opened] = 0
-        arms[opened] += 1
-        if 0 < limits.arms < arms[opened]:
+        if arms == [0]:
+            yield "CASE"
+        arms[-1] += 1
+        if 0 < limits.arms < arms[-1]:
             raise TargetError(
                 f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
                 " allows: learn a smaller tree, or prune it more"
@@ -221,32 +210,6 @@ def case_lines(
             )
         when = " AND ".join(map(text, step.tests))
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
-
-
-def label_position(
-    body: Body, options: EmitOptions, asked: Iterable[str]
-) -> int | None:
-    """The label whose probability is asked for; None for the predicted label's."""
-    if not options.label:
-        return None
-    if "probability" not in asked:
-        raise OptionError("--label needs --output probability")
-    return forms.position_of(body.labels, options.label)
-
-
-def result_text(body: Body, dialect: Dialect, asked: Asked) -> Callable[[Rule], str]:
-    """The function that writes the answer of a rule."""
-    if asked.output == "rule":
-        return lambda rule: literal(rule.id, dialect)
-    if asked.output == "label":
-        return lambda rule: literal(rule.value, dialect)
-    if not body.labels:
-        raise OptionError("--output probability: a regression has no probabilities")
-
-    def probability(rule: Rule) -> str:
-        assert isinstance(rule.stats, ClassCounts)
-        label = asked.label
-        place = body.labels.index(rule.value) if label is None else label
-        return literal(probabilities(rule.stats)[place], dialect)
-
-    return probability
+        if step.outcome is None:
+            yield f"{indent}    CASE"
+            arms.append(0)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.emit.lowering import form_of
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import (
@@ -19,11 +21,9 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Label,
-    Op,
     ValueType,
 )
 from treecompile.model.semantics import (
-    asks_presence,
     conditions,
     membership,
     required_features,
@@ -166,55 +166,32 @@ class ConditionWriter:
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
-    def label(self, value: Label) -> str:
-        return literal(value, self.dialect)
-
-    def category(self, value: Category) -> str:
-        return compared(value, self.dialect)
-
     def text(self, test: Condition) -> str:
         if test not in self.texts:
-            form, value = self._form(test)
-            self.texts[test] = self._filled(form, test.feature, value)
+            self.texts[test] = self._text(test, self.features[test.feature])
         return self.texts[test]
+
+    def _text(self, test: Condition, feature: Feature) -> str:
+        forms = self.dialect.conditions
+        name, chosen = form_of(test, feature)
+        values = [compared(category, self.dialect) for category in chosen]
+        most = self.dialect.limits.members
+        if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
+            inside, _, missing = membership(test, feature)
+            text = self._in_parts(test, inside, values)
+            form = "({value} OR {column} IS NULL)" if missing else "{value}"
+            return self._filled(form, test.feature, text)
+        if len(chosen) == 1:
+            name = name.replace("within", "equal").replace("without", "unequal")
+        if feature.kind is Kind.NUMERIC:
+            if name in ("missing", "known"):
+                name = f"number_{name}"
+            elif test.value != inf:
+                values = [self.double(threshold(test) + 0.0)]  # -0.0 compares like 0.0
+        return self._filled(getattr(forms, name), test.feature, ", ".join(values))
 
     def _filled(self, form: str, index: int, value: str) -> str:
         return form.format(x=self.typed[index], column=self.columns[index], value=value)
-
-    def _form(self, test: Condition) -> tuple[str, str]:
-        """The form of a condition and the text of its value."""
-        forms = self.dialect.conditions
-        feature = self.features[test.feature]
-        if feature.kind is not Kind.NUMERIC:
-            return self._membership_form(test, feature)
-        if asks_presence(test):
-            return (forms.number_missing if test.missing else forms.number_known), ""
-        if test.value == float("inf"):  # true for every number, or for none
-            return (forms.always if test.op is Op.LE else forms.never), ""
-        value = self.double(threshold(test) + 0.0)  # -0.0 compares like 0.0
-        if test.op is Op.LE:
-            return (forms.at_most_or_missing if test.missing else forms.at_most), value
-        return (forms.above_or_missing if test.missing else forms.above), value
-
-    def _membership_form(self, test: Condition, feature: Feature) -> tuple[str, str]:
-        forms = self.dialect.conditions
-        inside, chosen, missing = membership(test, feature)
-        if not chosen:
-            if missing == inside:
-                return (forms.missing if missing else forms.known), ""
-            return (forms.always if missing else forms.never), ""
-        values = list(map(self.category, chosen))
-        most = self.dialect.limits.members
-        if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
-            joined = self._in_parts(test, inside, values)
-            return ("({value} OR {column} IS NULL)" if missing else "{value}"), joined
-        form = {
-            (True, True): (forms.equal, forms.equal_or_missing),
-            (True, False): (forms.within, forms.within_or_missing),
-            (False, True): (forms.unequal, forms.unequal_or_missing),
-            (False, False): (forms.without, forms.without_or_missing),
-        }[inside, len(chosen) == 1]
-        return form[missing], ", ".join(values)
 
     def _in_parts(self, test: Condition, inside: bool, values: Sequence[str]) -> str:
         """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""

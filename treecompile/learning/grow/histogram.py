@@ -11,8 +11,8 @@ from treecompile.learning.grow.responses import SPARE_BITS, KeySums
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
-# Means are equal if they differ by less than this share of the average distance from the
-# mean of the node. The distances of a node add up to about 2^60 of its units.
+# Means are equal if they differ by less than this share of the average distance from
+# the mean of the node. The distances of a node add up to about 2^60 of its units.
 EQUAL = 2.0**-36
 ALL_DISTANCES = 2.0 ** (SPARE_BITS - 1)
 ROOM = 4  # keys for each case; with more, only the keys that occur are counted

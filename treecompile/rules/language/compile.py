@@ -26,7 +26,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import DEFAULT_ID
-from treecompile.model.semantics import LABEL_TYPES
 from treecompile.regions.region import intersect
 from treecompile.rules.language.conditions import (
     ConditionReader,
@@ -100,7 +99,8 @@ def _feature(declaration: Declaration) -> Feature:
         return Feature(text, Kind.NUMERIC, ValueType.FLOAT)
     kind = Kind.ORDINAL if declaration.ordered else Kind.CATEGORICAL
     value_type, categories = _values(declaration, "category")
-    return Feature(text, kind, LABEL_TYPES[value_type], categories)  # type: ignore[arg-type]
+    named = ValueType(value_type.__name__)
+    return Feature(text, kind, named, categories)  # type: ignore[arg-type]
 
 
 def _values(declaration: Declaration, what: str) -> tuple[type, tuple[Label, ...]]:

@@ -16,20 +16,23 @@ from math import inf, isfinite, nextafter
 from lark import Token
 
 from treecompile.model.errors import RulesError
-from treecompile.model.ir import Category, Condition, Feature, Kind, Label, Op
-from treecompile.model.semantics import (
-    LABEL_TYPES,
-    NEGATED,
-    in_order,
-    is_missing,
-    negate,
-    rank,
+from treecompile.model.ir import (
+    Category,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    ValueType,
 )
+from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
 from treecompile.rules.language.printer import TYPES, literal, word
 from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
-PYTHON_TYPES = {value_type: kind for kind, value_type in LABEL_TYPES.items()}
+PYTHON_TYPES: dict[ValueType, type] = {
+    ValueType(kind.__name__): kind for kind in (str, int, float, bool)
+}
 DECLARED_TYPES = {keyword: PYTHON_TYPES[kind] for kind, keyword in TYPES.items()}
 TYPE_NAMES = {
     str: "text",

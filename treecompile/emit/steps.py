@@ -1,0 +1,276 @@
+"""The steps of a decision: guard clauses, in the order in which they are run.
+
+At a split, every child but one becomes a guard: a test that leads into a nested block.
+The remaining child continues after the guards, where its own test is already decided.
+Continuing with the child that nests deepest keeps the nesting at the rank of the tree
+(the rank of register allocation: at most log2 of the number of leaves, 1 for a chain of
+any depth).
+
+    if a:              CASE WHEN a THEN
+        if b:              CASE WHEN b THEN 1
+            return 1       ELSE 2 END
+        return 2       WHEN c THEN 3
+    if c:              ELSE 4 END
+        return 3
+    return 4
+
+An ordered list of rules is slow to run one after the other. `nest` makes it a tree that
+asks only a few questions of each row and finds the same rule for every row, also for
+missing and unseen values. The tree is used only if it stays small: a list of n tests
+becomes a tree of at most FACTOR x n tests, or stays a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from heapq import heappop, heappush
+
+from treecompile.model.ir import (
+    Body,
+    Branch,
+    Condition,
+    Leaf,
+    Node,
+    Op,
+    RuleSet,
+    Split,
+    Tree,
+)
+from treecompile.regions.boxes import Boxes, Subproblem
+from treecompile.regions.space import Space
+
+FACTOR = 8  # maximum tests of the tree for each test of the rules
+MOST = 40_000  # maximum tests of the tree, however many the rules have
+HOPELESS = 2  # give up if about so many times the maximum is still to come
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One arm of a decision, in the order of execution.
+
+    With an outcome, it answers if its tests hold. Without one, it opens a nested block,
+    whose steps follow one level deeper. A step without tests is the last of its block.
+    """
+
+    depth: int
+    tests: tuple[Condition, ...]
+    outcome: int | None  # position of the deciding leaf or rule
+
+
+def ranks(tree: Tree) -> list[int]:
+    """How deep each node nests: 0 for a leaf, else from its two deepest children."""
+    result = [0] * len(tree.nodes)
+    for position in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[position]
+        if isinstance(node, Split):
+            *_, second, first = sorted(result[branch.then] for branch in node.branches)
+            result[position] = max(1, first, second + 1)
+    return result
+
+
+def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
+    """The steps of a tree, nested at most `budget` levels deep.
+
+    If the rank exceeds the budget, neighbouring ranks share a level: a guard whose
+    child has the level of its parent is not nested. Instead its test is written before
+    each test of the child: `WHEN a AND b ... WHEN a`.
+    """
+    rank = ranks(tree)
+    top = rank[0]
+
+    def level(position: int) -> int:
+        if budget is None or top <= budget:
+            return rank[position]
+        return -(-rank[position] * budget // top)
+
+    # Still to be written: nodes, each with its depth and the tests before it, and
+    # steps that open a block.
+    stack: list[tuple[int, int, tuple[Condition, ...]] | Step]
+    stack = [(0, 0, ())]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Step):
+            yield item
+            continue
+        position, depth, prefix = item
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            yield Step(depth, prefix, position)
+            continue
+        last = continuing_branch(node, rank)
+        stack.append((last.then, depth, prefix))
+        for branch in reversed(node.branches):
+            if branch is last:
+                continue
+            tests = (*prefix, branch.when)
+            child = branch.then
+            if rank[child] == 0 or level(child) == level(position):
+                stack.append((child, depth, tests))
+            else:
+                stack.append((child, depth + 1, ()))
+                stack.append(Step(depth, tests, None))
+
+
+def continuing_branch(split: Split, rank: list[int]) -> Branch:
+    """The branch after the guards: the deepest; at a tie the catch-all or the last."""
+
+    def key(place: int) -> tuple[int, bool, int]:
+        branch = split.branches[place]
+        return rank[branch.then], branch.when.op is Op.NOT_IN, place
+
+    return split.branches[max(range(len(split.branches)), key=key)]
+
+
+def rule_steps(rules: RuleSet) -> Iterator[Step]:
+    """The steps of an ordered rule list: one for each rule, then the default."""
+    for position, rule in enumerate(rules.rules):
+        yield Step(0, rule.conditions, position)
+        if not rule.conditions:
+            return  # it matches every row, so nothing after it is reached
+    yield Step(0, (), len(rules.rules))
+
+
+def decision_steps(body: Body, budget: int | None = None) -> Iterator[Step]:
+    """The steps of a tree or of a list, nested at most `budget` levels deep."""
+    if isinstance(body, Tree):
+        yield from tree_steps(body, budget)
+        return
+    nested = nest(body)
+    if nested is None:
+        yield from rule_steps(body)
+        return
+    for step in tree_steps(nested.tree, budget):
+        outcome = None if step.outcome is None else nested.outcomes[step.outcome]
+        yield Step(step.depth, step.tests, outcome)
+
+
+def note(body: Body) -> str:
+    """A sentence about how a list of rules is run; "" for a tree."""
+    if isinstance(body, Tree) or not count_tests(body):
+        return ""
+    nested = nest(body)
+    size = f"{len(body.rules)} ordered rules with {count_tests(body)} tests"
+    if nested is not None:
+        return f"{size} are run as one nested decision of {nested.tests} tests"
+    bound = (
+        f"{FACTOR} times as many" if FACTOR * count_tests(body) < MOST else f"{MOST}"
+    )
+    instead = f"a nested decision would need over {bound} tests"
+    return f"{size} are run one after the other: {instead}"
+
+
+# ---------------------------------------------------------------- rules as a tree
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A list of rules as a tree."""
+
+    tree: Tree
+    outcomes: dict[int, int]  # for each leaf, the number of its rule in the list
+
+    @property
+    def tests(self) -> int:
+        return sum(isinstance(node, Split) for node in self.tree.nodes)
+
+
+@lru_cache(maxsize=4)  # `verify` emits the same model several times
+def nest(rules: RuleSet) -> Nested | None:
+    """The rules as one nested decision; None if it would be too large."""
+    most = min(FACTOR * count_tests(rules), MOST)
+    space = Space(rules.features)
+    boxes = Boxes(space, [rule.conditions for rule in rules.rules])
+    deciders: dict[int, int] = {}
+    splits: dict[int, tuple[Branch, Branch]] = {}
+    present: set[int] = set()  # splits that no missing value reaches
+    count = 1
+    # Those with most rules come first, to notice early that the tree is too large.
+    waiting: list[tuple[int, int, Subproblem]] = []
+    to_come = 0  # estimated number of further splits
+
+    def wait(position: int, problem: Subproblem) -> None:
+        nonlocal to_come
+        if problem.decider is not None:
+            deciders[position] = problem.decider
+        else:
+            to_come += len(problem.rules) - 1
+            heappush(waiting, (-len(problem.rules), position, problem))
+
+    wait(0, boxes.start())
+    while waiting:
+        _, position, problem = heappop(waiting)
+        to_come -= len(problem.rules) - 1
+        if len(splits) == most or len(splits) + to_come > HOPELESS * most:
+            return None
+        yes, no, split = boxes.best(problem)
+        region = problem.box[split.index]
+        when, otherwise = space.tests(split.index, region, split.region)
+        if not region.missing:
+            present.add(position)
+        splits[position] = Branch(when, count, 1.0), Branch(otherwise, count + 1, 1.0)
+        wait(count, yes)
+        wait(count + 1, no)
+        count += 2
+    return _without_idle_splits(rules, splits, deciders, present)
+
+
+def count_tests(rules: RuleSet) -> int:
+    """The size of a list: the number of tests written in it."""
+    return sum(len(rule.conditions) for rule in rules.rules)
+
+
+def _without_idle_splits(
+    rules: RuleSet,
+    splits: dict[int, tuple[Branch, Branch]],
+    deciders: dict[int, int],
+    present: set[int],
+) -> Nested:
+    """The tree without the splits whose branches both lead to the same rule."""
+    deciders = dict(deciders)
+    for position in sorted(splits, reverse=True):  # children come after their parents
+        yes, no = (deciders.get(branch.then) for branch in splits[position])
+        if yes is not None and yes == no:
+            deciders[position] = yes
+    known = (*rules.rules, rules.default)
+    nodes: list[Node] = []
+    outcomes: dict[int, int] = {}
+    plain = []  # the new positions of the splits in `present`
+    waiting = [0]
+    for position in waiting:  # grows during the loop
+        if position in deciders:
+            outcomes[len(nodes)] = deciders[position]
+            rule = known[deciders[position]]
+            nodes.append(Leaf(rule.value, rule.stats, rule.weight))
+            continue
+        if position in present:
+            plain.append(len(nodes))
+        branches = []
+        for branch in splits[position]:
+            branches.append(Branch(branch.when, len(waiting), 1.0))
+            waiting.append(branch.then)
+        nodes.append(Split(tuple(branches), rules.default.stats, 0.0))
+    tree = Tree(rules.features, rules.labels, tuple(nodes))
+    return Nested(_with_plain_tests(tree, plain), outcomes)
+
+
+def _with_plain_tests(tree: Tree, positions: Sequence[int]) -> Tree:
+    """Drop "or missing" from the tests of splits that no missing value reaches.
+
+    One branch must accept it all the same: the one whose test is not written.
+    """
+    rank = ranks(tree)
+    nodes = list(tree.nodes)
+    for position in positions:
+        split = nodes[position]
+        assert isinstance(split, Split)
+        last = continuing_branch(split, rank)
+        nodes[position] = replace(
+            split,
+            branches=tuple(
+                replace(branch, when=replace(branch.when, missing=branch is last))
+                for branch in split.branches
+            ),
+        )
+    return replace(tree, nodes=tuple(nodes))
