@@ -9,8 +9,9 @@ from random import Random
 from tests.support.random_models import random_rules, random_tree
 from treecompile.model.ir import Row, RuleSet, Tree
 from treecompile.model.semantics import holds
-from treecompile.verify.axes import DOUBLES, Constants, Grid, grid
+from treecompile.verify.axes import DOUBLES, Grid, grid
 from treecompile.verify.cells import Probing, probe_rows
+from treecompile.verify.constants import Constants
 from treecompile.verify.search import QuestionGraph
 
 

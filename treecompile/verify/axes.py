@@ -31,15 +31,7 @@ from treecompile.model.ir import (
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Box, Space, unseen
-
-
-@dataclass(frozen=True, slots=True)
-class Constants:
-    """Numbers and strings found in the text of an artefact."""
-
-    numbers: frozenset[int | float] = frozenset()
-    strings: frozenset[str] = frozenset()
-
+from treecompile.verify.constants import Constants
 
 # ---------------------------------------------------------------- types of numbers
 

@@ -23,10 +23,10 @@ from treecompile.model.ir import (
     Kind,
     Row,
     RuleSet,
-    Split,
     Tree,
     Value,
 )
+from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import (
     holds,
     is_unknown,
@@ -37,7 +37,6 @@ from treecompile.model.semantics import (
 from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import (
     DOUBLES,
-    Constants,
     Grid,
     NumberProbes,
     as_double,
@@ -45,6 +44,7 @@ from treecompile.verify.axes import (
     grid,
     twins,
 )
+from treecompile.verify.constants import Constants
 from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
 
 BUDGET = 100_000
@@ -89,28 +89,21 @@ def probe_rows(
             for index, axis in enumerate(around.axes)
         ]
         rows = [_vary(row, required, around, dice) for row in product(*ranges)]
-        number = len(body.rules) if isinstance(body, RuleSet) else _leaves(body)
-        return ProbeRows(tuple(rows), True, number)
+        return ProbeRows(tuple(rows), True, leaf_count(body))
     # A list that is run as one decision errs at the questions of that decision.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
         probing = Probing(body, around, constants, budget, dice, answer, numbers)
         return probing.result(budget // 4 if scattered else 0)
-    outcomes = nested.outcomes
+    rules = nested.outcomes
+
+    def answer_of_leaf(leaf: int) -> object:
+        return answer(rules[leaf])
+
     probing = Probing(
-        nested.tree,
-        around,
-        constants,
-        budget,
-        dice,
-        lambda leaf: answer(outcomes[leaf]),
-        numbers,
+        nested.tree, around, constants, budget, dice, answer_of_leaf, numbers
     )
-    return replace(probing.result(0), cells=len(set(outcomes.values())))
-
-
-def _leaves(tree: Tree) -> int:
-    return sum(not isinstance(node, Split) for node in tree.nodes)
+    return replace(probing.result(0), cells=len(set(rules.values())))
 
 
 def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
@@ -176,7 +169,7 @@ class Probing:
             if room <= 0:
                 self.cells += len(places) - number
                 break
-            box = self.search.reaching(place)
+            box = self.search.find(place)
             if box is None:
                 self.cells += self.search.gave_up and not self.is_default(place)
                 continue
@@ -230,7 +223,7 @@ class Probing:
                 box = self.grid.narrow(place.box, index, region)
                 if box is not None:
                     here = StateBox(place.state, place.start, box)
-                    box = self.search.exposing(here, right, wrong)
+                    box = self.search.find(here, (right, wrong))
                     if box is None and self.search.gave_up:
                         continue
                 if box is None:
