@@ -39,12 +39,19 @@ BORROWED: dict[str, Borrow] = {  # by the class of the user's connection
 }
 
 
-def opened(
+def open_store(
     source: Any, memory_limit: str = "", *, writes: bool = False
 ) -> AbstractContextManager[Store]:
-    """The database at an address, or behind a user's connection, which stays open."""
+    """The database at an address, or behind a user's connection, which stays open.
+
+    `writes`: tables that last are created.
+    """
     if isinstance(source, str):
-        return open_store(source, memory_limit, writes=writes)
+        scheme = source.partition(":")[0]
+        engine = ENGINES.get(SCHEMES.get(scheme, scheme))
+        if engine is None or engine.open is None or scheme == source:
+            raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
+        return engine.open(source, memory_limit, writes)
     kind = type(source).__name__
     if kind not in BORROWED:
         raise OptionError(
@@ -56,14 +63,3 @@ def opened(
             "memory_limit needs an address: an open connection has a limit already"
         )
     return BORROWED[kind](source)
-
-
-def open_store(
-    url: str, memory_limit: str = "", *, writes: bool = False
-) -> AbstractContextManager[Store]:
-    """Connect to the database at an address; `writes`: tables that last are created."""
-    scheme = url.partition(":")[0]
-    engine = ENGINES.get(SCHEMES.get(scheme, scheme))
-    if engine is None or engine.open is None or scheme == url:
-        raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
-    return engine.open(url, memory_limit, writes)

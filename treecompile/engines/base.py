@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -201,8 +202,12 @@ class SqlStore(Connection):
         try:
             yield
         except self.errors as error:
-            said = self.message(error)
-            raise EngineError(f"{self.dialect.name}: {said}") from error
+            kind = NoTemporaryTableError if self.is_denied(error) else EngineError
+            raise kind(f"{self.dialect.name}: {self.message(error)}") from error
+
+    def is_denied(self, error: Exception) -> bool:
+        """Whether the driver says that the user may not create a temporary table."""
+        return False
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:
@@ -240,6 +245,14 @@ def driver(package: str) -> Any:
             f"the driver for {product} is not installed:"
             f" pip install 'treecompile[{extra}]'"
         ) from None
+
+
+def database_file(url: str, *, is_optional: bool = False) -> str:
+    """The path in an address such as duckdb://FILE."""
+    path = url.partition(":")[2].removeprefix("//")
+    if not Path(path).is_file() and (path or not is_optional):
+        raise EngineError(f"{path!r}: there is no such database file")
+    return path
 
 
 def refuse_memory_limit(memory_limit: str, why: str) -> None:

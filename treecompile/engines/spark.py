@@ -238,9 +238,7 @@ def _session_for_artefacts(master: str) -> Any:
 
 
 @contextmanager
-def open_spark(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_spark(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is spark: followed by a master such as local[2], or spark://HOST:PORT."""
     refuse_memory_limit(memory_limit, "Spark has its own settings")
     driver("pyspark")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
@@ -175,12 +175,29 @@ Axis = NumberAxis | CategoryAxis
 
 
 class Grid(Space):
-    """The rows that can be made of the values of some axes."""
+    """The values to try on a model, and on an artefact with these constants added."""
 
-    def __init__(self, features: Sequence[Feature], axes: Sequence[Axis]) -> None:
-        super().__init__(features)
-        self.axes = axes
-        self.everything = tuple(axis.everything for axis in axes)
+    def __init__(
+        self, body: Body, constants: Constants, numbers: NumberProbes = DOUBLES
+    ) -> None:
+        super().__init__(body.features)
+        self.constants, self.numbers = constants, numbers
+        cuts: list[set[float]] = [set() for _ in body.features]
+        for test in conditions(body):
+            if body.features[test.feature].kind is Kind.NUMERIC:
+                cuts[test.feature].add(threshold(test))
+        self.axes = list(map(self._axis, body.features, cuts))
+        self.everything = tuple(axis.everything for axis in self.axes)
+
+    def _axis(self, feature: Feature, cuts: set[float]) -> Axis:
+        if feature.kind is not Kind.NUMERIC:
+            return CategoryAxis(feature, _categories(feature, self.constants))
+        numbers = self.numbers
+        finite = sorted(
+            cuts.union(map(as_double, self.constants.numbers)) - {-inf, inf}
+        )
+        near = [value for cut in finite for value in numbers.beside(cut)]
+        return NumberAxis((*(near or numbers.beside(0.0)), *numbers.always))
 
     def region(self, test: Condition) -> Region:
         return self.axes[test.feature].where(test)
@@ -189,31 +206,6 @@ class Grid(Space):
         """A random row within a box."""
         pairs = zip(self.axes, box, strict=True)
         return tuple(axis.pick(region, dice) for axis, region in pairs)
-
-
-def grid(body: Body, constants: Constants, numbers: NumberProbes = DOUBLES) -> Grid:
-    """The values to try on a model, and on an artefact with these constants added."""
-    cuts: list[set[float]] = [set() for _ in body.features]
-    for test in conditions(body):
-        if body.features[test.feature].kind is Kind.NUMERIC:
-            cuts[test.feature].add(threshold(test))
-    return Grid(
-        body.features,
-        [
-            _axis(feature, cuts[index], constants, numbers)
-            for index, feature in enumerate(body.features)
-        ],
-    )
-
-
-def _axis(
-    feature: Feature, cuts: set[float], constants: Constants, numbers: NumberProbes
-) -> Axis:
-    if feature.kind is not Kind.NUMERIC:
-        return CategoryAxis(feature, _categories(feature, constants))
-    finite = sorted(filter(isfinite, cuts | set(map(as_double, constants.numbers))))
-    near = [value for cut in finite for value in numbers.beside(cut)]
-    return NumberAxis((*(near or numbers.beside(0.0)), *numbers.always))
 
 
 def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:

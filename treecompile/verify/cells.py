@@ -41,7 +41,6 @@ from treecompile.verify.axes import (
     NumberProbes,
     as_double,
     fitting,
-    grid,
     twins,
 )
 from treecompile.verify.constants import Constants
@@ -79,7 +78,7 @@ def probe_rows(
     between two positions with the same answer does not show. With `scattered`, a part
     of the rows has several unknown values at once.
     """
-    around = grid(body, constants, numbers)
+    around = Grid(body, constants, numbers)
     required = set(required_features(body))
     dice = Random(seed)
     combinations = prod(len(around.axes[index].values) for index in required)
@@ -93,15 +92,11 @@ def probe_rows(
     # A list that is run as one decision errs at the questions of that decision.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
-        probing = Probing(body, around, constants, budget, dice, answer, numbers)
+        probing = Probing(body, around, budget, dice, answer)
         return probing.result(budget // 4 if scattered else 0)
     rules = nested.outcomes
-
-    def answer_of_leaf(leaf: int) -> object:
-        return answer(rules[leaf])
-
     probing = Probing(
-        nested.tree, around, constants, budget, dice, answer_of_leaf, numbers
+        nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
     )
     return replace(probing.result(0), cells=len(set(rules.values())))
 
@@ -121,17 +116,14 @@ class Probing:
         self,
         body: Body,
         around: Grid,
-        constants: Constants,
         budget: int,
         dice: Random,
         answer: Callable[[int], object],
-        numbers: NumberProbes,
     ) -> None:
         self.body, self.grid, self.budget, self.dice = body, around, budget, dice
-        self.numbers = numbers
         self.graph = QuestionGraph(body)
         self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
-        self.added = [self.fitting(feature, constants) for feature in body.features]
+        self.added = [self.fitting(feature) for feature in body.features]
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that exist, as far as is known
 
@@ -149,14 +141,15 @@ class Probing:
             told=told,
         )
 
-    def fitting(self, feature: Feature, constants: Constants) -> list[Value]:
+    def fitting(self, feature: Feature) -> list[Value]:
         """The values to try in every cell for the constants added to the artefact."""
-        values = list(fitting(feature, constants))
+        values = list(fitting(feature, self.grid.constants))
         if len(values) > CONSTANTS:
             values = self.dice.sample(values, CONSTANTS)
         if feature.kind is not Kind.NUMERIC:
             return values
-        return [near for cut in values for near in self.numbers.beside(as_double(cut))]
+        beside = self.grid.numbers.beside
+        return [near for cut in values for near in beside(as_double(cut))]
 
     # ------------------------------------------------------------ cells
 
@@ -252,8 +245,9 @@ class Probing:
         feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
             cut = threshold(tests[0])
-            near = self.numbers.beside(cut) if isfinite(cut) else ()
-            values = [*near, *self.numbers.always]
+            numbers = self.grid.numbers
+            near = numbers.beside(cut) if isfinite(cut) else ()
+            values = [*near, *numbers.always]
         else:
             named = [c for t in tests if isinstance(t.value, tuple) for c in members(t)]
             if feature.kind is Kind.ORDINAL:
