@@ -23,6 +23,7 @@ from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import emit_options
 from treecompile.emit.render import write_texts
 from treecompile.emit.sql.dialect import read_dialect
+from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.errors import OptionError
@@ -46,10 +47,6 @@ FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
 _, PYTHON, SQL, DOCUMENT = FILES
-SERVERS = {  # the engines that a server's address is for, by its scheme
-    **dict.fromkeys(("postgres", "postgresql"), ("postgres",)),
-    **dict.fromkeys(("mysql", "mariadb"), ("mysql", "mariadb")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +107,16 @@ def build(
     document = emitted("markdown", glossary=glossary)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.tell(*(f"note: {note}" for note in sql.notes))
+    feedback.notes(sql.notes)
     reports = {}
     if verify:
         if not own.engine:
-            feedback.tell(f"note: {SQL} is not verified: {own.name} cannot be run here")
+            feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
         for name, on, artefact in found:
             if on:
-                server = _address(on, url)
+                server = "" if is_of_another(url, on) else url
                 report = verify_artefact(program, artefact.text, on, url=server)
                 reports[name] = report
     made = Built(model, {}, reports)
@@ -138,12 +135,6 @@ def _emitted(
     return compiler.emit(program, to, chosen)
 
 
-def _address(engine: str, url: str) -> str:
-    """The address, unless it is that of another engine's server."""
-    others = SERVERS.get(url.partition(":")[0], (engine,))
-    return url if engine in others else ""
-
-
 def _read_rules(
     data: str | Path, out: Path, given: Mapping[str, object], feedback: Feedback
 ) -> Model:
@@ -159,7 +150,8 @@ def _read_rules(
             f"{data} would be written over: choose another folder with --out"
         )
     model = Model(*read_source(data))
-    feedback.tell(*(f"note: {note}" for note in model.notes), size(model.program.body))
+    feedback.notes(model.notes)
+    feedback.tell(size(model.program.body))
     return model
 
 
@@ -193,7 +185,7 @@ def _learn(
     if form is None:
         return model
     notes = flattening_notes(learned.program)
-    feedback.tell(*(f"note: {note}" for note in notes))
+    feedback.notes(notes)
     made = Model(_rules(learned, form, feedback), (*learned.notes, *notes))
     feedback.tell(counted(made.n_leaves, "rule"))
     return made

@@ -7,7 +7,7 @@ imported where it is used, so that a command on a small file starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -18,7 +18,6 @@ from treecompile.database.locations import (
     in_database,
     open_location,
 )
-from treecompile.learning.limits import Progress
 from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
@@ -34,23 +33,9 @@ if TYPE_CHECKING:
     from treecompile.database.journal import Journal
     from treecompile.learning.training import Learned
 
+    OnLevel = Callable[[LevelProgress], None]
+
 Data: TypeAlias = "str | Path | pd.DataFrame | Table | ParquetFiles"
-
-
-class Levels(Protocol):
-    """Hears how a tree grows in a database, level by level."""
-
-    def start(self, rows: int) -> Progress:
-        """The table has this many rows."""
-        return lambda settled: None
-
-    def level(self, level: LevelProgress) -> None:
-        """A level begins."""
-        return
-
-    def finish(self) -> None:
-        """The tree is complete."""
-        return
 
 
 class Feedback(Protocol):
@@ -58,6 +43,10 @@ class Feedback(Protocol):
 
     def tell(self, *lines: str) -> None:
         """Something that a user should know now."""
+        return
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """What a user should know about the result."""
         return
 
     def learned(self, result: Learned) -> None:
@@ -70,13 +59,12 @@ class Feedback(Protocol):
         yield silent
 
     @contextmanager
-    def levels(self, max_depth: int | None) -> Iterator[Levels]:
-        """A progress bar for a tree that grows in a database."""
-        yield SilentLevels()
+    def levels(self, max_depth: int | None) -> Iterator[tuple[Start, OnLevel]]:
+        """A progress bar for a tree that grows in a database, level by level.
 
-
-class SilentLevels(Levels):
-    pass
+        The first function is called with the number of rows, the second at each level.
+        """
+        yield silent, lambda level: None
 
 
 class Silent(Feedback):
@@ -140,22 +128,20 @@ def _learn_in_database(
     with (
         open_location(place) as table,
         validation_of(table, validation, place) as rows,
-        feedback.levels(options.max_depth) as levels,
+        feedback.levels(options.max_depth) as (start, on_level),
     ):
-        learned = learn(
+        return learn(
             table.store,
             table.relation,
             columns,
             options,
             table.source,
-            levels.start,
+            start,
             rows,
-            Listener(levels.level, feedback.tell),
+            Listener(on_level, feedback.tell),
             temporary_tables=temporary_tables,
             journal=journal,
         )
-        levels.finish()
-    return learned
 
 
 def prune_rules(

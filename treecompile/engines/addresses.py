@@ -39,6 +39,17 @@ BORROWED: dict[str, Borrow] = {  # by the class of the user's connection
 }
 
 
+def engine_of(url: str) -> str:
+    """The name of the engine that an address is for, or its unknown first word."""
+    scheme = url.partition(":")[0]
+    return SCHEMES.get(scheme, scheme)
+
+
+def is_of_another(url: str, engine: str) -> bool:
+    """Whether an address is that of an engine other than this one."""
+    return engine_of(url) in ENGINES and engine_of(url) != engine_of(engine)
+
+
 def open_store(
     source: Any, memory_limit: str = "", *, writes: bool = False
 ) -> AbstractContextManager[Store]:
@@ -47,9 +58,9 @@ def open_store(
     `writes`: tables that last are created.
     """
     if isinstance(source, str):
-        scheme = source.partition(":")[0]
-        engine = ENGINES.get(SCHEMES.get(scheme, scheme))
-        if engine is None or engine.open is None or scheme == source:
+        engine = ENGINES.get(engine_of(source))
+        if engine is None or engine.open is None or ":" not in source:
+            scheme = source.partition(":")[0]
             raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
         return engine.open(source, memory_limit, writes)
     kind = type(source).__name__
