@@ -14,6 +14,7 @@ from treecompile.cli.options import (
     na_option,
     out_option,
     quiet_option,
+    value,
 )
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -74,9 +75,7 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
 @click.command("draw")
 @click.argument("model")
 @out_option
-@click.option(
-    "--max-depth", type=int, metavar="N", help="Draw only the first N levels of a tree."
-)
+@value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
 @quiet_option
 def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> None:
     """Draw the tree, or a table of the rules, as an SVG file."""
@@ -128,9 +127,7 @@ def check(
 @click.command("diff")
 @click.argument("old")
 @click.argument("new")
-@click.option(
-    "--data", metavar="FILE", help="Count the rows of this file in each region."
-)
+@value("--data", "FILE", "Count the rows of this file in each region.")
 @na_option
 @budget_option
 @list_option

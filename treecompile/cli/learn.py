@@ -12,10 +12,12 @@ from treecompile.cli.options import (
     given,
     learning_options,
     memory_option,
+    model_option,
     na_option,
     place_options,
     quiet_option,
     url_option,
+    value,
 )
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
@@ -25,25 +27,18 @@ from treecompile.model.errors import OptionError
 @click.argument("data", required=False)
 @learning_options(requires_target=True)
 @place_options
-@click.option(
+@value(
     "--validation-table",
-    default="",
-    metavar="NAME",
-    help="With --from: like --validation, but a table in the same database.",
+    "NAME",
+    "With --from: like --validation, but a table in the same database.",
+    "",
 )
 @click.option(
     "--no-temporary-tables",
     is_flag=True,
     help="In a database: create no temporary tables. This is slower.",
 )
-@click.option(
-    "-o",
-    "out",
-    default="model.json",
-    show_default=True,
-    metavar="FILE",
-    help="The model file; - for standard output.",
-)
+@model_option("model.json")
 def learn(
     data: str | None,
     target: str,
@@ -99,40 +94,33 @@ def learn(
 
 @click.command("rules")
 @click.argument("model")
-@click.option(
+@value(
     "--validation",
-    metavar="FILE",
-    help="Prune every rule against these rows, which have known targets, and sort the"
+    "FILE",
+    "Prune every rule against these rows, which have known targets, and sort the"
     " rules. DuckDB reads a folder or a pattern of Parquet files.",
 )
-@click.option(
+@value(
     "--training",
-    metavar="FILE",
-    help="Prune as c4.5rules does, by the rows that the model was learned from.",
+    "FILE",
+    "Prune as c4.5rules does, by the rows that the model was learned from.",
 )
 @url_option
-@click.option(
+@value(
     "--validation-table",
-    default="",
-    metavar="NAME",
-    help="With --from: like --validation, but a table in the database.",
+    "NAME",
+    "With --from: like --validation, but a table in the database.",
+    "",
 )
-@click.option(
+@value(
     "--training-table",
-    default="",
-    metavar="NAME",
-    help="With --from: like --training, but a table in the database.",
+    "NAME",
+    "With --from: like --training, but a table in the database.",
+    "",
 )
 @memory_option
 @na_option
-@click.option(
-    "-o",
-    "out",
-    default="rules.json",
-    show_default=True,
-    metavar="FILE",
-    help="The model file; - for standard output.",
-)
+@model_option("rules.json")
 @quiet_option
 def rules(
     model: str,
@@ -191,9 +179,7 @@ def rules(
 @click.command("build")
 @click.argument("data")
 @learning_options(requires_target=False)
-@click.option(
-    "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
-)
+@value("--out folder", "DIR", "Folder for the results.", required=True)
 @click.option(
     "--rules",
     type=click.Choice(["flat", "validation", "c45rules"]),
@@ -201,15 +187,10 @@ def rules(
     " pruned as c4.5rules does.",
 )
 @declared(EmitOptions, "dialect", "glossary", "templates")
-@click.option(
-    "--engine",
-    multiple=True,
-    metavar="NAME",
-    help="Verify the SQL on this engine, too. Repeatable.",
+@value(
+    "--engine", "NAME", "Verify the SQL on this engine, too. Repeatable.", multiple=True
 )
-@click.option(
-    "--url", metavar="URL", help="Address of the database server to verify on."
-)
+@value("--url", "URL", "Address of the database server to verify on.")
 @click.option(
     "--no-verify",
     "verify",

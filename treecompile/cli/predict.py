@@ -14,6 +14,7 @@ from treecompile.cli.options import (
     out_option,
     place_options,
     quiet_option,
+    value,
 )
 from treecompile.model.errors import OptionError
 
@@ -37,24 +38,20 @@ def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -
 @click.argument("model")
 @click.argument("data", required=False)
 @place_options
-@click.option(
-    "--into",
-    required=True,
-    metavar="NAME",
-    help="The table to create; for Parquet files, the file.",
+@value(
+    "--into", "NAME", "The table to create; for Parquet files, the file.", required=True
 )
-@click.option(
+@value(
     "--output",
-    default="label",
-    show_default=True,
-    metavar="WHAT",
-    help="label, probability, rule, or several, separated by commas.",
+    "WHAT",
+    "label, probability, rule, or several, separated by commas.",
+    "label",
 )
-@click.option(
+@value(
     "--label",
-    default="",
-    metavar="L",
-    help="The label whose probability to compute. [default: the predicted label]",
+    "L",
+    "The label whose probability to compute. [default: the predicted label]",
+    "",
 )
 @na_option
 @quiet_option
@@ -88,15 +85,14 @@ def score(
 
 @click.command("evaluate")
 @click.argument("files", nargs=-1, metavar="[MODEL] DATA")
-@click.option(
-    "--cv",
-    "folds",
-    type=int,
-    metavar="K",
-    help="Cross-validate: learn K times from DATA without one K-th of its rows, and"
+@value(
+    "--cv folds",
+    "K",
+    "Cross-validate: learn K times from DATA without one K-th of its rows, and"
     " measure on those. [default: 10, if there is a --target]",
+    type=int,
 )
-@click.option("--target", metavar="COL", help="The column to predict, without a MODEL.")
+@value("--target", "COL", "The column to predict, without a MODEL.")
 @how_options
 @place_options
 def evaluate(
