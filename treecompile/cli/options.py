@@ -155,9 +155,9 @@ def value(
     names: str, metavar: str, help: str, default: Any = None, **more: Any
 ) -> Callable[[F], F]:
     """An option that takes a value, such as `value("--from url", "URL", "...")`."""
-    is_shown = default not in (None, "")
-    more |= {"metavar": metavar, "help": help, "default": default}
-    return click.option(*names.split(), show_default=is_shown, **more)
+    if default is not None:  # click takes an explicit None as given
+        more |= {"default": default, "show_default": default != ""}
+    return click.option(*names.split(), metavar=metavar, help=help, **more)
 
 
 POSITIVE = click.IntRange(min=1)
