@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -25,11 +24,9 @@ from treecompile.emit.render import write_texts
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
-from treecompile.learning.training import Learned
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import Program
-from treecompile.model.paths import size
+from treecompile.model.paths import leaf_count, size
 from treecompile.rules.language.document import is_rules, read_source
 from treecompile.rules.pruning import (
     C45RULES,
@@ -102,7 +99,11 @@ def build(
         model = _learn(data, given, dict(options), feedback)
 
     program = model.program
-    emitted = partial(_emitted, program, templates)
+
+    def emitted(to: str, **options: Any) -> Artefact:
+        chosen = emit_options(to, {"templates": templates, **options})
+        return compiler.emit(program, to, chosen)
+
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
     document = emitted("markdown", glossary=glossary)
     for warning in (*sql.warnings, *document.warnings):
@@ -126,13 +127,6 @@ def build(
     paths = {name: Path(out) / name for name in FILES}
     write_texts(dict(zip(paths.values(), texts, strict=True)))
     return replace(made, paths=paths)
-
-
-def _emitted(
-    program: Program, templates: str | Path, to: str, **options: Any
-) -> Artefact:
-    chosen = emit_options(to, {"templates": templates, **options})
-    return compiler.emit(program, to, chosen)
 
 
 def _read_rules(
@@ -186,14 +180,11 @@ def _learn(
         return model
     notes = flattening_notes(learned.program)
     feedback.notes(notes)
-    made = Model(_rules(learned, form, feedback), (*learned.notes, *notes))
-    feedback.tell(counted(made.n_leaves, "rule"))
-    return made
-
-
-def _rules(learned: Learned, form: str, feedback: Feedback) -> Program:
-    program, cases = learned.program, (learned.training, learned.validation)
     with feedback.progress("pruning") as start:
         if form == FLAT:
-            return simplify(program)
-        return prune_by(program, form, *cases, start)
+            made = simplify(learned.program)
+        else:
+            cases = (learned.training, learned.validation)
+            made = prune_by(learned.program, form, *cases, start)
+    feedback.tell(counted(leaf_count(made.body), "rule"))
+    return Model(made, (*learned.notes, *notes))

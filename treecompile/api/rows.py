@@ -89,13 +89,29 @@ def learn_from(
     journal: Journal | None = None,
 ) -> Learned:
     """Learn a tree. The last two options are for a database."""
-    from treecompile.learning import training
-
     place = in_database(data)
     if place is not None:
-        learned = _learn_in_database(
-            place, columns, options, validation, feedback, temporary_tables, journal
-        )
+        from treecompile.database.grow.levels import Listener
+        from treecompile.database.learn import learn
+        from treecompile.database.validation import validation_of
+
+        with (
+            open_location(place) as table,
+            validation_of(table, validation, place) as held_out,
+            feedback.levels(options.max_depth) as (start, on_level),
+        ):
+            learned = learn(
+                table.store,
+                table.relation,
+                columns,
+                options,
+                table.source,
+                start,
+                held_out,
+                Listener(on_level, feedback.tell),
+                temporary_tables=temporary_tables,
+                journal=journal,
+            )
     elif not temporary_tables:
         raise OptionError(
             "--no-temporary-tables is for learning in a database, with --from"
@@ -103,6 +119,8 @@ def learn_from(
     elif isinstance(validation, Table):
         raise OptionError("a Table to validate by goes with a Table to learn from")
     else:
+        from treecompile.learning import training
+
         rows = None if validation is None else in_memory(validation, "learn")
         with feedback.progress("learning") as start:
             learned = training.learn(
@@ -110,38 +128,6 @@ def learn_from(
             )
     feedback.learned(learned)
     return learned
-
-
-def _learn_in_database(
-    place: Table | ParquetFiles,
-    columns: DataOptions,
-    options: LearnOptions,
-    validation: Data | None,
-    feedback: Feedback,
-    temporary_tables: bool,
-    journal: Journal | None,
-) -> Learned:
-    from treecompile.database.grow.levels import Listener
-    from treecompile.database.learn import learn
-    from treecompile.database.validation import validation_of
-
-    with (
-        open_location(place) as table,
-        validation_of(table, validation, place) as rows,
-        feedback.levels(options.max_depth) as (start, on_level),
-    ):
-        return learn(
-            table.store,
-            table.relation,
-            columns,
-            options,
-            table.source,
-            start,
-            rows,
-            Listener(on_level, feedback.tell),
-            temporary_tables=temporary_tables,
-            journal=journal,
-        )
 
 
 def prune_rules(

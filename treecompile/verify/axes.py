@@ -8,9 +8,9 @@ proves that there is none among them.
 
 from __future__ import annotations
 
-import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from ctypes import c_float
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
@@ -83,11 +83,9 @@ def _singles_beside(cut: float) -> Iterator[Value]:
     """The 32-bit floats nearest to a threshold and to its neighbours."""
     step = abs(cut) * 2**-24
     for near in (cut - step, cut, cut + step):
-        try:
-            (number,) = struct.unpack("<f", struct.pack("<f", near))
-        except OverflowError:
-            continue
-        yield float(number)
+        number = c_float(near).value
+        if isfinite(number):
+            yield number
 
 
 DOUBLES = NumberProbes(doubles_beside, (-inf, inf, None, nan))
