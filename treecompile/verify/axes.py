@@ -63,8 +63,12 @@ def integers_beside(cut: float) -> list[int]:
     return [below + step for step in sorted(steps)]
 
 
-def _integers_of_64_bits(cut: float) -> Iterator[Value]:
-    yield from (n for n in integers_beside(cut) if -(2**63) <= n < 2**63)
+def _has_64_bits(number: int) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def _small_integers_beside(cut: float) -> Iterable[Value]:
+    return filter(_has_64_bits, integers_beside(cut))
 
 
 TENTH_DECIMAL = Decimal("1e-10")
@@ -95,7 +99,7 @@ PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
 def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
     """The number types of a dialect other than doubles, by name."""
     for name, beside in (
-        (types.whole, _integers_of_64_bits),
+        (types.whole, _small_integers_beside),
         (types.decimal, _decimals_beside),
         (types.single, _singles_beside),
     ):
@@ -224,7 +228,7 @@ def fitting(feature: Feature, constants: Constants) -> Iterator[Value]:
             yield from sorted(constants.strings)
         case ValueType.INT:
             whole = (int(n) for n in constants.numbers if n == n // 1)
-            yield from sorted(n for n in whole if -(2**63) <= n < 2**63)
+            yield from sorted(filter(_has_64_bits, whole))
 
 
 def twins(category: Value) -> Iterator[str]:

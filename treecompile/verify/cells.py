@@ -164,7 +164,10 @@ class Probing:
                 break
             box = self.search.find(place)
             if box is None:
-                self.cells += self.search.gave_up and not self.is_default(place)
+                # The default of a list counts only if it is known to be reached.
+                is_last = place.state == len(self.graph.arms) - 1
+                is_default = is_last and isinstance(self.body, RuleSet)
+                self.cells += self.search.gave_up and not is_default
                 continue
             self.cells += 1
             more: list[Pinned] = [(box, -1, None), *self.at_constants(box)]
@@ -172,14 +175,6 @@ class Probing:
             chosen = (more[0], more[0], *self.dice.sample(more, len(more)))
             for pinned in chosen[:quota]:
                 self.add(*pinned)
-
-    def is_default(self, place: StateBox) -> bool:
-        """Whether it is the default of a list.
-
-        It does not count as a cell if the search cannot tell whether it is reached.
-        """
-        last = len(self.graph.arms) - 1
-        return isinstance(self.body, RuleSet) and place.state == last
 
     def at_constants(self, box: Box) -> Iterator[Pinned]:
         for index, values in enumerate(self.added):

@@ -96,9 +96,8 @@ class RuleFinder:
 
     def __init__(self, rules: RuleSet) -> None:
         self.features = rules.features
-        self.bits: dict[Condition, int] = {}
-        for condition in conditions(rules):
-            self.bits.setdefault(condition, 1 << len(self.bits))
+        different = dict.fromkeys(conditions(rules))
+        self.bits = {condition: 1 << n for n, condition in enumerate(different)}
         self.of_feature: dict[int, list[Condition]] = {}
         for condition in self.bits:
             self.of_feature.setdefault(condition.feature, []).append(condition)
