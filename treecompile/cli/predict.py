@@ -27,7 +27,10 @@ FOLDS = 10  # if only the target is given
 @na_option
 @out_option
 def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -> None:
-    """Write DATA as CSV with a column `prediction`, by the reference evaluator."""
+    """Write DATA as CSV with a last column `prediction`.
+
+    The reference evaluator computes it.
+    """
     from treecompile.cli.terminal import output, read_model
     from treecompile.measure.quality import scored_csv
 
@@ -88,8 +91,8 @@ def score(
 @value(
     "--cv folds",
     "K",
-    "Cross-validate: learn K times from DATA without one K-th of its rows, and"
-    " measure on those. [default: 10, if there is a --target]",
+    "Cross-validate: K times, learn from all but one K-th of the rows, and measure on"
+    " that part. [default: 10, if there is a --target]",
     type=int,
 )
 @value("--target", "COL", "The column to predict, without a MODEL.")
@@ -163,7 +166,7 @@ def _cross_validate(
     if in_database(data, memory_limit):
         raise OptionError(
             f"cross-validation needs the rows in memory, and {data!r} are many"
-            " files: take a part of them in one"
+            " files: put a part of them into one"
         )
     if keywords.pop("validation", None):
         raise OptionError(

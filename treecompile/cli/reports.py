@@ -41,7 +41,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
             yield f"  {mismatch.row}: {expected}, got {mismatch.actual!r}"
         yield from more(len(report.mismatches) - MISMATCHES_SHOWN)
         if report.assumed:
-            yield "  it was taken for the label: --output says what else it gives"
+            yield "  its output was taken for the label: if it is not, add --output"
     else:
         extent = (
             f"{report.entered} of {report.cells} cells"

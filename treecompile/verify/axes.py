@@ -1,7 +1,7 @@
 """The values of each feature that `verify` tries, and boxes of them.
 
 The axis of a feature is a finite list of values: both sides of every threshold, every
-category and what a sloppy comparison confuses with it, an unseen value, a missing one.
+category and what a loose comparison confuses with it, an unseen value, a missing one.
 Whether a box has one of these values is decided exactly, so a search that finds no row
 proves that there is none among them.
 """
@@ -232,7 +232,7 @@ def fitting(feature: Feature, constants: Constants) -> Iterator[Value]:
 
 
 def twins(category: Value) -> Iterator[str]:
-    """Texts that a sloppy comparison takes for this one: other case, blanks around."""
+    """Texts that a loose comparison takes for this one: other case, blanks around."""
     if isinstance(category, str):
         text = category
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):
