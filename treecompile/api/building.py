@@ -27,14 +27,9 @@ from treecompile.learning.options import LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
 from treecompile.model.paths import leaf_count, size
+from treecompile.rules import pruning
 from treecompile.rules.language.document import is_rules, read_source
-from treecompile.rules.pruning import (
-    C45RULES,
-    VALIDATION,
-    flattening_notes,
-    prune_by,
-    simplify,
-)
+from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import counted
 from treecompile.verify.verification import Report
@@ -178,13 +173,13 @@ def _learn(
     feedback.tell(size(model.program.body))
     if form is None:
         return model
-    notes = flattening_notes(learned.program)
+    notes = pruning.flattening_notes(learned.program)
     feedback.notes(notes)
     with feedback.progress("pruning") as start:
         if form == FLAT:
-            made = simplify(learned.program)
+            made = pruning.simplify(learned.program)
         else:
             cases = (learned.training, learned.validation)
-            made = prune_by(learned.program, form, *cases, start)
+            made = pruning.prune_by(learned.program, form, *cases, start)
     feedback.tell(counted(leaf_count(made.body), "rule"))
     return Model(made, (*learned.notes, *notes))

@@ -139,12 +139,7 @@ def rules(
     from treecompile.cli.terminal import Terminal, output, read_model, source_of
     from treecompile.model.file.write import dumps
     from treecompile.model.paths import leaf_count
-    from treecompile.rules.pruning import (
-        C45RULES,
-        VALIDATION,
-        flattening_notes,
-        simplify,
-    )
+    from treecompile.rules import pruning
     from treecompile.tables.raw import counted
 
     named = {
@@ -166,9 +161,11 @@ def rules(
     terminal = Terminal(quiet)
     program = read_model(model, terminal)
     if rows is None:
-        made, notes = simplify(program), flattening_notes(program)
+        made = pruning.simplify(program)
+        notes = pruning.flattening_notes(program)
     else:
-        how = C45RULES if training or training_table else VALIDATION
+        is_training = training or training_table
+        how = pruning.C45RULES if is_training else pruning.VALIDATION
         pruned = prune_rules(program, how, rows, na_value, terminal)
         made, notes = pruned.program, pruned.notes
     output(out, dumps(made))

@@ -77,7 +77,7 @@ class Terminal:
         with ExitStack() as bars:
             shown = LevelBar(self, max_depth, bars)
             yield shown.start, shown.level
-            shown.finish()
+            shown.advance(to=shown.bar.length)
 
 
 class LevelBar:
@@ -88,12 +88,11 @@ class LevelBar:
     ) -> None:
         self.terminal, self.max_depth, self.bars = terminal, max_depth, bars
         self.bar: Any = None
-        self.length, self.done = 0, 0
         self.rows, self.since = 0, 0.0  # of the current level
 
     def start(self, rows: int) -> Callable[[int], None]:
-        self.length = rows * (self.max_depth or 1)
-        bar = self.terminal.bar("reading the table", self.length, rows)
+        length = rows * (self.max_depth or 1)
+        bar = self.terminal.bar("reading the table", length, rows)
         self.bar = self.bars.enter_context(bar)
         return lambda settled: None  # `level` shows everything
 
@@ -109,13 +108,11 @@ class LevelBar:
         self.bar.label = f"level {level.number}{of}: {counted}{speed}"
         # A row that has reached its leaf counts as done for all further levels.
         levels = self.max_depth - level.number + 1 if self.max_depth else 1
-        done = max(self.length - level.rows * levels, self.done)
-        self.bar.update(done - self.done)
-        self.done = done
+        self.advance(to=self.bar.length - level.rows * levels)
         self.bar.render_progress()
 
-    def finish(self) -> None:
-        self.bar.update(self.length - self.done)
+    def advance(self, to: int) -> None:
+        self.bar.update(max(to - self.bar.pos, 0))
 
 
 # ---------------------------------------------------------------- input and output

@@ -270,14 +270,20 @@ class Fetched:
         return self.rows
 
 
+class ArrowConnection(Connection):
+    """A connection whose driver returns Arrow tables."""
+
+    def arrow(self, query: str) -> pa.Table:
+        raise NotImplementedError
+
+    def execute(self, query: str, *parameters: Any) -> Fetched:
+        columns = [column.to_pylist() for column in self.arrow(query).columns]
+        return Fetched(list(zip(*columns, strict=True)))
+
+
 def arrow_table(rows: Sequence[Row]) -> pa.Table:
     """Rows as an Arrow table with columns c0, c1, ..."""
     import pyarrow as pa
 
     columns = zip(*rows, strict=True)
     return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})
-
-
-def arrow_rows(table: pa.Table) -> Fetched:
-    columns = [column.to_pylist() for column in table.columns]
-    return Fetched(list(zip(*columns, strict=True)))

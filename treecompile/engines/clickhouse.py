@@ -6,16 +6,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from treecompile.engines.base import (
-    Connection,
-    Fetched,
-    arrow_rows,
-    arrow_table,
-    driver,
-)
+from treecompile.engines.base import ArrowConnection, Connection, arrow_table, driver
 from treecompile.model.ir import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTINGS = (
     # A user needs these, too, for a text as long as that of a large tree.
@@ -26,17 +23,15 @@ SETTINGS = (
 )
 
 
-class ClickHouse(Connection):
+class ClickHouse(ArrowConnection):
     create = "CREATE TABLE {} ({}) ENGINE = Memory"
     schema = "CREATE DATABASE IF NOT EXISTS {}"
 
-    def execute(self, query: str, *parameters: Any) -> Fetched:
+    def arrow(self, query: str) -> pa.Table:
         import pyarrow as pa
 
         found = self.connection.query(query, "ArrowStream").bytes()
-        if not found:
-            return Fetched([])
-        return arrow_rows(pa.ipc.open_stream(found).read_all())
+        return pa.ipc.open_stream(found).read_all() if found else pa.table({})
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         import pyarrow as pa

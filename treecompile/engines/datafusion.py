@@ -6,21 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from treecompile.engines.base import (
-    Connection,
-    Fetched,
-    arrow_rows,
-    arrow_table,
-    driver,
-)
+from treecompile.engines.base import ArrowConnection, Connection, arrow_table, driver
 from treecompile.model.ir import Row
 
 LOADED = "treecompile_loaded"
 
 
-class DataFusion(Connection):
-    def execute(self, query: str, *parameters: Any) -> Fetched:
-        return arrow_rows(self.connection.sql(query).to_arrow_table())
+class DataFusion(ArrowConnection):
+    def arrow(self, query: str) -> Any:
+        return self.connection.sql(query).to_arrow_table()
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         self.connection.from_arrow(arrow_table(rows), LOADED)

@@ -103,11 +103,10 @@ def open_duckdb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
 @contextmanager
 def borrow_duckdb(connection: Any) -> Iterator[Store]:
     """A connection that the user keeps: temporary tables are dropped at the end."""
-    duckdb = driver("duckdb")
-    store = DuckDB(connection, duckdb.Error)
+    store = DuckDB(connection, driver("duckdb").Error)
     try:
         yield store
     finally:
-        with suppress(duckdb.Error):
-            for name in store.made:
-                connection.execute(store.dialect.learning.drop.format(name=name))
+        with suppress(EngineError):
+            for name in [*store.made]:
+                store.discard(name)

@@ -15,23 +15,13 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
 from random import Random
-from typing import Any
 
 from treecompile.emit.sql.dialect import NumberTypes
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Feature,
-    Kind,
-    Op,
-    Row,
-    Value,
-    ValueType,
-)
+from treecompile.model.ir import Body, Condition, Feature, Kind, Op, Row, Value
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Box, Space, unseen
-from treecompile.verify.constants import Constants
+from treecompile.verify.constants import Constants, as_double, has_64_bits
 
 # ---------------------------------------------------------------- types of numbers
 
@@ -63,12 +53,8 @@ def integers_beside(cut: float) -> list[int]:
     return [below + step for step in sorted(steps)]
 
 
-def _has_64_bits(number: int) -> bool:
-    return -(2**63) <= number < 2**63
-
-
 def _small_integers_beside(cut: float) -> Iterable[Value]:
-    return filter(_has_64_bits, integers_beside(cut))
+    return filter(has_64_bits, integers_beside(cut))
 
 
 TENTH_DECIMAL = Decimal("1e-10")
@@ -214,21 +200,9 @@ def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
     yield from feature.categories
     for category in feature.categories:
         yield from twins(category)
-    yield from fitting(feature, constants)
+    yield from constants.fitting(feature)
     yield unseen(feature)
     yield None
-
-
-def fitting(feature: Feature, constants: Constants) -> Iterator[Value]:
-    """The constants that a feature can have as its value."""
-    match feature.type:
-        case ValueType.FLOAT:
-            yield from sorted(filter(isfinite, map(as_double, constants.numbers)))
-        case ValueType.STR:
-            yield from sorted(constants.strings)
-        case ValueType.INT:
-            whole = (int(n) for n in constants.numbers if n == n // 1)
-            yield from sorted(filter(_has_64_bits, whole))
 
 
 def twins(category: Value) -> Iterator[str]:
@@ -238,11 +212,3 @@ def twins(category: Value) -> Iterator[str]:
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):
             if twin != text:
                 yield twin
-
-
-def as_double(value: Any) -> float:
-    """The nearest double; an infinity beyond the greatest."""
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf

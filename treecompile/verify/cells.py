@@ -16,34 +16,17 @@ from math import isfinite, prod
 from random import Random
 
 from treecompile.emit.retree import nest
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Feature,
-    Kind,
-    Row,
-    RuleSet,
-    Tree,
-    Value,
-)
+from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import (
-    holds,
     is_unknown,
     members,
     required_features,
     threshold,
 )
 from treecompile.regions.space import Box, unseen
-from treecompile.verify.axes import (
-    DOUBLES,
-    Grid,
-    NumberProbes,
-    as_double,
-    fitting,
-    twins,
-)
-from treecompile.verify.constants import Constants
+from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
+from treecompile.verify.constants import Constants, as_double
 from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
 
 BUDGET = 100_000
@@ -123,7 +106,7 @@ class Probing:
         self.body, self.grid, self.budget, self.dice = body, around, budget, dice
         self.graph = QuestionGraph(body)
         self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
-        self.added = [self.fitting(feature) for feature in body.features]
+        self.added = list(map(self.fitting, range(len(body.features))))
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that exist, as far as is known
 
@@ -141,9 +124,10 @@ class Probing:
             told=told,
         )
 
-    def fitting(self, feature: Feature) -> list[Value]:
+    def fitting(self, index: int) -> list[Value]:
         """The values to try in every cell for the constants added to the artefact."""
-        values = list(fitting(feature, self.grid.constants))
+        feature = self.body.features[index]
+        values = list(self.grid.constants.fitting(feature))
         if len(values) > CONSTANTS:
             values = self.dice.sample(values, CONSTANTS)
         if feature.kind is not Kind.NUMERIC:
@@ -223,20 +207,17 @@ class Probing:
 
     def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
         """Values around a question, each with its right arm and a wrong one."""
-        index = arms[0][0].feature
-        feature = self.body.features[index]
-        for value, likened in self.around(index, [test for test, _ in arms]):
-            right = _arm(arms, feature, value)
+        for value, likened in self.around([test for test, _ in arms]):
+            right = self.graph.taken(arms, value)
             if likened is not None:
-                suspects: Iterable[int] = (_arm(arms, feature, likened),)
+                suspects: Iterable[int] = (self.graph.taken(arms, likened),)
             else:
                 suspects = (child for _, child in arms)
             yield from ((value, right, wrong) for wrong in suspects if wrong != right)
 
-    def around(
-        self, index: int, tests: list[Condition]
-    ) -> Iterator[tuple[Value, Value]]:
+    def around(self, tests: list[Condition]) -> Iterator[tuple[Value, Value]]:
         """Values at which a test may err, and the category each may be mistaken for."""
+        index = tests[0].feature
         feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
             cut = threshold(tests[0])
@@ -285,7 +266,3 @@ class Probing:
             index = self.dice.randrange(len(axes))
             value = self.dice.choice(axes[index].values)
             self.rows[(*row[:index], value, *row[index + 1 :])] = None
-
-
-def _arm(arms: Arms, feature: Feature, value: Value) -> int:
-    return next(child for test, child in arms if holds(test, feature, value))

@@ -9,17 +9,18 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from math import inf, ldexp
+from math import inf, isfinite, ldexp
+from typing import Any
 
 from treecompile.emit.compiler import emit
 from treecompile.emit.literals import BACKSLASHED
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.model import words
-from treecompile.model.ir import Label, Program
+from treecompile.model.ir import Feature, Label, Program, Value, ValueType
 from treecompile.verify.claims import PYTHON, Claim
 from treecompile.verify.execution import NEEDS_NUMPY
 
@@ -45,6 +46,29 @@ class Constants:
 
     numbers: frozenset[int | float] = frozenset()
     strings: frozenset[str] = frozenset()
+
+    def fitting(self, feature: Feature) -> Iterator[Value]:
+        """Those that a feature can have as its value."""
+        match feature.type:
+            case ValueType.FLOAT:
+                yield from sorted(filter(isfinite, map(as_double, self.numbers)))
+            case ValueType.STR:
+                yield from sorted(self.strings)
+            case ValueType.INT:
+                whole = (int(n) for n in self.numbers if n == n // 1)
+                yield from sorted(filter(has_64_bits, whole))
+
+
+def as_double(value: Any) -> float:
+    """The nearest double; an infinity beyond the greatest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def has_64_bits(number: int) -> bool:
+    return -(2**63) <= number < 2**63
 
 
 def added(

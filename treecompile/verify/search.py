@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from treecompile.model.ir import Body, Condition, Leaf, Node, RuleSet, Tree
-from treecompile.model.semantics import negate
+from treecompile.model.ir import Body, Condition, Leaf, Node, RuleSet, Tree, Value
+from treecompile.model.semantics import holds, negate
 from treecompile.regions.region import Region
 from treecompile.regions.space import Box, Space
 
@@ -75,6 +75,11 @@ class QuestionGraph:
         decisions = len(rules.rules) + 1
         self.arms += [()] * decisions
         self.decider = [*[-1] * asked, *range(decisions)]
+
+    def taken(self, arms: Arms, value: Value) -> int:
+        """Where a value leads."""
+        feature = self.body.features[arms[0][0].feature]
+        return next(child for test, child in arms if holds(test, feature, value))
 
     def cells(self, space: Space) -> Iterator[StateBox]:
         """Where each leaf or rule decides, without those whose box is empty."""
