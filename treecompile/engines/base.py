@@ -23,7 +23,6 @@ from treecompile.model.ir import Row
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 # ---------------------------------------------------------------- columns
 
 
@@ -222,6 +221,40 @@ def as_array(values: Sequence[object]) -> np.ndarray:
     return result
 
 
+# ---------------------------------------------------------------- Arrow
+
+LOADED = "treecompile_loaded"  # a name for rows that are to be inserted
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A result that is completely in memory."""
+
+    rows: list[tuple[Any, ...]]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.rows
+
+
+class ArrowConnection(Connection):
+    """A connection whose driver returns Arrow tables."""
+
+    def arrow(self, query: str) -> pa.Table:
+        raise NotImplementedError
+
+    def execute(self, query: str, *parameters: Any) -> Fetched:
+        columns = [column.to_pylist() for column in self.arrow(query).columns]
+        return Fetched(list(zip(*columns, strict=True)))
+
+
+def arrow_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as an Arrow table with columns c0, c1, ..."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})
+
+
 # ---------------------------------------------------------------- helpers
 
 
@@ -258,32 +291,3 @@ def database_file(url: str, *, is_optional: bool = False) -> str:
 def refuse_memory_limit(memory_limit: str, why: str) -> None:
     if memory_limit:
         raise OptionError(f"--memory-limit is for DuckDB: {why}")
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A result that is completely in memory."""
-
-    rows: list[tuple[Any, ...]]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        return self.rows
-
-
-class ArrowConnection(Connection):
-    """A connection whose driver returns Arrow tables."""
-
-    def arrow(self, query: str) -> pa.Table:
-        raise NotImplementedError
-
-    def execute(self, query: str, *parameters: Any) -> Fetched:
-        columns = [column.to_pylist() for column in self.arrow(query).columns]
-        return Fetched(list(zip(*columns, strict=True)))
-
-
-def arrow_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows as an Arrow table with columns c0, c1, ..."""
-    import pyarrow as pa
-
-    columns = zip(*rows, strict=True)
-    return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})

@@ -25,6 +25,7 @@ import numpy as np
 
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.base import (
+    LOADED,
     ArrowConnection,
     Connection,
     Store,
@@ -43,7 +44,6 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 ALL_CORES = "local[*]"  # the master, if neither the address nor a session names one
-LOADED = "treecompile_loaded"
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 CANCELLED = 5.0  # seconds that a cancelled job has to end
