@@ -102,10 +102,12 @@ def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> Non
 def check(
     model: str, allow: tuple[str, ...], budget: int, most: int | None, as_json: bool
 ) -> None:
-    """Find rules that overlap, conflict or never decide, each with an example row.
+    """Find rules that overlap, conflict or never decide.
 
-    The search is exact and does not sample. The exit code is 1 if anything is found,
-    and 3 if nothing is found but something is undecided within the budget.
+    Each comes with an example row. The search is exact and does not sample.
+
+    The exit code is 1 if anything is found, and 3 if nothing is found but something is
+    undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli.terminal import output, read_model
@@ -141,10 +143,12 @@ def diff(
     most: int | None,
     as_json: bool,
 ) -> None:
-    """Show where two models decide differently, with an example row for each region.
+    """Show where two models decide differently.
 
-    Features are matched by name. The exit code is 0 if the models are the same
-    everywhere, 1 if they differ, and 3 if that is undecided within the budget.
+    Each region comes with an example row. Features are matched by name.
+
+    The exit code is 0 if the models are the same everywhere, 1 if they differ, and 3 if
+    that is undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli.terminal import output, read_model

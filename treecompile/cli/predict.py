@@ -114,8 +114,11 @@ def evaluate(
     Without a MODEL, measure by cross-validation how well a tree is learned from DATA.
     The options for that are those of `learn`.
     """
+    from treecompile.api import rows
+    from treecompile.cli.reports import evaluation
+    from treecompile.cli.terminal import read_model, required_source
+
     keywords = given(options)
-    place = (url, table, memory_limit)
     if len(files) == 2 or (files and (url or table)):
         na_values = keywords.pop("na_value", ())
         for name in keywords:
@@ -123,7 +126,11 @@ def evaluate(
                 f"{flag_of(name)} is for learning, and {files[0]!r} is a model: to"
                 " cross-validate give --cv, --target and DATA alone"
             )
-        _measure(files[0], files[1] if files[1:] else None, place, na_values)
+        data = files[1] if files[1:] else None
+        source = required_source(data, url, table, memory_limit)
+        program = read_model(files[0])
+        for line in evaluation(program, rows.evaluate(program, source, na_values)):
+            click.echo(line)
     elif len(files) != 1:
         wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
         if url:
@@ -136,22 +143,6 @@ def evaluate(
         )
     else:
         _cross_validate(files[0], memory_limit, quiet, keywords)
-
-
-def _measure(
-    model: str,
-    data: str | None,
-    place: tuple[str, str, str],
-    na_values: tuple[str, ...],
-) -> None:
-    from treecompile.api import rows
-    from treecompile.cli.reports import evaluation
-    from treecompile.cli.terminal import read_model, required_source
-
-    source = required_source(data, *place)
-    program = read_model(model)
-    for line in evaluation(program, rows.evaluate(program, source, na_values)):
-        click.echo(line)
 
 
 def _cross_validate(

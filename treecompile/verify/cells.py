@@ -18,12 +18,7 @@ from random import Random
 from treecompile.emit.retree import nest
 from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
 from treecompile.model.paths import leaf_count
-from treecompile.model.semantics import (
-    is_unknown,
-    members,
-    required_features,
-    threshold,
-)
+from treecompile.model.semantics import is_unknown, required_features, threshold
 from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
 from treecompile.verify.constants import Constants, as_double
@@ -225,7 +220,7 @@ class Probing:
             near = numbers.beside(cut) if isfinite(cut) else ()
             values = [*near, *numbers.always]
         else:
-            named = [c for t in tests if isinstance(t.value, tuple) for c in members(t)]
+            named = [c for t in tests if isinstance(t.value, tuple) for c in t.value]
             if feature.kind is Kind.ORDINAL:
                 named = list(feature.categories)
             known = dict.fromkeys(named)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from treecompile.model.ir import Body, Condition, Leaf, Node, RuleSet, Tree, Value
+from treecompile.model.ir import Body, Condition, RuleSet, Tree, Value
 from treecompile.model.semantics import holds, negate
 from treecompile.regions.region import Region
 from treecompile.regions.space import Box, Space
@@ -47,7 +47,8 @@ class QuestionGraph:
         self.arms: list[Arms]
         self.decider: list[int]  # of a state that decides, as in `semantics.decider`
         if isinstance(body, Tree):
-            self.arms = [_arms(node) for node in body.nodes]
+            branches = (getattr(node, "branches", ()) for node in body.nodes)
+            self.arms = [tuple((b.when, b.then) for b in some) for some in branches]
             self.decider = list(range(len(self.arms)))
         else:
             self._lay_out(body)
@@ -117,12 +118,6 @@ class QuestionGraph:
                 inner = space.cut(box, test)
                 if inner is not None:
                     stack.append((child, inner))
-
-
-def _arms(node: Node) -> Arms:
-    if isinstance(node, Leaf):
-        return ()
-    return tuple((branch.when, branch.then) for branch in node.branches)
 
 
 class EdgeSearch:
