@@ -12,7 +12,7 @@ from treecompile.model.semantics import holds
 from treecompile.verify.axes import Grid
 from treecompile.verify.cells import Probing, probe_rows
 from treecompile.verify.constants import Constants
-from treecompile.verify.search import QuestionGraph
+from treecompile.verify.search import EdgeSearch, QuestionGraph
 
 
 def arrival(
@@ -95,3 +95,15 @@ def test_a_small_budget_is_shared_and_the_share_is_said() -> None:
     assert 0 < some.told < some.edges
     assert all_of_it.told == all_of_it.edges > 0
     assert repr(some) == repr(probe_rows(tree, budget=60))
+
+
+def test_a_search_that_runs_out_of_steps_is_given_up() -> None:
+    """Otherwise a cell or an edge that nobody looked for would not be counted."""
+    tree = random_tree(Random(0), splits=4)
+    around, graph = Grid(tree, Constants()), QuestionGraph(tree)
+    search = EdgeSearch(graph, around, lambda decider: decider, steps=1)
+    place = next(graph.cells(around))
+    assert search.find(place) is not None
+    assert not search.gave_up
+    assert search.find(place) is None
+    assert search.gave_up
