@@ -41,11 +41,12 @@ class Reference:
         if isinstance(self.model, Tree) and divisible(self.model):
             whole = exposed(self.model)
             self.body, decided = whole.tree, whole.rules
+        self.divided = {cell for cell, rule in decided.items() if rule.id == DIVIDED}
         self.known = {
             cell: self._parts(rule.value, rule.id, _shares(rule))
             for cell, rule in decided.items()
+            if cell not in self.divided
         }
-        self.divided = {cell for cell, rule in decided.items() if rule.id == DIVIDED}
         self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
 
     def cell(self, row: Row) -> int:
