@@ -63,8 +63,8 @@ from treecompile.model.semantics import (
     probabilities,
 )
 from treecompile.rules.extract import extract
-from treecompile.verify.execution import RefusedError, can_hold, run_sql, same
-from treecompile.verify.verification import verify
+from treecompile.verify.execution import RefusedError, can_hold, run_sql
+from treecompile.verify.verification import same, verify
 
 # ---------------------------------------------------------------- models
 

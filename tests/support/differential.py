@@ -34,13 +34,8 @@ from treecompile.model.semantics import (
     probabilities,
     taken,
 )
-from treecompile.verify.execution import (
-    PythonAnswer,
-    can_hold,
-    run_python,
-    run_sql,
-    same,
-)
+from treecompile.verify.execution import PythonAnswer, can_hold, run_python, run_sql
+from treecompile.verify.verification import same
 
 MODELS, ROWS = 200, 50
 

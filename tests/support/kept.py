@@ -210,7 +210,7 @@ def kept_engine(engine: Engine) -> Iterator[Engine]:
 def many_mutants(text: str, engine: Engine | None) -> Iterator[Engine | None]:
     """Make `verify` quick on mutants of one artefact, whose text is given."""
     with in_this_process(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verification, "emit", lambda *_: Emitted(text))
+        patch.setattr(constants, "emit", lambda *_: Emitted(text))
         patch.setattr(verification, "probe_rows", remembered(probe_rows))
         patch.setattr(constants, "in_python", cache(constants.in_python))
         patch.setattr(constants, "in_sql", cache(constants.in_sql))
@@ -227,7 +227,7 @@ def remembered(search: Callable[..., ProbeRows]) -> Callable[..., ProbeRows]:
     known: dict[str, ProbeRows] = {}
 
     def probe_once(body: Any, *given: Any, answer: Any, **more: Any) -> ProbeRows:
-        key = repr((given, answer.__self__.claimed, more))
+        key = repr((given, answer.__self__.wanted, more))
         if key not in known:
             known[key] = search(body, *given, answer=answer, **more)
         return known[key]

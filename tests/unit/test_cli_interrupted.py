@@ -181,12 +181,11 @@ def test_levels_are_shown_on_a_terminal(
     clock = iter([10.0, 12.0, 12.5, 13.0])
     monkeypatch.setattr("treecompile.cli.terminal.monotonic", lambda: next(clock))
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with Feedback(quiet).levels(most) as bar:
-        bar.start(rows)
-        bar.level(LevelProgress(1, 1, rows))
-        bar.level(LevelProgress(2, 2, rows))
-        bar.level(LevelProgress(3, 1, rows // 4))
-        bar.finish()
+    with Feedback(quiet).levels(most) as (start, on_level):
+        start(rows)
+        on_level(LevelProgress(1, 1, rows))
+        on_level(LevelProgress(2, 2, rows))
+        on_level(LevelProgress(3, 1, rows // 4))
     assert isinstance(sys.stderr, Terminal)
     shown = sys.stderr.getvalue()
     if quiet or rows < 1000:
@@ -205,9 +204,8 @@ def test_where_there_is_no_terminal_nothing_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Feedback(False).levels(None) as bar:
-        bar.start(10**6)
-        bar.level(LevelProgress(1, 1, 10**6))
-        bar.finish()
+    with Feedback(False).levels(None) as (start, on_level):
+        start(10**6)
+        on_level(LevelProgress(1, 1, 10**6))
     assert isinstance(sys.stderr, io.StringIO)
     assert sys.stderr.getvalue() == ""

@@ -9,9 +9,10 @@ from random import Random
 from tests.support.random_models import random_rules, random_tree
 from treecompile.model.ir import Row, RuleSet, Tree
 from treecompile.model.semantics import holds
-from treecompile.verify.axes import DOUBLES, Constants, Grid, grid
+from treecompile.verify.axes import Grid
 from treecompile.verify.cells import Probing, probe_rows
-from treecompile.verify.search import QuestionGraph
+from treecompile.verify.constants import Constants
+from treecompile.verify.search import EdgeSearch, QuestionGraph
 
 
 def arrival(
@@ -30,8 +31,8 @@ def arrival(
 
 def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
     """How many edges some row tells, by trying all rows."""
-    around = grid(body, Constants())
-    walk = Probing(body, around, Constants(), 1000, Random(0), answer.get, DOUBLES)
+    around = Grid(body, Constants())
+    walk = Probing(body, around, 1000, Random(0), answer.get)
     asked = QuestionGraph(body)
     rows = list(product(*(axis.values for axis in around.axes)))
     first = 0
@@ -57,7 +58,7 @@ def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
 
 
 def small(body: Tree | RuleSet) -> bool:
-    around = grid(body, Constants())
+    around = Grid(body, Constants())
     size = prod(len(axis.values) for axis in around.axes)
     return size <= 1500 and (isinstance(body, Tree) or bool(body.rules))
 
@@ -73,8 +74,8 @@ def test_every_edge_that_a_row_can_tell_is_told() -> None:
             continue
         places = len(body.rules) + 1 if isinstance(body, RuleSet) else len(body.nodes)
         answer: dict[int, object] = {place: place % 2 for place in range(places)}
-        around = grid(body, Constants())
-        walk = Probing(body, around, Constants(), 5000, Random(0), answer.get, DOUBLES)
+        around = Grid(body, Constants())
+        walk = Probing(body, around, 5000, Random(0), answer.get)
         assert walk.cover_edges(5000) == (told_by_force(body, answer),) * 2, seed
         checked += 1
         edges += walk.cover_edges(5000)[1]
@@ -94,3 +95,15 @@ def test_a_small_budget_is_shared_and_the_share_is_said() -> None:
     assert 0 < some.told < some.edges
     assert all_of_it.told == all_of_it.edges > 0
     assert repr(some) == repr(probe_rows(tree, budget=60))
+
+
+def test_a_search_that_runs_out_of_steps_is_given_up() -> None:
+    """Otherwise a cell or an edge that nobody looked for would not be counted."""
+    tree = random_tree(Random(0), splits=4)
+    around, graph = Grid(tree, Constants()), QuestionGraph(tree)
+    search = EdgeSearch(graph, around, lambda decider: decider, steps=1)
+    place = next(graph.cells(around))
+    assert search.find(place) is not None
+    assert not search.gave_up
+    assert search.find(place) is None
+    assert search.gave_up

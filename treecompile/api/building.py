@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -23,20 +22,14 @@ from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import emit_options
 from treecompile.emit.render import write_texts
 from treecompile.emit.sql.dialect import read_dialect
+from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
-from treecompile.learning.training import Learned
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import Program
-from treecompile.model.paths import size
+from treecompile.model.paths import leaf_count, size
+from treecompile.rules import pruning
 from treecompile.rules.language.document import is_rules, read_source
-from treecompile.rules.pruning import (
-    C45RULES,
-    VALIDATION,
-    flattening_notes,
-    prune_by,
-    simplify,
-)
+from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import counted
 from treecompile.verify.verification import Report
@@ -46,10 +39,6 @@ FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
 _, PYTHON, SQL, DOCUMENT = FILES
-SERVERS = {  # the engines that a server's address is for, by its scheme
-    **dict.fromkeys(("postgres", "postgresql"), ("postgres",)),
-    **dict.fromkeys(("mysql", "mariadb"), ("mysql", "mariadb")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +94,25 @@ def build(
         model = _learn(data, given, dict(options), feedback)
 
     program = model.program
-    emitted = partial(_emitted, program, templates)
+
+    def emitted(to: str, **options: Any) -> Artefact:
+        chosen = emit_options(to, {"templates": templates, **options})
+        return compiler.emit(program, to, chosen)
+
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
     document = emitted("markdown", glossary=glossary)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.tell(*(f"note: {note}" for note in sql.notes))
+    feedback.notes(sql.notes)
     reports = {}
     if verify:
         if not own.engine:
-            feedback.tell(f"note: {SQL} is not verified: {own.name} cannot be run here")
+            feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
         for name, on, artefact in found:
             if on:
-                server = _address(on, url)
+                server = "" if is_of_another(url, on) else url
                 report = verify_artefact(program, artefact.text, on, url=server)
                 reports[name] = report
     made = Built(model, {}, reports)
@@ -129,19 +122,6 @@ def build(
     paths = {name: Path(out) / name for name in FILES}
     write_texts(dict(zip(paths.values(), texts, strict=True)))
     return replace(made, paths=paths)
-
-
-def _emitted(
-    program: Program, templates: str | Path, to: str, **options: Any
-) -> Artefact:
-    chosen = emit_options(to, {"templates": templates, **options})
-    return compiler.emit(program, to, chosen)
-
-
-def _address(engine: str, url: str) -> str:
-    """The address, unless it is that of another engine's server."""
-    others = SERVERS.get(url.partition(":")[0], (engine,))
-    return url if engine in others else ""
 
 
 def _read_rules(
@@ -159,7 +139,8 @@ def _read_rules(
             f"{data} would be written over: choose another folder with --out"
         )
     model = Model(*read_source(data))
-    feedback.tell(*(f"note: {note}" for note in model.notes), size(model.program.body))
+    feedback.notes(model.notes)
+    feedback.tell(size(model.program.body))
     return model
 
 
@@ -192,16 +173,13 @@ def _learn(
     feedback.tell(size(model.program.body))
     if form is None:
         return model
-    notes = flattening_notes(learned.program)
-    feedback.tell(*(f"note: {note}" for note in notes))
-    made = Model(_rules(learned, form, feedback), (*learned.notes, *notes))
-    feedback.tell(counted(made.n_leaves, "rule"))
-    return made
-
-
-def _rules(learned: Learned, form: str, feedback: Feedback) -> Program:
-    program, cases = learned.program, (learned.training, learned.validation)
+    notes = pruning.flattening_notes(learned.program)
+    feedback.notes(notes)
     with feedback.progress("pruning") as start:
         if form == FLAT:
-            return simplify(program)
-        return prune_by(program, form, *cases, start)
+            made = pruning.simplify(learned.program)
+        else:
+            cases = (learned.training, learned.validation)
+            made = pruning.prune_by(learned.program, form, *cases, start)
+    feedback.tell(counted(leaf_count(made.body), "rule"))
+    return Model(made, (*learned.notes, *notes))

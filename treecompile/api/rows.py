@@ -7,7 +7,7 @@ imported where it is used, so that a command on a small file starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -18,7 +18,7 @@ from treecompile.database.locations import (
     in_database,
     open_location,
 )
-from treecompile.learning.options import LearnOptions, Progress
+from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Program
@@ -33,23 +33,9 @@ if TYPE_CHECKING:
     from treecompile.database.journal import Journal
     from treecompile.learning.training import Learned
 
+    OnLevel = Callable[[LevelProgress], None]
+
 Data: TypeAlias = "str | Path | pd.DataFrame | Table | ParquetFiles"
-
-
-class Levels(Protocol):
-    """Hears how a tree grows in a database, level by level."""
-
-    def start(self, rows: int) -> Progress:
-        """The table has this many rows."""
-        return lambda settled: None
-
-    def level(self, level: LevelProgress) -> None:
-        """A level begins."""
-        return
-
-    def finish(self) -> None:
-        """The tree is complete."""
-        return
 
 
 class Feedback(Protocol):
@@ -57,6 +43,10 @@ class Feedback(Protocol):
 
     def tell(self, *lines: str) -> None:
         """Something that a user should know now."""
+        return
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """What a user should know about the result."""
         return
 
     def learned(self, result: Learned) -> None:
@@ -69,13 +59,12 @@ class Feedback(Protocol):
         yield silent
 
     @contextmanager
-    def levels(self, max_depth: int | None) -> Iterator[Levels]:
-        """A progress bar for a tree that grows in a database."""
-        yield SilentLevels()
+    def levels(self, max_depth: int | None) -> Iterator[tuple[Start, OnLevel]]:
+        """A progress bar for a tree that grows in a database, level by level.
 
-
-class SilentLevels(Levels):
-    pass
+        The first function is called with the number of rows, the second at each level.
+        """
+        yield silent, lambda level: None
 
 
 class Silent(Feedback):
@@ -100,13 +89,29 @@ def learn_from(
     journal: Journal | None = None,
 ) -> Learned:
     """Learn a tree. The last two options are for a database."""
-    from treecompile.learning import training
-
     place = in_database(data)
     if place is not None:
-        learned = _learn_in_database(
-            place, columns, options, validation, feedback, temporary_tables, journal
-        )
+        from treecompile.database.grow.levels import Listener
+        from treecompile.database.learn import learn
+        from treecompile.database.validation import validation_of
+
+        with (
+            open_location(place) as table,
+            validation_of(table, validation, place) as held_out,
+            feedback.levels(options.max_depth) as (start, on_level),
+        ):
+            learned = learn(
+                table.store,
+                table.relation,
+                columns,
+                options,
+                table.source,
+                start,
+                held_out,
+                Listener(on_level, feedback.tell),
+                temporary_tables=temporary_tables,
+                journal=journal,
+            )
     elif not temporary_tables:
         raise OptionError(
             "--no-temporary-tables is for learning in a database, with --from"
@@ -114,46 +119,14 @@ def learn_from(
     elif isinstance(validation, Table):
         raise OptionError("a Table to validate by goes with a Table to learn from")
     else:
+        from treecompile.learning import training
+
         rows = None if validation is None else in_memory(validation, "learn")
         with feedback.progress("learning") as start:
             learned = training.learn(
                 in_memory(data, "learn"), columns, options, rows, start
             )
     feedback.learned(learned)
-    return learned
-
-
-def _learn_in_database(
-    place: Table | ParquetFiles,
-    columns: DataOptions,
-    options: LearnOptions,
-    validation: Data | None,
-    feedback: Feedback,
-    temporary_tables: bool,
-    journal: Journal | None,
-) -> Learned:
-    from treecompile.database.grow.levels import Listener
-    from treecompile.database.learn import learn
-    from treecompile.database.validation import validation_of
-
-    with (
-        open_location(place) as table,
-        validation_of(table, validation, place) as rows,
-        feedback.levels(options.max_depth) as levels,
-    ):
-        learned = learn(
-            table.store,
-            table.relation,
-            columns,
-            options,
-            table.source,
-            levels.start,
-            rows,
-            Listener(levels.level, feedback.tell),
-            temporary_tables=temporary_tables,
-            journal=journal,
-        )
-        levels.finish()
     return learned
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import click
 
 from treecompile import __version__
-from treecompile.cli import emit, inspect, learn, predict, rules
+from treecompile.cli import emit, inspect, learn, predict
 from treecompile.model.errors import TreecompileError
 
 COMMANDS = (
-    *(learn.learn, rules.command, emit.emit, learn.build, emit.verify),
+    *(learn.learn, learn.rules, emit.emit, learn.build, emit.verify),
     *(predict.predict, predict.score, predict.evaluate),
     *(inspect.show, inspect.draw, inspect.check, inspect.diff),
 )

@@ -7,12 +7,13 @@ or a table. Infinities are written as Python's JSON reader accepts them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
+from treecompile.cli.reports import more, some
 from treecompile.inspect.check import Check, Fault, Finding
 from treecompile.inspect.diff import Diff
 from treecompile.model import words
-from treecompile.model.ir import Feature, RuleSet, Tree
+from treecompile.model.ir import RuleSet, Tree
 from treecompile.tables.raw import counted
 
 SHOWN = 10
@@ -45,7 +46,7 @@ def checked(name: str, result: Check, most: int = SHOWN) -> Iterator[str]:
         yield ""
         yield "undecided within the budget (see --budget)"
         yield from (f"  {question}" for question in result.undecided[:most])
-        yield from _more(len(result.undecided) - most)
+        yield from more(len(result.undecided) - most)
 
 
 def _answers(result: Check) -> Iterator[str]:
@@ -79,28 +80,23 @@ def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
     yield "  every row reaches exactly one leaf, with missing and unseen values, too"
     yield f"  unreachable leaves: {number or 'none'}"
     if result.only_unknown:
-        shown = ", ".join(result.only_unknown[:most])
-        rest = len(result.only_unknown) - most
-        shown += f" and {rest} more" if rest > 0 else ""
+        shown = some(result.only_unknown, most)
         yield f"  reached only with a missing or unseen value: {shown}"
     yield from _findings(result, most)
 
 
 def _findings(result: Check, most: int) -> Iterator[str]:
     for fault in Fault:
-        findings = [f for f in result.findings if f.fault is fault][:most]
-        if findings:
+        if findings := _first(result, fault, most):
             yield ""
             yield TITLES[fault]
             yield from (f"  {_finding(finding, result)}" for finding in findings)
-            yield from _more(result.counts[fault] - len(findings))
+            yield from more(result.counts[fault] - len(findings))
 
 
 def _finding(finding: Finding, result: Check) -> str:
     if finding.row is None:
-        feature = result.body.features[finding.tests[0].feature]
-        tests = " and ".join(words.phrase([test], feature) for test in finding.tests)
-        return f"{finding.rules[0]}: {tests}"
+        return f"{finding.rules[0]}: {' and '.join(_contradiction(finding, result))}"
     shown = row(finding.row)
     match finding.fault:
         case Fault.INCOMPLETE:
@@ -119,27 +115,25 @@ def _finding(finding: Finding, result: Check) -> str:
 
 def checked_json(result: Check, most: int) -> str:
     """The result of `check` as JSON."""
-    left = dict.fromkeys(Fault, most)
-    found = []
-    for finding in result.findings:
-        if left[finding.fault] > 0:
-            left[finding.fault] -= 1
-            found.append(_finding_object(finding, result.body.features))
-    return _dumped(
-        {
-            "counts": {fault.value: n for fault, n in result.counts.items()},
-            "findings": found,
-            "undecided": list(result.undecided),
-        }
-    )
+    findings: list[dict[str, object]] = []
+    for finding in (f for fault in Fault for f in _first(result, fault, most)):
+        findings.append({"kind": finding.fault.value, "rules": finding.rules})
+        if finding.row is None:
+            findings[-1]["if"] = _contradiction(finding, result)
+        else:
+            findings[-1] |= {"row": finding.row, "decided_by": finding.decider}
+    counts = {fault.value: number for fault, number in result.counts.items()}
+    undecided = result.undecided
+    return _dumped({"counts": counts, "findings": findings, "undecided": undecided})
 
 
-def _finding_object(finding: Finding, features: Sequence[Feature]) -> dict[str, object]:
-    shown = {"kind": finding.fault.value, "rules": list(finding.rules)}
-    if finding.row is not None:
-        return {**shown, "row": finding.row, "decided_by": finding.decider}
-    feature = features[finding.tests[0].feature]
-    return {**shown, "if": [words.phrase([test], feature) for test in finding.tests]}
+def _first(result: Check, fault: Fault, most: int) -> list[Finding]:
+    return [finding for finding in result.findings if finding.fault is fault][:most]
+
+
+def _contradiction(finding: Finding, result: Check) -> list[str]:
+    feature = result.body.features[finding.tests[0].feature]
+    return [words.phrase([test], feature) for test in finding.tests]
 
 
 # ---------------------------------------------------------------- diff
@@ -168,33 +162,26 @@ def differing(result: Diff, source: str = "", most: int = SHOWN) -> Iterator[str
         where = " and ".join(words.conjunction(region.tests, result.features))
         yield f"{number}. {change}{rows} where {where or 'anything holds'}"
         yield f"   {row(region.row)}"
-    yield from _more(len(result.regions) - most)
+    yield from more(len(result.regions) - most)
 
 
 def differing_json(result: Diff, most: int) -> str:
     """The result of `diff` as JSON."""
-    regions = []
-    for region in result.regions[:most]:
-        tests = words.conjunction(region.tests, result.features)
-        shown: dict[str, object] = {"if": tests, "old": region.old, "new": region.new}
-        shown["row"] = region.row
-        if region.rows is not None:
-            shown["rows"] = region.rows
-        regions.append(shown)
+    regions = [
+        {
+            "if": words.conjunction(region.tests, result.features),
+            "old": region.old,
+            "new": region.new,
+            "row": region.row,
+            **({} if region.rows is None else {"rows": region.rows}),
+        }
+        for region in result.regions[:most]
+    ]
     count = len(result.regions)
-    summary: dict[str, object]
     summary = {"same": result.same, "complete": result.complete, "count": count}
-    if result.rows is not None:
+    if result.rows is not None and result.differing is not None:
         summary |= {"rows": result.rows, "differing": result.differing}
     return _dumped({**summary, "regions": regions})
-
-
-# ---------------------------------------------------------------- both
-
-
-def _more(number: int) -> Iterator[str]:
-    if number > 0:
-        yield f"  and {number} more"
 
 
 def _dumped(result: Mapping[str, object]) -> str:

@@ -8,19 +8,18 @@ from typing import Any
 
 import click
 
-from treecompile.cli.options import declared, given, out_option, quiet_option
+from treecompile.cli.options import declared, given, out_option, quiet_option, value
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.model.errors import OptionError
 
 
 @click.command("emit")
 @click.argument("model")
-@click.option(
-    "--to",
-    "target",
+@value(
+    "--to target",
+    "TARGET",
+    "python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
     required=True,
-    metavar="TARGET",
-    help="python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
 )
 @out_option
 @declared(EmitOptions)
@@ -52,44 +51,21 @@ def emit(model: str, target: str, out: str | None, quiet: bool, **options: Any) 
 @click.command("verify")
 @click.argument("model")
 @click.argument("artefact")
-@click.option(
+@value(
     "--engine",
-    metavar="NAME",
-    help="python, or a database such as mariadb. [default: found in the artefact]",
+    "NAME",
+    "python, or a database such as mariadb. [default: found in the artefact]",
 )
-@click.option(
-    "--url",
-    metavar="URL",
-    help="Address of the database server: postgresql://..., mysql://...",
-)
+@value("--url", "URL", "Address of the database server: postgresql://..., mysql://...")
 @declared(EmitOptions, "columns", "alias")
-@click.option(
+@value(
     "--output",
-    metavar="WHAT",
-    help="What SQL without comments computes: label, probability, rule."
-    " [default: label]",
+    "WHAT",
+    "What SQL without comments computes: label, probability, rule. [default: label]",
 )
-@click.option(
-    "--label",
-    metavar="L",
-    help="The label whose probability SQL without comments computes.",
-)
-@click.option(
-    "--budget",
-    type=int,
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="Maximum number of rows.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed for the choice of rows.",
-)
+@value("--label", "L", "The label whose probability SQL without comments computes.")
+@value("--budget", "N", "Maximum number of rows.", 100_000, type=int)
+@value("--seed", "N", "Seed for the choice of rows.", 0, type=int)
 @quiet_option
 def verify(
     model: str, artefact: str, budget: int, seed: int, quiet: bool, **options: Any

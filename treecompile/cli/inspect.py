@@ -14,6 +14,7 @@ from treecompile.cli.options import (
     na_option,
     out_option,
     quiet_option,
+    value,
 )
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -74,9 +75,7 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
 @click.command("draw")
 @click.argument("model")
 @out_option
-@click.option(
-    "--max-depth", type=int, metavar="N", help="Draw only the first N levels of a tree."
-)
+@value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
 @quiet_option
 def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> None:
     """Draw the tree, or a table of the rules, as an SVG file."""
@@ -103,10 +102,12 @@ def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> Non
 def check(
     model: str, allow: tuple[str, ...], budget: int, most: int | None, as_json: bool
 ) -> None:
-    """Find rules that overlap, conflict or never decide, with a row that shows it.
+    """Find rules that overlap, conflict or never decide.
 
-    The search is exact and does not sample. The exit code is 1 if anything is found,
-    and 3 if nothing is found but something is undecided within the budget.
+    Each comes with an example row. The search is exact and does not sample.
+
+    The exit code is 1 if anything is found, and 3 if nothing is found but something is
+    undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli.terminal import output, read_model
@@ -128,9 +129,7 @@ def check(
 @click.command("diff")
 @click.argument("old")
 @click.argument("new")
-@click.option(
-    "--data", metavar="FILE", help="Count the rows of this file in each region."
-)
+@value("--data", "FILE", "Count the rows of this file in each region.")
 @na_option
 @budget_option
 @list_option
@@ -144,10 +143,12 @@ def diff(
     most: int | None,
     as_json: bool,
 ) -> None:
-    """Show where two models decide differently, with a row for each region.
+    """Show where two models decide differently.
 
-    Features are matched by name. The exit code is 0 if the models are the same
-    everywhere, 1 if they differ, and 3 if that is undecided within the budget.
+    Each region comes with an example row. Features are matched by name.
+
+    The exit code is 0 if the models are the same everywhere, 1 if they differ, and 3 if
+    that is undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli.terminal import output, read_model

@@ -1,4 +1,4 @@
-"""Learn a tree: its model file, or all artefacts in one step."""
+"""Make a model: learn a tree, turn it into rules, or build all artefacts at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from treecompile.cli.options import (
     declared,
     given,
     learning_options,
+    memory_option,
+    model_option,
+    na_option,
     place_options,
+    quiet_option,
+    url_option,
+    value,
 )
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
@@ -21,25 +27,18 @@ from treecompile.model.errors import OptionError
 @click.argument("data", required=False)
 @learning_options(requires_target=True)
 @place_options
-@click.option(
+@value(
     "--validation-table",
-    default="",
-    metavar="NAME",
-    help="With --from: like --validation, but a table in the same database.",
+    "NAME",
+    "With --from: like --validation, but a table in the same database.",
+    "",
 )
 @click.option(
     "--no-temporary-tables",
     is_flag=True,
     help="In a database: create no temporary tables. This is slower.",
 )
-@click.option(
-    "-o",
-    "out",
-    default="model.json",
-    show_default=True,
-    metavar="FILE",
-    help="The model file; - for standard output.",
-)
+@model_option("model.json")
 def learn(
     data: str | None,
     target: str,
@@ -93,12 +92,91 @@ def learn(
     terminal.tell(f"{size(program.body)}: wrote {out}")
 
 
+@click.command("rules")
+@click.argument("model")
+@value(
+    "--validation",
+    "FILE",
+    "Prune every rule against these rows, which have known targets, and sort the"
+    " rules. DuckDB reads a folder or a pattern of Parquet files.",
+)
+@value(
+    "--training",
+    "FILE",
+    "Prune as c4.5rules does, by the rows that the model was learned from.",
+)
+@url_option
+@value(
+    "--validation-table",
+    "NAME",
+    "With --from: like --validation, but a table in the database.",
+    "",
+)
+@value(
+    "--training-table",
+    "NAME",
+    "With --from: like --training, but a table in the database.",
+    "",
+)
+@memory_option
+@na_option
+@model_option("rules.json")
+@quiet_option
+def rules(
+    model: str,
+    validation: str | None,
+    training: str | None,
+    url: str,
+    validation_table: str,
+    training_table: str,
+    memory_limit: str,
+    na_value: tuple[str, ...],
+    out: str,
+    quiet: bool,
+) -> None:
+    """Turn a tree into an ordered list of simplified rules, and prune it if asked."""
+    from treecompile.api.rows import prune_rules
+    from treecompile.cli.terminal import Terminal, output, read_model, source_of
+    from treecompile.model.file.write import dumps
+    from treecompile.model.paths import leaf_count
+    from treecompile.rules import pruning
+    from treecompile.tables.raw import counted
+
+    named = {
+        "--validation": validation,
+        "--training": training,
+        "--validation-table": validation_table,
+        "--training-table": training_table,
+    }
+    several = [name for name, value in named.items() if value]
+    if several[1:]:
+        raise OptionError(f"give {several[0]} or {several[1]}, not both")
+    rows = source_of(
+        validation or training,
+        url,
+        validation_table or training_table,
+        memory_limit,
+        wanted="--validation-table or --training-table",
+    )
+    terminal = Terminal(quiet)
+    program = read_model(model, terminal)
+    if rows is None:
+        made = pruning.simplify(program)
+        notes = pruning.flattening_notes(program)
+    else:
+        is_training = training or training_table
+        how = pruning.C45RULES if is_training else pruning.VALIDATION
+        pruned = prune_rules(program, how, rows, na_value, terminal)
+        made, notes = pruned.program, pruned.notes
+    output(out, dumps(made))
+    terminal.notes(notes)
+    terminal.tell(f"{counted(leaf_count(made.body), 'rule')}: wrote {out}")
+
+
 @click.command("build")
 @click.argument("data")
 @learning_options(requires_target=False)
-@click.option(
-    "--out", "folder", required=True, metavar="DIR", help="Folder for the results."
-)
+@value("--out folder", "DIR", "Folder for the results.", required=True)
 @click.option(
     "--rules",
     type=click.Choice(["flat", "validation", "c45rules"]),
@@ -106,15 +184,10 @@ def learn(
     " pruned as c4.5rules does.",
 )
 @declared(EmitOptions, "dialect", "glossary", "templates")
-@click.option(
-    "--engine",
-    multiple=True,
-    metavar="NAME",
-    help="Verify the SQL on this engine, too. Repeatable.",
+@value(
+    "--engine", "NAME", "Verify the SQL on this engine, too. Repeatable.", multiple=True
 )
-@click.option(
-    "--url", metavar="URL", help="Address of the database server to verify on."
-)
+@value("--url", "URL", "Address of the database server to verify on.")
 @click.option(
     "--no-verify",
     "verify",

@@ -150,71 +150,63 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
 
 # ---------------------------------------------------------------- shared by commands
 
-out_option = click.option(
-    "-o", "out", metavar="FILE", help="Output file. [default: standard output]"
-)
+
+def value(
+    names: str, metavar: str, help: str, default: Any = None, **more: Any
+) -> Callable[[F], F]:
+    """An option that takes a value, such as `value("--from url", "URL", "...")`."""
+    if default is not None:  # click takes an explicit None as given
+        more |= {"default": default, "show_default": default != ""}
+    return click.option(*names.split(), metavar=metavar, help=help, **more)
+
+
+POSITIVE = click.IntRange(min=1)
+
+out_option = value("-o out", "FILE", "Output file. [default: standard output]")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 na_option = declared(DataOptions, "na_values")
-budget_option = click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=100_000,
-    show_default=True,
-    help="Maximum number of search steps.",
+budget_option = value(
+    "--budget", "N", "Maximum number of search steps.", 100_000, type=POSITIVE
 )
-list_option = click.option(
-    "--list",
-    "most",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List at most N of each kind. [default: 10]",
+list_option = value(
+    "--list most", "N", "List at most N of each kind. [default: 10]", type=POSITIVE
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-url_option = click.option(
-    "--from",
-    "url",
-    default="",
-    metavar="URL",
-    help="The database that holds the table: duckdb://FILE, postgresql://..., spark:,"
+url_option = value(
+    "--from url",
+    "URL",
+    "The database that holds the table: duckdb://FILE, postgresql://..., spark:,"
     " sqlite://FILE or mysql://HOST/NAME. The rows stay there.",
+    "",
 )
-memory_option = click.option(
+memory_option = value(
     "--memory-limit",
-    default="",
-    metavar="SIZE",
-    help="DuckDB: maximum memory, such as 1GB. Beyond that it uses the disk.",
+    "SIZE",
+    "DuckDB: maximum memory, such as 1GB. Beyond that it uses the disk.",
+    "",
 )
 place_options = apply(  # where the rows are, if not in a file
     url_option,
-    click.option(
-        "--table",
-        default="",
-        metavar="NAME",
-        help="The table in the database, or SCHEMA.NAME.",
-    ),
+    value("--table", "NAME", "The table in the database, or SCHEMA.NAME.", ""),
     memory_option,
 )
 how_options = apply(
     declared(DataOptions),
     declared(LearnOptions),
-    click.option(
+    value(
         "--validation",
-        metavar="FILE",
-        help="Rows with known targets, to measure quality on or to prune by.",
+        "FILE",
+        "Rows with known targets, to measure quality on or to prune by.",
     ),
     quiet_option,
 )
 
 
+def model_option(default: str) -> Callable[[F], F]:
+    return value("-o out", "FILE", "The model file; - for standard output.", default)
+
+
 def learning_options(*, requires_target: bool) -> Callable[[F], F]:
-    return apply(
-        click.option(
-            "--target",
-            required=requires_target,
-            metavar="COL",
-            help="The column to predict.",
-        ),
-        how_options,
-    )
+    help = "The column to predict."
+    target = value("--target", "COL", help, required=requires_target)
+    return apply(target, how_options)

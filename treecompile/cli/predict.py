@@ -14,6 +14,7 @@ from treecompile.cli.options import (
     out_option,
     place_options,
     quiet_option,
+    value,
 )
 from treecompile.model.errors import OptionError
 
@@ -26,7 +27,10 @@ FOLDS = 10  # if only the target is given
 @na_option
 @out_option
 def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -> None:
-    """Write DATA as CSV with a column `prediction`, by the reference evaluator."""
+    """Write DATA as CSV with a last column `prediction`.
+
+    The reference evaluator computes it.
+    """
     from treecompile.cli.terminal import output, read_model
     from treecompile.measure.quality import scored_csv
 
@@ -37,24 +41,20 @@ def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -
 @click.argument("model")
 @click.argument("data", required=False)
 @place_options
-@click.option(
-    "--into",
-    required=True,
-    metavar="NAME",
-    help="The table to create; for Parquet files, the file.",
+@value(
+    "--into", "NAME", "The table to create; for Parquet files, the file.", required=True
 )
-@click.option(
+@value(
     "--output",
-    default="label",
-    show_default=True,
-    metavar="WHAT",
-    help="label, probability, rule, or several, separated by commas.",
+    "WHAT",
+    "label, probability, rule, or several, separated by commas.",
+    "label",
 )
-@click.option(
+@value(
     "--label",
-    default="",
-    metavar="L",
-    help="The label whose probability to compute. [default: the predicted label]",
+    "L",
+    "The label whose probability to compute. [default: the predicted label]",
+    "",
 )
 @na_option
 @quiet_option
@@ -88,15 +88,14 @@ def score(
 
 @click.command("evaluate")
 @click.argument("files", nargs=-1, metavar="[MODEL] DATA")
-@click.option(
-    "--cv",
-    "folds",
+@value(
+    "--cv folds",
+    "K",
+    "Cross-validate: K times, learn from all but one K-th of the rows, and measure on"
+    " that part. [default: 10, if there is a --target]",
     type=int,
-    metavar="K",
-    help="Cross-validate: learn K times from DATA without one K-th of its rows, and"
-    " measure on those. [default: 10, if there is a --target]",
 )
-@click.option("--target", metavar="COL", help="The column to predict, without a MODEL.")
+@value("--target", "COL", "The column to predict, without a MODEL.")
 @how_options
 @place_options
 def evaluate(
@@ -115,8 +114,11 @@ def evaluate(
     Without a MODEL, measure by cross-validation how well a tree is learned from DATA.
     The options for that are those of `learn`.
     """
+    from treecompile.api import rows
+    from treecompile.cli.reports import evaluation
+    from treecompile.cli.terminal import read_model, required_source
+
     keywords = given(options)
-    place = (url, table, memory_limit)
     if len(files) == 2 or (files and (url or table)):
         na_values = keywords.pop("na_value", ())
         for name in keywords:
@@ -124,7 +126,11 @@ def evaluate(
                 f"{flag_of(name)} is for learning, and {files[0]!r} is a model: to"
                 " cross-validate give --cv, --target and DATA alone"
             )
-        _measure(files[0], files[1] if files[1:] else None, place, na_values)
+        data = files[1] if files[1:] else None
+        source = required_source(data, url, table, memory_limit)
+        program = read_model(files[0])
+        for line in evaluation(program, rows.evaluate(program, source, na_values)):
+            click.echo(line)
     elif len(files) != 1:
         wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
         if url:
@@ -139,22 +145,6 @@ def evaluate(
         _cross_validate(files[0], memory_limit, quiet, keywords)
 
 
-def _measure(
-    model: str,
-    data: str | None,
-    place: tuple[str, str, str],
-    na_values: tuple[str, ...],
-) -> None:
-    from treecompile.api import rows
-    from treecompile.cli.reports import evaluation
-    from treecompile.cli.terminal import read_model, required_source
-
-    source = required_source(data, *place)
-    program = read_model(model)
-    for line in evaluation(program, rows.evaluate(program, source, na_values)):
-        click.echo(line)
-
-
 def _cross_validate(
     data: str, memory_limit: str, quiet: bool, keywords: dict[str, Any]
 ) -> None:
@@ -167,7 +157,7 @@ def _cross_validate(
     if in_database(data, memory_limit):
         raise OptionError(
             f"cross-validation needs the rows in memory, and {data!r} are many"
-            " files: take a part of them in one"
+            " files: put a part of them into one"
         )
     if keywords.pop("validation", None):
         raise OptionError(

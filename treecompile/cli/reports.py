@@ -14,7 +14,6 @@ from treecompile.model.ir import (
     Program,
     Quality,
     RuleSet,
-    Tree,
     ValueQuality,
 )
 
@@ -40,11 +39,9 @@ def verification(name: str, report: Report) -> Iterator[str]:
         for mismatch in report.mismatches[:MISMATCHES_SHOWN]:
             expected = f"expected {mismatch.expected!r}"
             yield f"  {mismatch.row}: {expected}, got {mismatch.actual!r}"
-        rest = len(report.mismatches) - MISMATCHES_SHOWN
-        if rest > 0:
-            yield f"  and {rest} more"
+        yield from more(len(report.mismatches) - MISMATCHES_SHOWN)
         if report.assumed:
-            yield "  it was taken for the label: --output says what else it gives"
+            yield "  its output was taken for the label: if it is not, add --output"
     else:
         extent = (
             f"{report.entered} of {report.cells} cells"
@@ -75,25 +72,20 @@ def _rules(program: Program, result: Evaluation) -> list[list[str]]:
     if isinstance(quality, ClassQuality):
         actual = [float(sum(row)) for row in quality.confusion]
     heads = ["rule", words.name(program.target), "rows", "coverage"]
+    order = ["left", "decided"] if isinstance(body, RuleSet) else []
     if body.labels:
-        heads += ["support", "confidence", "95 % interval", "lift"]
-    else:
-        heads.append("rmse")
-    if isinstance(body, RuleSet):
-        heads += ["left", "decided"]
-    heads.append("errors" if body.labels else "rmse of these")
-    if isinstance(body, Tree) and not body.labels:
-        heads.pop()  # a rule of a tree decides every row that it matches
+        heads += ["support", "confidence", "95 % interval", "lift", *order, "errors"]
+    else:  # a rule of a tree decides every row that it matches
+        heads += ["rmse", *order, *["rmse of these"] * bool(order)]
     lines = [heads]
     for entry in figures(body, result.tallies, actual):
         line = [entry.rule.id, words.value(entry.rule.value), str(entry.matched)]
         line.append(_percent(entry.coverage))
-        line += _confidence(entry) if body.labels else [_number(entry.deviation)]
-        if isinstance(body, RuleSet):
-            line += [str(entry.left), str(entry.decided)]
-        line.append(
-            words.amount(entry.errors) if body.labels else _number(entry.own_deviation)
-        )
+        places = [str(entry.left), str(entry.decided)] if order else []
+        if body.labels:
+            line += [*_confidence(entry), *places, words.amount(entry.errors)]
+        else:
+            line += [_number(entry.deviation), *places, _number(entry.own_deviation)]
         lines.append(line[: len(heads)])
     return lines
 
@@ -140,8 +132,7 @@ def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
         yield from columns(used, left=1)
     rest = [words.name(name) for name, share in ranked if not share]
     if rest:
-        more = f" and {len(rest) - UNUSED_SHOWN} more" * (len(rest) > UNUSED_SHOWN)
-        yield f"not used: {', '.join(rest[:UNUSED_SHOWN])}{more}"
+        yield f"not used: {some(rest, UNUSED_SHOWN)}"
 
 
 def pruning_sequence(
@@ -191,6 +182,18 @@ def _quality(labels: Sequence[Label], quality: Quality) -> Iterator[str]:
     for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first of them: `a, b and 3 more`."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def more(number: int) -> Iterator[str]:
+    """A line behind a list that was cut off."""
+    if number > 0:
+        yield f"  and {number} more"
 
 
 def columns(table: Sequence[Sequence[str]], left: int) -> Iterator[str]:

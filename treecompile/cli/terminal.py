@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,12 @@ import click
 from treecompile.model.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
-    from treecompile.api.rows import Data
+    from treecompile.api.rows import Data, OnLevel
     from treecompile.database.grow.levels import LevelProgress
     from treecompile.database.journal import Journal
     from treecompile.learning.training import Learned
     from treecompile.model.ir import Program
+    from treecompile.rules.pruning import Start
 
 SMALL = 20_000  # rows: with fewer, a progress bar would only flicker
 END_SIGNALS = [  # not every system has all of them
@@ -58,45 +59,41 @@ class Terminal:
         hidden = self.quiet or rows < SMALL or not sys.stderr.isatty()
         return click.progressbar(
             length=length, label=label, file=sys.stderr, hidden=hidden
-        ).__enter__()
+        )
 
     @contextmanager
-    def progress(self, label: str) -> Iterator[Callable[[int], Callable[[int], None]]]:
-        bars: list[Any] = []
+    def progress(self, label: str) -> Iterator[Start]:
+        with ExitStack() as bars:
 
-        def start(length: int) -> Callable[[int], None]:
-            bars.append(self.bar(label, length, length))
-            update: Callable[[int], None] = bars[-1].update
-            return update
+            def start(length: int) -> Callable[[int], None]:
+                bar = bars.enter_context(self.bar(label, length, length))
+                update: Callable[[int], None] = bar.update
+                return update
 
-        try:
             yield start
-        finally:
-            for bar in bars:
-                bar.__exit__(None, None, None)
 
     @contextmanager
-    def levels(self, max_depth: int | None) -> Iterator[LevelBar]:
-        shown = LevelBar(self, max_depth)
-        try:
-            yield shown
-        finally:
-            if shown.bar:
-                shown.bar.__exit__(None, None, None)
+    def levels(self, max_depth: int | None) -> Iterator[tuple[Start, OnLevel]]:
+        with ExitStack() as bars:
+            shown = LevelBar(self, max_depth, bars)
+            yield shown.start, shown.level
+            shown.advance(to=shown.bar.length)
 
 
 class LevelBar:
     """The progress of a tree that grows level by level."""
 
-    def __init__(self, terminal: Terminal, max_depth: int | None) -> None:
-        self.terminal, self.max_depth = terminal, max_depth
+    def __init__(
+        self, terminal: Terminal, max_depth: int | None, bars: ExitStack
+    ) -> None:
+        self.terminal, self.max_depth, self.bars = terminal, max_depth, bars
         self.bar: Any = None
-        self.length, self.done = 0, 0
         self.rows, self.since = 0, 0.0  # of the current level
 
     def start(self, rows: int) -> Callable[[int], None]:
-        self.length = rows * (self.max_depth or 1)
-        self.bar = self.terminal.bar("reading the table", self.length, rows)
+        length = rows * (self.max_depth or 1)
+        bar = self.terminal.bar("reading the table", length, rows)
+        self.bar = self.bars.enter_context(bar)
         return lambda settled: None  # `level` shows everything
 
     def level(self, level: LevelProgress) -> None:
@@ -111,13 +108,11 @@ class LevelBar:
         self.bar.label = f"level {level.number}{of}: {counted}{speed}"
         # A row that has reached its leaf counts as done for all further levels.
         levels = self.max_depth - level.number + 1 if self.max_depth else 1
-        done = max(self.length - level.rows * levels, self.done)
-        self.bar.update(done - self.done)
-        self.done = done
+        self.advance(to=self.bar.length - level.rows * levels)
         self.bar.render_progress()
 
-    def finish(self) -> None:
-        self.bar.update(self.length - self.done)
+    def advance(self, to: int) -> None:
+        self.bar.update(max(to - self.bar.pos, 0))
 
 
 # ---------------------------------------------------------------- input and output

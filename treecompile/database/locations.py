@@ -10,7 +10,7 @@ from typing import Any
 
 from treecompile.emit.literals import duckdb_string
 from treecompile.emit.sql.text import Quoting
-from treecompile.engines.addresses import open_store, opened
+from treecompile.engines.addresses import open_store
 from treecompile.engines.base import Store
 from treecompile.model.errors import DataError, OptionError
 
@@ -91,7 +91,7 @@ def open_table(
     source: Any, table: str, memory_limit: str = "", *, writes: bool = False
 ) -> Iterator[TableLocation]:
     """A table of a database, at an address or behind a connection."""
-    with opened(source, memory_limit, writes=writes) as store:
+    with open_store(source, memory_limit, writes=writes) as store:
         relation = Quoting(store.dialect).path("--table", table)
         yield TableLocation(relation, table, store)
 

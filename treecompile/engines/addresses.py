@@ -5,15 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from treecompile.engines import (
-    clickhouse,
-    datafusion,
-    duckdb,
-    mariadb,
-    postgres,
-    spark,
-    sqlite,
-)
+from treecompile.engines import duckdb, in_process, mariadb, postgres, spark, sqlite
 from treecompile.engines.base import Borrow, Engine, Store
 from treecompile.model.errors import OptionError
 
@@ -24,9 +16,9 @@ ENGINES: dict[str, Engine] = {
     "postgres": Engine("postgres", postgres.sandbox, postgres.open_postgres),
     "mariadb": Engine("mariadb", mariadb.sandbox, mariadb.open_mariadb),
     "mysql": Engine("mysql", mariadb.sandbox),
-    "clickhouse": Engine("clickhouse", clickhouse.sandbox),
+    "clickhouse": Engine("clickhouse", in_process.clickhouse),
     "spark": Engine("spark", spark.sandbox, spark.open_spark),
-    "datafusion": Engine("datafusion", datafusion.sandbox),
+    "datafusion": Engine("datafusion", in_process.datafusion),
 }
 # First words of addresses that are not engines' names. MySQL itself is refused by name
 # after connecting.
@@ -39,12 +31,30 @@ BORROWED: dict[str, Borrow] = {  # by the class of the user's connection
 }
 
 
-def opened(
+def engine_of(url: str) -> str:
+    """The name of the engine that an address is for, or its unknown first word."""
+    scheme = url.partition(":")[0]
+    return SCHEMES.get(scheme, scheme)
+
+
+def is_of_another(url: str, engine: str) -> bool:
+    """Whether an address is that of an engine other than this one."""
+    return engine_of(url) in ENGINES and engine_of(url) != engine_of(engine)
+
+
+def open_store(
     source: Any, memory_limit: str = "", *, writes: bool = False
 ) -> AbstractContextManager[Store]:
-    """The database at an address, or behind a user's connection, which stays open."""
+    """The database at an address, or behind a user's connection, which stays open.
+
+    `writes`: tables that last are created.
+    """
     if isinstance(source, str):
-        return open_store(source, memory_limit, writes=writes)
+        engine = ENGINES.get(engine_of(source))
+        if engine is None or engine.open is None or ":" not in source:
+            scheme = source.partition(":")[0]
+            raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
+        return engine.open(source, memory_limit, writes)
     kind = type(source).__name__
     if kind not in BORROWED:
         raise OptionError(
@@ -56,14 +66,3 @@ def opened(
             "memory_limit needs an address: an open connection has a limit already"
         )
     return BORROWED[kind](source)
-
-
-def open_store(
-    url: str, memory_limit: str = "", *, writes: bool = False
-) -> AbstractContextManager[Store]:
-    """Connect to the database at an address; `writes`: tables that last are created."""
-    scheme = url.partition(":")[0]
-    engine = ENGINES.get(SCHEMES.get(scheme, scheme))
-    if engine is None or engine.open is None or scheme == url:
-        raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
-    return engine.open(url, memory_limit, writes)

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,7 +22,6 @@ from treecompile.model.ir import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 # ---------------------------------------------------------------- columns
 
@@ -201,8 +201,12 @@ class SqlStore(Connection):
         try:
             yield
         except self.errors as error:
-            said = self.message(error)
-            raise EngineError(f"{self.dialect.name}: {said}") from error
+            kind = NoTemporaryTableError if self.is_denied(error) else EngineError
+            raise kind(f"{self.dialect.name}: {self.message(error)}") from error
+
+    def is_denied(self, error: Exception) -> bool:
+        """Whether the driver says that the user may not create a temporary table."""
+        return False
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:
@@ -215,6 +219,40 @@ def as_array(values: Sequence[object]) -> np.ndarray:
     result = np.empty(len(values), object)
     result[:] = values
     return result
+
+
+# ---------------------------------------------------------------- Arrow
+
+LOADED = "treecompile_loaded"  # a name for rows that are to be inserted
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A result that is completely in memory."""
+
+    rows: list[tuple[Any, ...]]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.rows
+
+
+class ArrowConnection(Connection):
+    """A connection whose driver returns Arrow tables."""
+
+    def arrow(self, query: str) -> pa.Table:
+        raise NotImplementedError
+
+    def execute(self, query: str, *parameters: Any) -> Fetched:
+        columns = [column.to_pylist() for column in self.arrow(query).columns]
+        return Fetched(list(zip(*columns, strict=True)))
+
+
+def arrow_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as an Arrow table with columns c0, c1, ..."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})
 
 
 # ---------------------------------------------------------------- helpers
@@ -242,29 +280,14 @@ def driver(package: str) -> Any:
         ) from None
 
 
+def database_file(url: str, *, is_optional: bool = False) -> str:
+    """The path in an address such as duckdb://FILE."""
+    path = url.partition(":")[2].removeprefix("//")
+    if not Path(path).is_file() and (path or not is_optional):
+        raise EngineError(f"{path!r}: there is no such database file")
+    return path
+
+
 def refuse_memory_limit(memory_limit: str, why: str) -> None:
     if memory_limit:
         raise OptionError(f"--memory-limit is for DuckDB: {why}")
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A result that is completely in memory."""
-
-    rows: list[tuple[Any, ...]]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        return self.rows
-
-
-def arrow_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows as an Arrow table with columns c0, c1, ..."""
-    import pyarrow as pa
-
-    columns = zip(*rows, strict=True)
-    return pa.table({f"c{n}": pa.array(column) for n, column in enumerate(columns)})
-
-
-def arrow_rows(table: pa.Table) -> Fetched:
-    columns = [column.to_pylist() for column in table.columns]
-    return Fetched(list(zip(*columns, strict=True)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from treecompile.engines.base import (
     SqlStore,
     Store,
     StoredColumn,
+    database_file,
     driver,
     first_line,
 )
@@ -77,26 +77,22 @@ def sandbox(url: str) -> Iterator[Connection]:
 
 
 @contextmanager
-def open_duckdb(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_duckdb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is duckdb:// followed by the path of a database file, or by nothing."""
-    address = url.removeprefix("duckdb:").removeprefix("//")
     duckdb = driver("duckdb")
-    if address and not Path(address).is_file():
-        raise EngineError(f"{address!r}: there is no such database file")
+    path = database_file(url, is_optional=True)
     with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:
         settings = {"temp_directory": folder, "preserve_insertion_order": "false"}
         if memory_limit:
             settings["memory_limit"] = memory_limit
         try:
             connection = duckdb.connect(
-                address or ":memory:",
-                read_only=bool(address) and not writes,
+                path or ":memory:",
+                read_only=bool(path) and not writes,
                 config=settings,
             )
         except duckdb.Error as error:
-            what = f"open {address!r}" if address else "start DuckDB"
+            what = f"open {path!r}" if path else "start DuckDB"
             raise EngineError(f"cannot {what}: {first_line(error)}") from None
         with closing(connection):
             # It would go to standard output, and so may the model.
@@ -107,11 +103,10 @@ def open_duckdb(
 @contextmanager
 def borrow_duckdb(connection: Any) -> Iterator[Store]:
     """A connection that the user keeps: temporary tables are dropped at the end."""
-    duckdb = driver("duckdb")
-    store = DuckDB(connection, duckdb.Error)
+    store = DuckDB(connection, driver("duckdb").Error)
     try:
         yield store
     finally:
-        with suppress(duckdb.Error):
-            for name in store.made:
-                connection.execute(store.dialect.learning.drop.format(name=name))
+        with suppress(EngineError):
+            for name in [*store.made]:
+                store.discard(name)

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from treecompile.engines.base import (
     Connection,
-    NoTemporaryTableError,
     SqlStore,
     Store,
     StoredColumn,
@@ -67,13 +66,8 @@ class MariaDB(SqlStore):
         text = f"INSERT INTO {table} VALUES ({marks})"
         self.connection.cursor().executemany(text, known)
 
-    def make(self, name: str, query: str) -> None:
-        try:
-            super().make(name, query)
-        except EngineError as error:
-            if getattr(error.__cause__, "args", (0,))[0] in NO_RIGHT:
-                raise NoTemporaryTableError(str(error)) from None
-            raise
+    def is_denied(self, error: Exception) -> bool:
+        return bool(error.args) and error.args[0] in NO_RIGHT
 
     def columns(self, relation: str) -> list[StoredColumn]:
         names = _type_names()
@@ -126,9 +120,7 @@ def sandbox(url: str) -> Iterator[Connection]:
 
 
 @contextmanager
-def open_mariadb(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is mysql://user:password@host:port/database."""
     refuse_memory_limit(memory_limit, "a server has its own")
     database = unquote(urlsplit(url).path.strip("/"))

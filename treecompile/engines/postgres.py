@@ -15,7 +15,6 @@ import numpy as np
 
 from treecompile.engines.base import (
     Connection,
-    NoTemporaryTableError,
     SqlStore,
     Store,
     StoredColumn,
@@ -58,14 +57,12 @@ class PostgreSQL(SqlStore):
 
     def make(self, name: str, query: str) -> None:
         made = f"{name}_made"  # the query may read the table that is replaced
-        try:
-            self.ask(self.dialect.learning.create.format(name=made, query=query))
-        except EngineError as error:
-            if getattr(error.__cause__, "sqlstate", None) in READ_ONLY:
-                raise NoTemporaryTableError(str(error)) from None
-            raise
+        self.ask(self.dialect.learning.create.format(name=made, query=query))
         self.discard(name)
         self.ask(f"ALTER TABLE pg_temp.{made} RENAME TO {name}")
+
+    def is_denied(self, error: Exception) -> bool:
+        return getattr(error, "sqlstate", None) in READ_ONLY
 
     def ask(self, query: str) -> Any:
         with self.one_line_errors():
@@ -113,9 +110,7 @@ def sandbox(url: str) -> Iterator[Connection]:
 
 
 @contextmanager
-def open_postgres(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_postgres(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is a connection URI of libpq."""
     refuse_memory_limit(memory_limit, "a server has its own")
     with closing(_connect(url, autocommit=True)) as connection:

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
@@ -24,11 +25,11 @@ import numpy as np
 
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.base import (
+    LOADED,
+    ArrowConnection,
     Connection,
-    Fetched,
     Store,
     StoredColumn,
-    arrow_rows,
     arrow_table,
     as_array,
     driver,
@@ -43,7 +44,6 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 ALL_CORES = "local[*]"  # the master, if neither the address nor a session names one
-LOADED = "treecompile_loaded"
 FILES = re.compile(r"`parquet`\.`((?:[^`]|``)+)`")
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 CANCELLED = 5.0  # seconds that a cancelled job has to end
@@ -51,7 +51,7 @@ SCHEMA_NUMBERS = count()
 Found = TypeVar("Found")
 
 
-class Spark(Connection):
+class Spark(ArrowConnection):
     create = "CREATE TABLE {} ({}) USING parquet"
     schema = None
 
@@ -61,9 +61,9 @@ class Spark(Connection):
         self.dialect = read_dialect("spark")
         self.made: dict[str, Any] = {}  # temporary views
 
-    def execute(self, query: str, *parameters: Any) -> Fetched:
+    def arrow(self, query: str) -> Any:
         with _open_sockets():
-            return arrow_rows(self.session.sql(query).toArrow())
+            return self.session.sql(query).toArrow()
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         with _open_sockets():
@@ -77,8 +77,7 @@ class Spark(Connection):
         return [StoredColumn(name, kind) for name, kind in found]
 
     def arrays(self, query: str) -> list[np.ndarray]:
-        with _open_sockets():
-            table = self.wait(lambda: self.session.sql(query).toArrow())
+        table = self.wait(lambda: self.arrow(query))
         return [_plain(column) for column in table.columns]
 
     def make(self, name: str, query: str) -> None:
@@ -130,14 +129,13 @@ class Spark(Connection):
         """
         from pyspark import InheritableThread
 
-        found: list[Found] = []
-        failed: list[BaseException] = []
+        done: Future[Found] = Future()
 
         def run() -> None:
             try:
-                found.append(work())
+                done.set_result(work())
             except BaseException as error:
-                failed.append(error)
+                done.set_exception(error)
 
         try:
             thread = InheritableThread(run, session=self.session)
@@ -150,11 +148,10 @@ class Spark(Connection):
         except KeyboardInterrupt:
             thread.join(CANCELLED)
             raise
-        if failed:
-            if isinstance(failed[0], self.errors):
-                raise EngineError(f"Spark: {first_line(failed[0])}") from None
-            raise failed[0]
-        return found[0]
+        try:
+            return done.result()
+        except self.errors as error:
+            raise EngineError(f"Spark: {first_line(error)}") from None
 
     def _check_free(self, name: str) -> None:
         """Refuse to replace a view of the user."""
@@ -238,9 +235,7 @@ def _session_for_artefacts(master: str) -> Any:
 
 
 @contextmanager
-def open_spark(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_spark(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is spark: followed by a master such as local[2], or spark://HOST:PORT."""
     refuse_memory_limit(memory_limit, "Spark has its own settings")
     driver("pyspark")

@@ -19,6 +19,7 @@ from treecompile.engines.base import (
     SqlStore,
     Store,
     StoredColumn,
+    database_file,
     refuse_memory_limit,
 )
 from treecompile.model.errors import EngineError
@@ -85,21 +86,16 @@ def sandbox(url: str) -> Iterator[Connection]:
 
 
 @contextmanager
-def open_sqlite(
-    url: str, memory_limit: str = "", writes: bool = False
-) -> Iterator[Store]:
+def open_sqlite(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is sqlite:// followed by the path of a database file."""
     refuse_memory_limit(memory_limit, "SQLite needs little")
-    address = url.removeprefix("sqlite:").removeprefix("//")
-    path = Path(address)
-    if not address or not path.is_file():
-        raise EngineError(f"{address!r}: there is no such database file")
-    uri = f"{path.resolve().as_uri()}?mode={'rw' if writes else 'ro'}"
+    path = database_file(url)
+    uri = f"{Path(path).resolve().as_uri()}?mode={'rw' if writes else 'ro'}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema")
         except sqlite3.Error as error:
-            raise EngineError(f"cannot open {address!r}: {error}") from None
+            raise EngineError(f"cannot open {path!r}: {error}") from None
         connection.create_function("floor", 1, _floor, deterministic=True)
         connection.create_function("treecompile_digest", -1, _digest)
         # Calls Python now and then, which only then sees Ctrl-C and ends the query.

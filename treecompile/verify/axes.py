@@ -1,45 +1,27 @@
 """The values of each feature that `verify` tries, and boxes of them.
 
 The axis of a feature is a finite list of values: both sides of every threshold, every
-category and what a sloppy comparison confuses with it, an unseen value, a missing one.
+category and what a loose comparison confuses with it, an unseen value, a missing one.
 Whether a box has one of these values is decided exactly, so a search that finds no row
 proves that there is none among them.
 """
 
 from __future__ import annotations
 
-import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from ctypes import c_float
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
 from random import Random
-from typing import Any
 
 from treecompile.emit.sql.dialect import NumberTypes
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Feature,
-    Kind,
-    Op,
-    Row,
-    Value,
-    ValueType,
-)
+from treecompile.model.ir import Body, Condition, Feature, Kind, Op, Row, Value
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Box, Space, unseen
-
-
-@dataclass(frozen=True, slots=True)
-class Constants:
-    """Numbers and strings found in the text of an artefact."""
-
-    numbers: frozenset[int | float] = frozenset()
-    strings: frozenset[str] = frozenset()
-
+from treecompile.verify.constants import Constants, as_double, has_64_bits
 
 # ---------------------------------------------------------------- types of numbers
 
@@ -71,8 +53,8 @@ def integers_beside(cut: float) -> list[int]:
     return [below + step for step in sorted(steps)]
 
 
-def _integers_of_64_bits(cut: float) -> Iterator[Value]:
-    yield from (n for n in integers_beside(cut) if -(2**63) <= n < 2**63)
+def _small_integers_beside(cut: float) -> Iterable[Value]:
+    return filter(has_64_bits, integers_beside(cut))
 
 
 TENTH_DECIMAL = Decimal("1e-10")
@@ -91,11 +73,9 @@ def _singles_beside(cut: float) -> Iterator[Value]:
     """The 32-bit floats nearest to a threshold and to its neighbours."""
     step = abs(cut) * 2**-24
     for near in (cut - step, cut, cut + step):
-        try:
-            (number,) = struct.unpack("<f", struct.pack("<f", near))
-        except OverflowError:
-            continue
-        yield float(number)
+        number = c_float(near).value
+        if isfinite(number):
+            yield number
 
 
 DOUBLES = NumberProbes(doubles_beside, (-inf, inf, None, nan))
@@ -105,7 +85,7 @@ PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
 def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
     """The number types of a dialect other than doubles, by name."""
     for name, beside in (
-        (types.whole, _integers_of_64_bits),
+        (types.whole, _small_integers_beside),
         (types.decimal, _decimals_beside),
         (types.single, _singles_beside),
     ):
@@ -183,12 +163,29 @@ Axis = NumberAxis | CategoryAxis
 
 
 class Grid(Space):
-    """The rows that can be made of the values of some axes."""
+    """The values to try on a model, and on an artefact with these constants added."""
 
-    def __init__(self, features: Sequence[Feature], axes: Sequence[Axis]) -> None:
-        super().__init__(features)
-        self.axes = axes
-        self.everything = tuple(axis.everything for axis in axes)
+    def __init__(
+        self, body: Body, constants: Constants, numbers: NumberProbes = DOUBLES
+    ) -> None:
+        super().__init__(body.features)
+        self.constants, self.numbers = constants, numbers
+        cuts: list[set[float]] = [set() for _ in body.features]
+        for test in conditions(body):
+            if body.features[test.feature].kind is Kind.NUMERIC:
+                cuts[test.feature].add(threshold(test))
+        self.axes = list(map(self._axis, body.features, cuts))
+        self.everything = tuple(axis.everything for axis in self.axes)
+
+    def _axis(self, feature: Feature, cuts: set[float]) -> Axis:
+        if feature.kind is not Kind.NUMERIC:
+            return CategoryAxis(feature, _categories(feature, self.constants))
+        numbers = self.numbers
+        finite = sorted(
+            cuts.union(map(as_double, self.constants.numbers)) - {-inf, inf}
+        )
+        near = [value for cut in finite for value in numbers.beside(cut)]
+        return NumberAxis((*(near or numbers.beside(0.0)), *numbers.always))
 
     def region(self, test: Condition) -> Region:
         return self.axes[test.feature].where(test)
@@ -199,64 +196,19 @@ class Grid(Space):
         return tuple(axis.pick(region, dice) for axis, region in pairs)
 
 
-def grid(body: Body, constants: Constants, numbers: NumberProbes = DOUBLES) -> Grid:
-    """The values to try on a model, and on an artefact with these constants added."""
-    cuts: list[set[float]] = [set() for _ in body.features]
-    for test in conditions(body):
-        if body.features[test.feature].kind is Kind.NUMERIC:
-            cuts[test.feature].add(threshold(test))
-    return Grid(
-        body.features,
-        [
-            _axis(feature, cuts[index], constants, numbers)
-            for index, feature in enumerate(body.features)
-        ],
-    )
-
-
-def _axis(
-    feature: Feature, cuts: set[float], constants: Constants, numbers: NumberProbes
-) -> Axis:
-    if feature.kind is not Kind.NUMERIC:
-        return CategoryAxis(feature, _categories(feature, constants))
-    finite = sorted(filter(isfinite, cuts | set(map(as_double, constants.numbers))))
-    near = [value for cut in finite for value in numbers.beside(cut)]
-    return NumberAxis((*(near or numbers.beside(0.0)), *numbers.always))
-
-
 def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
     yield from feature.categories
     for category in feature.categories:
         yield from twins(category)
-    yield from fitting(feature, constants)
+    yield from constants.fitting(feature)
     yield unseen(feature)
     yield None
 
 
-def fitting(feature: Feature, constants: Constants) -> Iterator[Value]:
-    """The constants that a feature can have as its value."""
-    match feature.type:
-        case ValueType.FLOAT:
-            yield from sorted(filter(isfinite, map(as_double, constants.numbers)))
-        case ValueType.STR:
-            yield from sorted(constants.strings)
-        case ValueType.INT:
-            whole = (int(n) for n in constants.numbers if n == n // 1)
-            yield from sorted(n for n in whole if -(2**63) <= n < 2**63)
-
-
 def twins(category: Value) -> Iterator[str]:
-    """Texts that a sloppy comparison takes for this one: other case, blanks around."""
+    """Texts that a loose comparison takes for this one: other case, blanks around."""
     if isinstance(category, str):
         text = category
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):
             if twin != text:
                 yield twin
-
-
-def as_double(value: Any) -> float:
-    """The nearest double; an infinity beyond the greatest."""
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf

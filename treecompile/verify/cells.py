@@ -16,35 +16,12 @@ from math import isfinite, prod
 from random import Random
 
 from treecompile.emit.steps import nest
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Feature,
-    Kind,
-    Row,
-    RuleSet,
-    Split,
-    Tree,
-    Value,
-)
-from treecompile.model.semantics import (
-    holds,
-    is_unknown,
-    members,
-    required_features,
-    threshold,
-)
+from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
+from treecompile.model.paths import leaf_count
+from treecompile.model.semantics import is_unknown, required_features, threshold
 from treecompile.regions.space import Box, unseen
-from treecompile.verify.axes import (
-    DOUBLES,
-    Constants,
-    Grid,
-    NumberProbes,
-    as_double,
-    fitting,
-    grid,
-    twins,
-)
+from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
+from treecompile.verify.constants import Constants, as_double
 from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
 
 BUDGET = 100_000
@@ -79,7 +56,7 @@ def probe_rows(
     between two positions with the same answer does not show. With `scattered`, a part
     of the rows has several unknown values at once.
     """
-    around = grid(body, constants, numbers)
+    around = Grid(body, constants, numbers)
     required = set(required_features(body))
     dice = Random(seed)
     combinations = prod(len(around.axes[index].values) for index in required)
@@ -89,28 +66,17 @@ def probe_rows(
             for index, axis in enumerate(around.axes)
         ]
         rows = [_vary(row, required, around, dice) for row in product(*ranges)]
-        number = len(body.rules) if isinstance(body, RuleSet) else _leaves(body)
-        return ProbeRows(tuple(rows), True, number)
+        return ProbeRows(tuple(rows), True, leaf_count(body))
     # A list that is run as one decision errs at the questions of that decision.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
-        probing = Probing(body, around, constants, budget, dice, answer, numbers)
+        probing = Probing(body, around, budget, dice, answer)
         return probing.result(budget // 4 if scattered else 0)
-    outcomes = nested.outcomes
+    rules = nested.outcomes
     probing = Probing(
-        nested.tree,
-        around,
-        constants,
-        budget,
-        dice,
-        lambda leaf: answer(outcomes[leaf]),
-        numbers,
+        nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
     )
-    return replace(probing.result(0), cells=len(set(outcomes.values())))
-
-
-def _leaves(tree: Tree) -> int:
-    return sum(not isinstance(node, Split) for node in tree.nodes)
+    return replace(probing.result(0), cells=len(set(rules.values())))
 
 
 def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
@@ -128,17 +94,14 @@ class Probing:
         self,
         body: Body,
         around: Grid,
-        constants: Constants,
         budget: int,
         dice: Random,
         answer: Callable[[int], object],
-        numbers: NumberProbes,
     ) -> None:
         self.body, self.grid, self.budget, self.dice = body, around, budget, dice
-        self.numbers = numbers
         self.graph = QuestionGraph(body)
         self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
-        self.added = [self.fitting(feature, constants) for feature in body.features]
+        self.added = list(map(self.fitting, range(len(body.features))))
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that exist, as far as is known
 
@@ -156,14 +119,16 @@ class Probing:
             told=told,
         )
 
-    def fitting(self, feature: Feature, constants: Constants) -> list[Value]:
+    def fitting(self, index: int) -> list[Value]:
         """The values to try in every cell for the constants added to the artefact."""
-        values = list(fitting(feature, constants))
+        feature = self.body.features[index]
+        values = list(self.grid.constants.fitting(feature))
         if len(values) > CONSTANTS:
             values = self.dice.sample(values, CONSTANTS)
         if feature.kind is not Kind.NUMERIC:
             return values
-        return [near for cut in values for near in self.numbers.beside(as_double(cut))]
+        beside = self.grid.numbers.beside
+        return [near for cut in values for near in beside(as_double(cut))]
 
     # ------------------------------------------------------------ cells
 
@@ -176,9 +141,12 @@ class Probing:
             if room <= 0:
                 self.cells += len(places) - number
                 break
-            box = self.search.reaching(place)
+            box = self.search.find(place)
             if box is None:
-                self.cells += self.search.gave_up and not self.is_default(place)
+                # The default of a list counts only if it is known to be reached.
+                is_last = place.state == len(self.graph.arms) - 1
+                is_default = is_last and isinstance(self.body, RuleSet)
+                self.cells += self.search.gave_up and not is_default
                 continue
             self.cells += 1
             more: list[Pinned] = [(box, -1, None), *self.at_constants(box)]
@@ -186,14 +154,6 @@ class Probing:
             chosen = (more[0], more[0], *self.dice.sample(more, len(more)))
             for pinned in chosen[:quota]:
                 self.add(*pinned)
-
-    def is_default(self, place: StateBox) -> bool:
-        """Whether it is the default of a list.
-
-        It does not count as a cell if the search cannot tell whether it is reached.
-        """
-        last = len(self.graph.arms) - 1
-        return isinstance(self.body, RuleSet) and place.state == last
 
     def at_constants(self, box: Box) -> Iterator[Pinned]:
         for index, values in enumerate(self.added):
@@ -230,7 +190,7 @@ class Probing:
                 box = self.grid.narrow(place.box, index, region)
                 if box is not None:
                     here = StateBox(place.state, place.start, box)
-                    box = self.search.exposing(here, right, wrong)
+                    box = self.search.find(here, (right, wrong))
                     if box is None and self.search.gave_up:
                         continue
                 if box is None:
@@ -242,27 +202,25 @@ class Probing:
 
     def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
         """Values around a question, each with its right arm and a wrong one."""
-        index = arms[0][0].feature
-        feature = self.body.features[index]
-        for value, likened in self.around(index, [test for test, _ in arms]):
-            right = _arm(arms, feature, value)
+        for value, likened in self.around([test for test, _ in arms]):
+            right = self.graph.taken(arms, value)
             if likened is not None:
-                suspects: Iterable[int] = (_arm(arms, feature, likened),)
+                suspects: Iterable[int] = (self.graph.taken(arms, likened),)
             else:
                 suspects = (child for _, child in arms)
             yield from ((value, right, wrong) for wrong in suspects if wrong != right)
 
-    def around(
-        self, index: int, tests: list[Condition]
-    ) -> Iterator[tuple[Value, Value]]:
+    def around(self, tests: list[Condition]) -> Iterator[tuple[Value, Value]]:
         """Values at which a test may err, and the category each may be mistaken for."""
+        index = tests[0].feature
         feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
             cut = threshold(tests[0])
-            near = self.numbers.beside(cut) if isfinite(cut) else ()
-            values = [*near, *self.numbers.always]
+            numbers = self.grid.numbers
+            near = numbers.beside(cut) if isfinite(cut) else ()
+            values = [*near, *numbers.always]
         else:
-            named = [c for t in tests if isinstance(t.value, tuple) for c in members(t)]
+            named = [c for t in tests if isinstance(t.value, tuple) for c in t.value]
             if feature.kind is Kind.ORDINAL:
                 named = list(feature.categories)
             known = dict.fromkeys(named)
@@ -303,7 +261,3 @@ class Probing:
             index = self.dice.randrange(len(axes))
             value = self.dice.choice(axes[index].values)
             self.rows[(*row[:index], value, *row[index + 1 :])] = None
-
-
-def _arm(arms: Arms, feature: Feature, value: Value) -> int:
-    return next(child for test, child in arms if holds(test, feature, value))

@@ -29,8 +29,8 @@ MODULE = re.compile(r"^def predict\(", re.MULTILINE)
 # A column's name at the end of its expression: ... AS "prediction",
 COLUMN = re.compile(rf"\bAS [\"`]({'|'.join(OUTPUTS.values())})[\"`],?$", re.MULTILINE)
 # Outputs, each with the position of a label if it is that label's probability:
-# [("label", None), ("probability", "2")]
-Wanted = Sequence[tuple[str, str | None]]
+# [("label", None), ("probability", 2)]
+Wanted = Sequence[tuple[str, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,20 @@ def claim(
         )
     engine = engine or (header.group(1) if header else PYTHON)
     check_engine(engine)
-    if engine == PYTHON and (output or label):
-        raise OptionError("--output is for SQL: a Python module has all outputs")
-    named = _named_by_user(program, output, label)
-    wanted = named
+    if engine == PYTHON:
+        if output or label:
+            raise OptionError("--output is for SQL: a Python module has all outputs")
+        shares = [("probability", place) for place in range(len(program.body.labels))]
+        return Claim(engine, [("label", None), ("rule", None), *shares])
+    wanted = named = _named_by_user(program, output, label)
     if header:
-        wanted = [(part, place or None) for part, place in OUTPUT.findall(header[2])]
+        found = OUTPUT.findall(header[2])
+        wanted = [(part, int(place) if place else None) for part, place in found]
         if named and named != wanted:
             raise OptionError(
                 f"--output {output!r}: the artefact says that it gives {header[2]}"
             )
-    if not wanted and engine != PYTHON:
-        wanted = _named_by_columns(text)
+    wanted = wanted or _named_by_columns(text)
     for part, place in wanted:
         _check_output(program, part, place)
     return Claim(engine, wanted or [("label", None)], assumed=not wanted)
@@ -86,7 +88,7 @@ def _named_by_user(program: Program, output: str, label: str) -> Wanted:
         check_choice("--output", part, OUTPUTS)
     if label and "probability" not in parts:
         raise OptionError("--label needs --output probability")
-    place = str(position_of(program.body.labels, label)) if label else None
+    place = position_of(program.body.labels, label) if label else None
     return [(part, place if part == "probability" else None) for part in parts]
 
 
@@ -99,12 +101,12 @@ def _named_by_columns(text: str) -> Wanted:
     return [(outputs[name], None) for name in COLUMN.findall(form.text)]
 
 
-def _check_output(program: Program, output: str, label: str | None) -> None:
+def _check_output(program: Program, output: str, label: int | None) -> None:
     """A probability can be compared only if the model has that label."""
     labels = program.body.labels
     if output == "probability" and not labels:
         raise EngineError("the artefact gives a probability, the model a number")
-    if label is not None and int(label) >= len(labels):
+    if label is not None and label >= len(labels):
         raise EngineError(
             f"the artefact gives the probability of label {label}, and the model has"
             f" {len(labels)} labels: it was compiled from another model"

@@ -9,10 +9,20 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from math import inf, ldexp
+from dataclasses import dataclass
+from math import inf, isfinite, ldexp
+from typing import Any
 
-from treecompile.verify.axes import Constants
+from treecompile.emit.compiler import emit
+from treecompile.emit.literals import BACKSLASHED
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.model import words
+from treecompile.model.ir import Feature, Label, Program, Value, ValueType
+from treecompile.verify.claims import PYTHON, Claim
+from treecompile.verify.execution import NEEDS_NUMPY
 
 Found = Counter[int | float | str]
 MOST_DIGITS = 1000
@@ -28,6 +38,79 @@ TOKEN = (
 )
 PLAIN = re.compile(TOKEN.replace("{inside}", "[^']|''"), re.DOTALL)
 ESCAPED = re.compile(TOKEN.replace("{inside}", r"[^'\\]|''|\\."), re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Numbers and strings to try as inputs."""
+
+    numbers: frozenset[int | float] = frozenset()
+    strings: frozenset[str] = frozenset()
+
+    def fitting(self, feature: Feature) -> Iterator[Value]:
+        """Those that a feature can have as its value."""
+        match feature.type:
+            case ValueType.FLOAT:
+                yield from sorted(filter(isfinite, map(as_double, self.numbers)))
+            case ValueType.STR:
+                yield from sorted(self.strings)
+            case ValueType.INT:
+                whole = (int(n) for n in self.numbers if n == n // 1)
+                yield from sorted(filter(has_64_bits, whole))
+
+
+def as_double(value: Any) -> float:
+    """The nearest double; an infinity beyond the greatest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def has_64_bits(number: int) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def added(
+    program: Program, text: str, claimed: Claim, columns: Mapping[str, str], alias: str
+) -> Constants:
+    """What an artefact has more of than one compiled afresh."""
+    if claimed.engine == PYTHON:
+        try:
+            found = in_python(text)
+        except SyntaxError:  # running it will report the error and its line
+            return Constants()
+        style = "numpy" if NEEDS_NUMPY in text else "standard"
+        more = found - in_python(emit(program, "python", EmitOptions(style=style)).text)
+    else:
+        escapes = read_dialect(claimed.engine).literals.string in BACKSLASHED
+        fresh = emit(program, "sql", _options(program, claimed, columns, alias)).text
+        more = in_sql(text, escapes) - in_sql(fresh, escapes)
+    numbers = {n for n in more if isinstance(n, (int, float)) and abs(n) < inf}
+    return Constants(
+        # The sign of a number is an operator in front of it.
+        numbers=frozenset(numbers | {-n for n in numbers}),
+        strings=frozenset(s for s in more if isinstance(s, str)),
+    )
+
+
+def _options(
+    program: Program, claimed: Claim, columns: Mapping[str, str], alias: str
+) -> EmitOptions:
+    """The options that a SQL artefact was emitted with, as far as constants differ."""
+    label: Label = ""
+    for _, place in claimed.wanted:
+        if place is not None:
+            label = program.body.labels[place]
+    return EmitOptions(
+        dialect=claimed.engine,
+        form="select" if len(claimed.wanted) > 1 else "expression",
+        table="rows",
+        columns=columns,
+        output=",".join(output for output, _ in claimed.wanted),
+        label=label if isinstance(label, str) else words.value(label),
+        alias=alias,
+    )
 
 
 def in_sql(text: str, backslash: bool = False) -> Found:
@@ -65,14 +148,3 @@ def in_python(text: str) -> Found:
             case ast.Constant(value=int() | float() as number):
                 found[number] += 1
     return found
-
-
-def added(artefact: Found, original: Found) -> Constants:
-    """What an artefact has more of than the one compiled afresh."""
-    more = artefact - original
-    numbers = {n for n in more if isinstance(n, (int, float)) and abs(n) < inf}
-    return Constants(
-        # The sign of a number is an operator in front of it.
-        numbers=frozenset(numbers | {-n for n in numbers}),
-        strings=frozenset(s for s in more if isinstance(s, str)),
-    )

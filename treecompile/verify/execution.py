@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isinf, isnan
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +228,3 @@ def can_hold(dialect: Dialect, row: Row) -> bool:
         if value == "" and not dialect.values.empty_text:
             return False
     return True
-
-
-def same(expected: object, actual: object) -> bool:
-    """Whether an engine's answer is the expected one, exactly and of its type."""
-    if isinstance(expected, bool) and isinstance(actual, int):
-        return expected == actual  # some databases have no booleans
-    if isinstance(expected, float) and isnan(expected):
-        return isinstance(actual, float) and isnan(actual)
-    return type(actual) is type(expected) and actual == expected

@@ -6,8 +6,6 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from treecompile.model.ir import (
     Body,
     ClassCounts,
@@ -28,53 +26,64 @@ from treecompile.model.semantics import (
     holds,
     probabilities,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    value: Label
-    rule: str
-    shares: tuple[float, ...]  # of the labels, in order; none for a regression
-
-    def part(self, output: str, labels: tuple[Label, ...], label: str | None) -> object:
-        """What an artefact with this output gives; `label` is a label's position."""
-        match output:
-            case "rule":
-                return self.rule
-            case "label":
-                return self.value
-        place = labels.index(self.value) if label is None else int(label)
-        return self.shares[place]
+from treecompile.verify.claims import Wanted
 
 
 class Reference:
-    """The answers of the model."""
+    """The answers of the model: what `wanted` names, in that order."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, wanted: Wanted = ()) -> None:
         self.model = settled(program.body)
+        self.wanted = wanted
         self.body: Body = self.model  # whose cells are entered
-        self.decided = outcomes(self.model)
+        decided = outcomes(self.model)
         if isinstance(self.model, Tree) and divisible(self.model):
-            self.body, self.decided = exposed(self.model)
-        self.known = {p: expected_of(rule) for p, rule in self.decided.items()}
+            self.body, decided = exposed(self.model)
+        self.divided = {cell for cell, rule in decided.items() if rule.id == DIVIDED}
+        self.known = {
+            cell: self._parts(rule.value, rule.id, _shares(rule))
+            for cell, rule in decided.items()
+            if cell not in self.divided
+        }
         self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
 
     def cell(self, row: Row) -> int:
         return self.rules.first(row) if self.rules else decider(self.body, row)
 
-    def is_divided(self, cell: int) -> bool:
-        return self.known[cell].rule == DIVIDED
+    def answer(self, cell: int) -> object:
+        """What tells a cell from others; the shares of divided rows are their own."""
+        return cell if cell in self.divided else self.known[cell]
 
-    def expected(self, row: Row, cell: int) -> Expected:
+    def expected(self, row: Row, cell: int) -> tuple[object, ...]:
         """The answer to a row of a cell."""
-        if not self.is_divided(cell):
+        if cell not in self.divided:
             return self.known[cell]
         assert isinstance(self.model, Tree)
         shares = distribution(self.model, row)
         if not self.model.labels:
-            return Expected(shares[0], DIVIDED, ())
+            return self._parts(shares[0], DIVIDED, ())
         value = self.model.labels[shares.index(max(shares))]
-        return Expected(value, DIVIDED, shares)
+        return self._parts(value, DIVIDED, shares)
+
+    def _parts(
+        self, value: Label, rule: str, shares: tuple[float, ...]
+    ) -> tuple[object, ...]:
+        parts: list[object] = []
+        for output, place in self.wanted:
+            match output:
+                case "label":
+                    parts.append(value)
+                case "rule":
+                    parts.append(rule)
+                case _:
+                    own = self.model.labels.index(value) if place is None else place
+                    parts.append(shares[own])
+        return tuple(parts)
+
+
+def _shares(rule: Rule) -> tuple[float, ...]:
+    """The probability of each label; none for a regression."""
+    return probabilities(rule.stats) if isinstance(rule.stats, ClassCounts) else ()
 
 
 class RuleFinder:
@@ -86,9 +95,8 @@ class RuleFinder:
 
     def __init__(self, rules: RuleSet) -> None:
         self.features = rules.features
-        self.bits: dict[Condition, int] = {}
-        for condition in conditions(rules):
-            self.bits.setdefault(condition, 1 << len(self.bits))
+        different = dict.fromkeys(conditions(rules))
+        self.bits = {condition: 1 << n for n, condition in enumerate(different)}
         self.of_feature: dict[int, list[Condition]] = {}
         for condition in self.bits:
             self.of_feature.setdefault(condition.feature, []).append(condition)
@@ -117,10 +125,3 @@ class RuleFinder:
                 if holds(condition, self.features[feature], value)
             )
         return self.known[key]
-
-
-def expected_of(rule: Rule) -> Expected:
-    shares: tuple[float, ...] = ()
-    if isinstance(rule.stats, ClassCounts):
-        shares = probabilities(rule.stats)
-    return Expected(rule.value, rule.id, shares)

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from treecompile.model.ir import Body, Condition, Leaf, Node, RuleSet, Tree
-from treecompile.model.semantics import negate
+from treecompile.model.ir import Body, Condition, RuleSet, Tree, Value
+from treecompile.model.semantics import holds, negate
 from treecompile.regions.region import Region
 from treecompile.regions.space import Box, Space
 
@@ -47,7 +47,8 @@ class QuestionGraph:
         self.arms: list[Arms]
         self.decider: list[int]  # of a state that decides, as in `semantics.decider`
         if isinstance(body, Tree):
-            self.arms = [_arms(node) for node in body.nodes]
+            branches = (getattr(node, "branches", ()) for node in body.nodes)
+            self.arms = [tuple((b.when, b.then) for b in some) for some in branches]
             self.decider = list(range(len(self.arms)))
         else:
             self._lay_out(body)
@@ -75,6 +76,11 @@ class QuestionGraph:
         decisions = len(rules.rules) + 1
         self.arms += [()] * decisions
         self.decider = [*[-1] * asked, *range(decisions)]
+
+    def taken(self, arms: Arms, value: Value) -> int:
+        """Where a value leads."""
+        feature = self.body.features[arms[0][0].feature]
+        return next(child for test, child in arms if holds(test, feature, value))
 
     def cells(self, space: Space) -> Iterator[StateBox]:
         """Where each leaf or rule decides, without those whose box is empty."""
@@ -114,12 +120,6 @@ class QuestionGraph:
                     stack.append((child, inner))
 
 
-def _arms(node: Node) -> Arms:
-    if isinstance(node, Leaf):
-        return ()
-    return tuple((branch.when, branch.then) for branch in node.branches)
-
-
 class EdgeSearch:
     def __init__(
         self,
@@ -140,45 +140,34 @@ class EdgeSearch:
         self.towards = [sorted(arms, key=lambda way: way[2]) for arms in ways]
         self.away = [sorted(arms, key=lambda way: -graph.near[way[2]]) for arms in ways]
 
-    def exposing(self, place: StateBox, right: int, wrong: int) -> Box | None:
-        """Rows that come to a state and that its two arms answer differently."""
-        return self._run(place, (right, wrong))
+    def find(self, place: StateBox, arms: tuple[int, int] | None = None) -> Box | None:
+        """Rows of a box that come to its state.
 
-    def reaching(self, place: StateBox) -> Box | None:
-        """Rows of a box that do come to its state."""
-        return self._run(place, None)
-
-    def _run(self, place: StateBox, arms: tuple[int, int] | None) -> Box | None:
+        Given a right and a wrong arm of the state, only rows that these two answer
+        differently.
+        """
         # The state of a row and where the error would take it, -1 before the error.
         stack = [(place.start, -1, place.box)]
-        steps = 0
-        while stack:
+        limit = min(STEPS, self.left)
+        steps, found = 0, None
+        while stack and found is None and steps < limit:
             state, other, box = stack.pop()
             steps += 1
-            if steps > min(STEPS, self.left):
-                break
-            if other < 0 and state == place.state:
-                if arms is None:
-                    self._spend(steps, False)
-                    return box
-                stack.append((*arms, box))
-            elif other < 0:
+            if other < 0 and state != place.state:
                 stack += [
                     (child, -1, inner)
                     for child, inner in self._onwards(self.towards[state], box)
                     if child <= place.state  # arms lead forwards only
                 ]
+            elif other < 0 and arms:
+                stack.append((*arms, box))
+            elif other < 0 or self._differ(state, other):
+                found = box
             elif state != other:
-                if self._differ(state, other):
-                    self._spend(steps, False)
-                    return box
                 stack += self._pairs(state, other, box)
-        self._spend(steps, bool(stack))
-        return None
-
-    def _spend(self, steps: int, gave_up: bool) -> None:
         self.left -= steps
-        self.gave_up = gave_up
+        self.gave_up = found is None and bool(stack)
+        return found
 
     def _differ(self, state: int, other: int) -> bool:
         graph = self.graph

@@ -8,42 +8,27 @@ cast or collation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import isnan
 from typing import Any
 
-from treecompile.emit.compiler import emit
-from treecompile.emit.literals import BACKSLASHED
-from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import ENGINES
-from treecompile.model import words
+from treecompile.engines.base import Engine
 from treecompile.model.ir import Program, Row, ValueType
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
-from treecompile.verify import constants
-from treecompile.verify.axes import (
-    DOUBLES,
-    PYTHON_INTEGERS,
-    Constants,
-    NumberProbes,
-    of_dialect,
-)
+from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
-from treecompile.verify.claims import PYTHON, Claim, Wanted, claim
-from treecompile.verify.execution import (
-    NEEDS_NUMPY,
-    PythonAnswer,
-    RefusedError,
-    can_hold,
-    run_python,
-    run_sql,
-    same,
-)
-from treecompile.verify.reference import Expected, Reference
+from treecompile.verify.claims import PYTHON, claim
+from treecompile.verify.constants import added
+from treecompile.verify.execution import RefusedError, can_hold, run_python, run_sql
+from treecompile.verify.reference import Reference
 
 TYPED_BUDGET = 10_000  # rows for each other number type: the edges, not all cells
-Run = tuple[Sequence[Row], list[Any]]  # rows, and the engine's answer to each
+Run = tuple[Sequence[Row], list[Any]]  # rows, and what the engine gave for each
+Search = Callable[..., ProbeRows]  # takes the `numbers` to try
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,35 +80,36 @@ def verify(
     without comments gives; they are those it was emitted with.
     """
     claimed = claim(program, text, engine, output, label)
-    wanted = claimed.wanted
-    options = EmitOptions(
-        dialect=claimed.engine,
-        form="select" if len(wanted) > 1 else "expression",
-        table="rows",
-        columns=columns or {},
-        output=",".join(output for output, _ in wanted),
-        label=_label_text(program, next(filter(None, (p for _, p in wanted)), None)),
-        alias=alias,
+    renamed = columns or {}
+    reference = Reference(program, claimed.wanted)
+    search = partial(
+        probe_rows,
+        reference.body,
+        added(program, text, claimed, renamed, alias),
+        seed=seed,
+        answer=reference.answer,
+        scattered=divisible(program.body),
     )
-    reference = Reference(program)
-    found = added(program, text, claimed.engine, options)
-    artefact = TestedArtefact(
-        program, text, claimed, url, options, budget, seed, reference, found
-    )
-    tries = artefact.probe_rows()
+    tries = search(budget=budget)
+    typed = partial(search, budget=min(budget, TYPED_BUDGET))
+    if claimed.engine == PYTHON:
+        runs = _python_runs(program, text, tries.rows, typed)
+    else:
+        database = ENGINES[claimed.engine].at(url)
+        options = {"columns": renamed, "alias": alias, "outputs": len(claimed.wanted)}
+        runs = _sql_runs(program, text, tries.rows, typed, database, options)
     names = [feature.name for feature in program.body.features]
     refused, rows, divided, mismatches = "", 0, 0, []
     entered: set[int] = set()
     try:
-        for some, answers in artefact.runs(tries):
+        for some, answers in runs:
             rows += len(some)
-            for row, said in zip(some, answers, strict=True):
+            for row, actual in zip(some, answers, strict=True):
                 cell = reference.cell(row)
                 entered.add(cell)
-                divided += reference.is_divided(cell)
-                known = reference.expected(row, cell)
-                expected, actual = _compared(known, program, said, wanted)
-                if not all(map(same, expected, actual)):
+                divided += cell in reference.divided
+                expected = reference.expected(row, cell)
+                if len(expected) != len(actual) or not all(map(same, expected, actual)):
                     shown = dict(zip(names, row, strict=True))
                     mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
     except RefusedError as error:
@@ -143,32 +129,13 @@ def verify(
     )
 
 
-def _label_text(program: Program, place: str | None) -> str:
-    """The label at a position, as `--label` takes it."""
-    if place is None:
-        return ""
-    value = program.body.labels[int(place)]
-    return value if isinstance(value, str) else words.value(value)
-
-
-def _compared(
-    known: Expected, program: Program, answer: Any, wanted: Wanted
-) -> tuple[Sequence[object], Sequence[object]]:
-    """The expected and the actual answer, part by part."""
-    if isinstance(answer, PythonAnswer):
-        shares = known.shares
-        padded = (*answer.probabilities, *[None] * len(shares))[: max(len(shares), 1)]
-        return (
-            (known.value, known.rule, *shares),
-            (answer.label, answer.rule, *(padded if shares else ())),
-        )
-    actual = answer if len(wanted) > 1 else (answer,)
-    return _parts(known, program, wanted), actual
-
-
-def _parts(known: Expected, program: Program, wanted: Wanted) -> tuple[object, ...]:
-    labels = program.body.labels
-    return tuple(known.part(output, labels, label) for output, label in wanted)
+def same(expected: object, actual: object) -> bool:
+    """Whether an engine's answer is the expected one, exactly and of its type."""
+    if isinstance(expected, bool) and isinstance(actual, int):
+        return expected == actual  # some databases have no booleans
+    if isinstance(expected, float) and isnan(expected):
+        return isinstance(actual, float) and isnan(actual)
+    return type(actual) is type(expected) and actual == expected
 
 
 def _plain(parts: Sequence[object]) -> object:
@@ -178,93 +145,41 @@ def _plain(parts: Sequence[object]) -> object:
 # ---------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True, slots=True)
-class TestedArtefact:
-    """An artefact, the answers of its model, and how it is run."""
-
-    program: Program
-    text: str
-    claimed: Claim
-    url: str
-    options: EmitOptions
-    budget: int
-    seed: int
-    reference: Reference
-    added: Constants  # see `added`
-
-    def answer(self, cell: int) -> object:
-        """What is compared in a cell."""
-        if self.claimed.engine == PYTHON or self.reference.is_divided(cell):
-            return cell  # Python names the rule, too; shares are compared row by row
-        known = self.reference.known[cell]
-        return _parts(known, self.program, self.claimed.wanted)
-
-    def probe_rows(
-        self, numbers: NumberProbes = DOUBLES, most: int | None = None
-    ) -> ProbeRows:
-        return probe_rows(
-            self.reference.body,
-            self.added,
-            self.budget if most is None else min(self.budget, most),
-            self.seed,
-            answer=self.answer,
-            numbers=numbers,
-            scattered=divisible(self.program.body),
-        )
-
-    def runs(self, tries: ProbeRows) -> Iterator[Run]:
-        features = self.program.body.features
-        required = required_features(self.program.body)
-        types = {features[index].type for index in required}
-        if self.claimed.engine == PYTHON:
-            rows = tries.rows
-            if ValueType.FLOAT in types:
-                rows += self.probe_rows(PYTHON_INTEGERS, TYPED_BUDGET).rows
-            yield rows, run_python(self.text, features, rows)
-            return
-        dialect = read_dialect(self.claimed.engine)
-        yield self._sql(tries.rows, required)
-        if ValueType.FLOAT in types:
-            for name, numbers in of_dialect(dialect.number_types):
-                rows = self.probe_rows(numbers, TYPED_BUDGET).rows
-                yield self._sql(rows, required, number_type=name)
-        if ValueType.STR in types:
-            for name in dialect.text_types.loose:
-                yield self._sql(tries.rows, required, text_type=name)
-
-    def _sql(
-        self,
-        rows: Sequence[Row],
-        required: Sequence[int],
-        number_type: str = "",
-        text_type: str = "",
-    ) -> Run:
-        """Only with the columns that are tested: others may have unusable names."""
-        engine = ENGINES[self.claimed.engine].at(self.url)
-        rows = [row for row in rows if can_hold(engine.dialect, row)]
-        return rows, run_sql(
-            self.text,
-            [self.program.body.features[index] for index in required],
-            [tuple(row[index] for index in required) for row in rows],
-            engine,
-            self.options.columns,
-            number_type,
-            text_type,
-            outputs=self.options.output.count(",") + 1,
-            alias=self.options.alias,
-        )
+def _python_runs(
+    program: Program, text: str, rows: tuple[Row, ...], typed: Search
+) -> Iterator[Run]:
+    features = program.body.features
+    tested = {features[index].type for index in required_features(program.body)}
+    if ValueType.FLOAT in tested:
+        rows += typed(numbers=PYTHON_INTEGERS).rows
+    answers = run_python(text, features, rows)
+    yield rows, [(said.label, said.rule, *said.probabilities) for said in answers]
 
 
-def added(program: Program, text: str, engine: str, options: EmitOptions) -> Constants:
-    """The constants of an artefact's text that the compiler did not write."""
-    if engine != PYTHON:
-        escapes = read_dialect(engine).literals.string in BACKSLASHED
-        original = constants.in_sql(emit(program, "sql", options).text, escapes)
-        return constants.added(constants.in_sql(text, escapes), original)
-    try:
-        found = constants.in_python(text)
-    except SyntaxError:  # running it will report the error and its line
-        return Constants()
-    style = "numpy" if NEEDS_NUMPY in text else "standard"
-    fresh = emit(program, "python", EmitOptions(style=style)).text
-    return constants.added(found, constants.in_python(fresh))
+def _sql_runs(
+    program: Program,
+    text: str,
+    rows: tuple[Row, ...],
+    typed: Search,
+    engine: Engine,
+    options: Mapping[str, Any],
+) -> Iterator[Run]:
+    """Only with the columns that are tested: others may have unusable names."""
+    required = required_features(program.body)
+    features = [program.body.features[index] for index in required]
+    types = {feature.type for feature in features}
+    dialect = engine.dialect
+
+    def run(rows: Sequence[Row], **column_type: Any) -> Run:
+        held = [row for row in rows if can_hold(dialect, row)]
+        values = [tuple(row[index] for index in required) for row in held]
+        found = run_sql(text, features, values, engine, **options, **column_type)
+        return held, found if options["outputs"] > 1 else [(one,) for one in found]
+
+    yield run(rows)
+    if ValueType.FLOAT in types:
+        for name, numbers in of_dialect(dialect.number_types):
+            yield run(typed(numbers=numbers).rows, number_type=name)
+    if ValueType.STR in types:
+        for name in dialect.text_types.loose:
+            yield run(rows, text_type=name)

@@ -1,4 +1,4 @@
-"""ClickHouse, in this process and in memory, through chdb; it only runs artefacts."""
+"""ClickHouse and DataFusion, in this process and in memory: they only run artefacts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treecompile.engines.base import (
+    LOADED,
+    ArrowConnection,
     Connection,
-    Fetched,
-    arrow_rows,
     arrow_table,
     driver,
 )
 from treecompile.model.ir import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTINGS = (
     # A user needs these, too, for a text as long as that of a large tree.
@@ -26,17 +29,15 @@ SETTINGS = (
 )
 
 
-class ClickHouse(Connection):
+class ClickHouse(ArrowConnection):
     create = "CREATE TABLE {} ({}) ENGINE = Memory"
     schema = "CREATE DATABASE IF NOT EXISTS {}"
 
-    def execute(self, query: str, *parameters: Any) -> Fetched:
+    def arrow(self, query: str) -> pa.Table:
         import pyarrow as pa
 
         found = self.connection.query(query, "ArrowStream").bytes()
-        if not found:
-            return Fetched([])
-        return arrow_rows(pa.ipc.open_stream(found).read_all())
+        return pa.ipc.open_stream(found).read_all() if found else pa.table({})
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         import pyarrow as pa
@@ -54,7 +55,8 @@ class ClickHouse(Connection):
 
 
 @contextmanager
-def sandbox(url: str) -> Iterator[Connection]:
+def clickhouse(url: str) -> Iterator[Connection]:
+    """Through chdb."""
     chdb = driver("chdb")
     # One connection per run: after an error, the rest of its output would come before
     # the next answer.
@@ -62,3 +64,21 @@ def sandbox(url: str) -> Iterator[Connection]:
         session = ClickHouse(connection, RuntimeError, ValueError)
         session.execute(f"SET {', '.join(SETTINGS)}")
         yield session
+
+
+class DataFusion(ArrowConnection):
+    def arrow(self, query: str) -> Any:
+        return self.connection.sql(query).to_arrow_table()
+
+    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
+        self.connection.from_arrow(arrow_table(rows), LOADED)
+        self.execute(f"INSERT INTO {table} SELECT * FROM {LOADED}")
+        self.connection.deregister_table(LOADED)
+
+
+@contextmanager
+def datafusion(url: str) -> Iterator[Connection]:
+    package = driver("datafusion")
+    config = package.SessionConfig().with_target_partitions(1)
+    # Its errors have no class of their own.
+    yield DataFusion(package.SessionContext(config), Exception)
