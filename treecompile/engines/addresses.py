@@ -5,7 +5,15 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from treecompile.engines import duckdb, in_process, mariadb, postgres, spark, sqlite
+from treecompile.engines import (
+    clickhouse,
+    datafusion,
+    duckdb,
+    mariadb,
+    postgres,
+    spark,
+    sqlite,
+)
 from treecompile.engines.base import Borrow, Engine, Store
 from treecompile.model.errors import OptionError
 
@@ -16,9 +24,9 @@ ENGINES: dict[str, Engine] = {
     "postgres": Engine("postgres", postgres.sandbox, postgres.open_postgres),
     "mariadb": Engine("mariadb", mariadb.sandbox, mariadb.open_mariadb),
     "mysql": Engine("mysql", mariadb.sandbox),
-    "clickhouse": Engine("clickhouse", in_process.clickhouse),
+    "clickhouse": Engine("clickhouse", clickhouse.sandbox),
     "spark": Engine("spark", spark.sandbox, spark.open_spark),
-    "datafusion": Engine("datafusion", in_process.datafusion),
+    "datafusion": Engine("datafusion", datafusion.sandbox),
 }
 # First words of addresses that are not engines' names. MySQL itself is refused by name
 # after connecting.

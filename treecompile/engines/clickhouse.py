@@ -1,4 +1,4 @@
-"""ClickHouse and DataFusion, in this process and in memory: they only run artefacts."""
+"""ClickHouse, in this process and in memory, through chdb; it only runs artefacts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from treecompile.engines.base import (
-    LOADED,
-    ArrowConnection,
-    Connection,
-    arrow_table,
-    driver,
-)
+from treecompile.engines.base import ArrowConnection, Connection, arrow_table, driver
 from treecompile.model.ir import Row
 
 if TYPE_CHECKING:
@@ -55,8 +49,7 @@ class ClickHouse(ArrowConnection):
 
 
 @contextmanager
-def clickhouse(url: str) -> Iterator[Connection]:
-    """Through chdb."""
+def sandbox(url: str) -> Iterator[Connection]:
     chdb = driver("chdb")
     # One connection per run: after an error, the rest of its output would come before
     # the next answer.
@@ -64,21 +57,3 @@ def clickhouse(url: str) -> Iterator[Connection]:
         session = ClickHouse(connection, RuntimeError, ValueError)
         session.execute(f"SET {', '.join(SETTINGS)}")
         yield session
-
-
-class DataFusion(ArrowConnection):
-    def arrow(self, query: str) -> Any:
-        return self.connection.sql(query).to_arrow_table()
-
-    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
-        self.connection.from_arrow(arrow_table(rows), LOADED)
-        self.execute(f"INSERT INTO {table} SELECT * FROM {LOADED}")
-        self.connection.deregister_table(LOADED)
-
-
-@contextmanager
-def datafusion(url: str) -> Iterator[Connection]:
-    package = driver("datafusion")
-    config = package.SessionConfig().with_target_partitions(1)
-    # Its errors have no class of their own.
-    yield DataFusion(package.SessionContext(config), Exception)
