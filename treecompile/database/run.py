@@ -12,7 +12,6 @@ from treecompile.database.c45.passing import CasePassing
 from treecompile.database.c45.source import CaseTableSource
 from treecompile.database.c45.table import CaseTable, CaseTarget
 from treecompile.database.evaluate import evaluate
-from treecompile.database.grow.bounds import BOUNDS
 from treecompile.database.grow.levels import Listener, grow_in_table
 from treecompile.database.grow.numbers import NumberTarget, distances
 from treecompile.database.grow.source import ImpurityTableSource
@@ -30,7 +29,6 @@ from treecompile.engines.base import Store
 from treecompile.learning.c45.draft import finish_tree as finish_case_tree
 from treecompile.learning.c45.growth import CaseGrowth
 from treecompile.learning.c45.learner import C45Options, choice_of, prune_by
-from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
@@ -172,10 +170,9 @@ def _target(
 ) -> TableTarget:
     if not schema.labels:
         return NumberTarget(run.store, schema)
-    measure, bound = MEASURES[criterion], BOUNDS.get(criterion)
     if weights:
-        return WeightedLabelTarget(run.store, schema, measure, bound, weights)
-    return LabelTarget(run.store, schema, measure, bound)
+        return WeightedLabelTarget(run.store, schema, criterion, weights)
+    return LabelTarget(run.store, schema, criterion)
 
 
 def _notes(run: TableRun, weights: RowWeights | None) -> tuple[str, ...]:

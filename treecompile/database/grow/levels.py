@@ -17,6 +17,10 @@ NO_TABLE = (
     "no temporary table: each query computes the node of every row again, which is"
     " slower"
 )
+CHANGED = (
+    "the rows of the table have changed since the run was interrupted: remove its state"
+    " file to start over"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,10 @@ class QueryWriter:
         """The integer part of a number, clamped to two integers."""
         return self.learning.within.format(least=least, most=most, value=value)
 
+    def sum(self, value: str) -> str:
+        """The sum of whole numbers."""
+        return f"CAST(sum({value}) AS {self.learning.long})"
+
     def small(self, size: int) -> str:
         """The smallest type for codes up to a size."""
         return self.learning.byte if size < 256 else "INTEGER"

@@ -15,7 +15,7 @@ import numpy as np
 
 from treecompile.database.grow import counting
 from treecompile.database.grow.bins import BINS, BinHistogram
-from treecompile.database.grow.levels import TableSource
+from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.refine import histogram_of, refine
 from treecompile.database.grow.work import CLOSED, Route, WorkTable, node_of_row
 from treecompile.learning.grow.columns import divide_branches, search_branches
@@ -38,10 +38,6 @@ from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 
 MOST_BINS = 2_000_000  # of all features, in memory at once
-CHANGED = (
-    "the rows of the table have changed since the run was interrupted: remove its state"
-    " file to start over"
-)
 
 
 class ImpurityTableSource(TableSource):
@@ -72,30 +68,22 @@ class ImpurityTableSource(TableSource):
 
     def begin(self) -> None:
         self.work.create()
-        self.sums = self.target.root(f"{self.work.rows()} AS w")
+        self.sums = self.target.root(self.work.rows())
 
     def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
         self.target.restore(state["target"])
         self.sums = state["sums"]
         self.work.node = node_of_row(self.work, growth.levels, growth.nodes)
         self.work.create()
-        self._check(growth.rows)
+        # A checksum does not see every change of the rows.
+        found, held = self.target.at_nodes(self.work.rows(), len(self.sums)), self.sums
+        if not self.work.schema.labels:
+            found, held = self.target.rows(found), growth.rows
+        if not np.array_equal(found, held):
+            raise DataError(CHANGED)
 
     def state(self) -> dict[str, Any]:
         return {"sums": self.sums, "target": self.target.state()}
-
-    def _check(self, rows: Array) -> None:
-        """Refuse other rows than before: a checksum does not see every change."""
-        has_labels = self.target.groups > 1 and self.target.units is None
-        held = self.sums if has_labels else rows[:, None]
-        key, count = self.work.store.arrays(
-            f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"
-            f" FROM {self.work.rows()} AS w WHERE node >= 0 GROUP BY k"
-        )
-        found = np.zeros_like(held)
-        found.flat[key.astype(np.intp)] = count
-        if not np.array_equal(found, held):
-            raise DataError(CHANGED)
 
     def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
         if self.work.is_inline:
@@ -156,7 +144,10 @@ class ImpurityTableSource(TableSource):
         counts = counting.counts(self.work, range(len(self.features)), some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
         self.sums[nodes.start : nodes.stop] = sums
-        bins = list(map(BinHistogram.of, counts, self.work.sizes))
+        bins = [
+            each.some(each.code != missing)
+            for each, missing in zip(counts, self.work.sizes, strict=True)
+        ]
         found = [self._search(index, each) for index, each in enumerate(bins)]
         while self._refine(bins, found):
             pass  # the best split may turn out to be chance: then others may win

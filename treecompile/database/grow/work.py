@@ -14,8 +14,9 @@ all columns each time, the node from the tree so far.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,12 +39,11 @@ SAMPLED = 20_000  # rows from which bins are made
 SPELT_OUT = 60  # with more categories, codes are looked up by a join
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """Where the rows of an open node go."""
 
     feature: int  # -1: all to the same node
-    ways: tuple[int, ...]  # the new node by code; or below, above the cut, missing
+    ways: Sequence[int]  # the new node by code; or below, above the cut, missing
     cut: float = 0.0
 
 
@@ -66,6 +66,7 @@ class WorkTable:
         # The node of a row of the source, as SQL; "": the root. For a table that is not
         # made yet, and for queries where there is no table.
         self.node = ""
+        self.inline = ""  # C4.5, without a table: the query for the rows, as moved
         self.columns, self.joins = self._columns()  # without the node
         self.waiting: Sequence[Route] = ()  # by which rows have yet to be moved
 
@@ -94,7 +95,7 @@ class WorkTable:
     def rows(self) -> str:
         """What queries read from: a relation with the current node of each row."""
         if self.is_inline:
-            return f"({self._query()})"
+            return f"({self.inline or self._query()})"
         routes, self.waiting = self.waiting, ()
         if routes:
             self._move(routes)
@@ -116,10 +117,7 @@ class WorkTable:
 
     def _columns(self) -> tuple[dict[str, str], list[str]]:
         """Each column as an expression of a source row, and the joins for them."""
-        joins, columns = [], {}
-        for column in self.target.columns():
-            value, _, name = column.rpartition(" AS ")
-            columns[name] = value
+        joins, columns = [], self.target.columns()
         self.kept = ["node", *columns]  # columns that belong to no feature
         for index, source in enumerate(self.schema.columns):
             if self.is_binned(index):
@@ -242,10 +240,15 @@ class WorkTable:
         """
         self.waiting = routes
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether rows are moved within the table, not into a new one."""
+        learning = self.store.dialect.learning
+        return learning.updates and not learning.replaces and not self.is_inline
+
     def _move(self, routes: Sequence[Route]) -> None:
         """Give the rows of the table their new nodes, without a join."""
-        learning = self.store.dialect.learning
-        if learning.updates and not learning.replaces:
+        if self.is_changed:
             node = self.destination(routes)
             moved = {"node": node, **self.target.moved(node)}
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
