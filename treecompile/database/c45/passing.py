@@ -28,7 +28,7 @@ from treecompile.model.arrays import Floats, Positions
 from treecompile.model.errors import EngineError
 
 NONE = np.zeros(0, np.intp)
-NAME = "treecompile_passed"  # and a number
+NAME, STEP = "treecompile_passed", "treecompile_step"  # and a number
 
 
 class TemporaryTable:
@@ -170,38 +170,42 @@ class CasePassing:
             counts = np.zeros_like(counts)
         else:
             cases = self._found(cases, but=nodes)
-        query = cases.query
         at = np.full(cases.size, -1)  # the node of the draft at each `m`
         at[cases.nodes] = nodes
-        while (draft.is_split[at] & (at >= 0)).any():
-            query, at = self._all_sent(draft, query, at)
-        sums = self.target.at_nodes(f"({query})", len(at), "m")
+        # A WITH query, one step per test: SQLite cannot nest so many subqueries. Each
+        # step is evaluated once, since the next one mentions its `m` many times.
+        steps = [cases.query]
+        while len(inner := np.flatnonzero((at >= 0) & draft.is_split[at])):
+            before = f"{STEP}{len(steps) - 1}"
+            sent, at = self._all_sent(draft, at, inner)
+            steps.append(
+                f"SELECT {sent} AS m, {self.columns} FROM {before} AS w WHERE w.m >= 0"
+            )
+        once = self.work.store.dialect.learning.once.removeprefix("WITH ")
+        named = (once.format(name=f"{STEP}{n}", query=q) for n, q in enumerate(steps))
+        reached = f"(WITH {', '.join(named)} SELECT * FROM {STEP}{len(steps) - 1})"
+        sums = self.target.at_nodes(reached, len(at), "m")
         of_leaf = {leaf: place for place, leaf in enumerate(leaves.tolist())}
         here = np.flatnonzero(at >= 0)
         np.add.at(counts, [of_leaf[leaf] for leaf in at[here].tolist()], sums[here])
-        reached = np.flatnonzero(counts.sum(axis=1))
-        return roots[reached], leaves[reached], counts[reached]
+        some = np.flatnonzero(counts.sum(axis=1))
+        return roots[some], leaves[some], counts[some]
 
     def _all_sent(
-        self, draft: CaseDraft, query: str, at: Positions
+        self, draft: CaseDraft, at: Positions, inner: Positions
     ) -> tuple[str, Positions]:
         """Send all cases that are not at a leaf yet through one test.
 
-        The query for them, and the node of the draft at each new `m`.
+        Their new `m` as SQL, and the node of the draft at each new `m`.
         """
         splits = Splits.none(len(at))
-        inner = np.flatnonzero((at >= 0) & draft.is_split[at])
         splits.note(inner, draft.splits.some(at[inner]))
         counts = np.where(at < 0, 0, np.maximum(splits.size, 1))
         new = np.repeat(at, counts)
         children = np.flatnonzero(np.repeat(splits.size > 0, counts))
         new[children] = draft.child[draft.branches(at[inner])]
         stays = np.where(at < 0, GONE, np.cumsum(counts) - counts)
-        query = (
-            f"SELECT * FROM (SELECT {self._sent(splits, children, stays)} AS m,"
-            f" {self.columns} FROM ({query}) AS w) AS v WHERE m >= 0"
-        )
-        return query, new
+        return self._sent(splits, children, stays), new
 
     def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
         """Where a row goes from its `m`; see `WorkTable.routes`."""

@@ -25,7 +25,7 @@ from treecompile.learning.c45.group import group_values
 from treecompile.learning.c45.growth import FeatureChoice, node_stats
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.c45.level import GainSearch
-from treecompile.learning.grow.draft import DraftLevel, Groups, Splits
+from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
 from treecompile.learning.limits import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -91,9 +91,6 @@ class CaseTableSource(TableSource):
 
     def state(self) -> dict[str, Any]:
         return {"moves": self.moves}
-
-    def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
-        pass  # the rows have been moved
 
     def measure(self) -> NodeStats:
         return node_stats(self.weights)

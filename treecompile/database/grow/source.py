@@ -102,7 +102,7 @@ class ImpurityTableSource(TableSource):
         self.sums = self.sums[is_open]
         self.target.keep(is_open)
         if len(self.parent) and is_open.any():
-            self.work.route(self._routes(numbers))
+            self.work.waiting = self._routes(numbers)
 
     def _routes(self, numbers: Array) -> list[Route]:
         """Where the rows of the last level go, if the new nodes have these numbers."""

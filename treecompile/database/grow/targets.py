@@ -224,7 +224,8 @@ def weigh(
     counts, sums, _ = _sums(store, schema, value)
     total = sum(sums)
     if weighting:
-        weighting.check(_with_labels(data, counts))
+        # A row for each label that occurs.
+        weighting.check(replace(data, y=np.flatnonzero(counts)))
     of_labels = np.array([float(each) for each in sums])
     factors = weighting.factors(data, counts, of_labels, float(total))
     if weighting:
@@ -240,11 +241,6 @@ def weigh(
     mean = float(total) / rows if own else None
     at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
     return RowWeights(f"CAST({at_least} AS {store.dialect.learning.long})", units, mean)
-
-
-def _with_labels(data: Dataset, counts: Array) -> Dataset:
-    """With a row for each label that occurs."""
-    return replace(data, y=np.flatnonzero(counts))
 
 
 def _sums(
