@@ -200,18 +200,13 @@ class NumberTarget(TableTarget):
     def _about(self, rows: str, centre: Floats, reach: Floats) -> NumberStats:
         _, exponent = np.frexp(reach)
         power, bits = self.bits - exponent, self.bits
-        fine = self.writer.double(2.0**bits)
         coarse = self.writer.double(2.0**-bits)
         away = f"(y - {self._of_node(centre, 'node')})"
         scaled = self._scaled(away, power, "node")
         inner = f"SELECT node, y, {scaled} AS t FROM {rows} WHERE node >= 0"
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):
-            rounded = self.store.dialect.learning.round.format(value)
-            asked.append(self.writer.sum(self._whole(value)))
-            asked.append(
-                self.writer.sum(self._whole(f"({value} - {rounded}) * {fine}"))
-            )
+            asked += self.writer.sum_in_two(value, self.writer.learning.round, bits)
         found = self.store.arrays(
             f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
         )

@@ -43,6 +43,8 @@ MOST_BINS = 2_000_000  # of all features, in memory at once
 class ImpurityTableSource(TableSource):
     """The nodes of a level with their sums, for ID3 and CART."""
 
+    level: SplitSearch  # of the open nodes
+
     def __init__(
         self, work: WorkTable, limits: GrowthLimits, *, is_multiway: bool = False
     ) -> None:
@@ -56,7 +58,6 @@ class ImpurityTableSource(TableSource):
                 for feature, size in zip(self.features, work.sizes, strict=True)
             ]
         )
-        self.level: SplitSearch | None = None
         self.found: list[CandidateSplits] = []
         self.bins: list[BinHistogram] = []
         # The last splits: the parent of each new node, which of all branches the node
@@ -139,7 +140,6 @@ class ImpurityTableSource(TableSource):
 
     def _winners(self, nodes: range) -> list[BinHistogram]:
         """Of each feature, the bins of those nodes that it splits best."""
-        assert self.level is not None
         some = nodes if len(nodes) < len(self.sums) else None
         counts = counting.counts(self.work, range(len(self.features)), some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
@@ -164,7 +164,6 @@ class ImpurityTableSource(TableSource):
 
     def _refine(self, bins: list[BinHistogram], found: list[CandidateSplits]) -> bool:
         """Open the bins that may have a better cut inside; False if there are none."""
-        assert self.level is not None
         is_better = False
         tie, unit = self.level.opened.tie, self.level.opened.unit
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
@@ -183,7 +182,6 @@ class ImpurityTableSource(TableSource):
         return is_better
 
     def _search(self, index: int, bins: BinHistogram) -> CandidateSplits:
-        assert self.level is not None
         is_ordered = self.features[index].kind is not Kind.CATEGORICAL
         histogram = histogram_of(self.target, bins)
         if self.is_multiway and not is_ordered:
@@ -207,7 +205,6 @@ class ImpurityTableSource(TableSource):
 
     def _divide(self, index: int, some: Positions) -> FeatureSplits:
         search, found, feature = self.level, self.found[index], self.features[index]
-        assert search is not None
         assert found.histogram is not None
         if feature.kind is Kind.CATEGORICAL:
             if self.is_multiway:

@@ -168,10 +168,12 @@ class LabelTarget(TableTarget):
         return sums, np.zeros((bins, 0), np.int64)
 
     def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
-        size = self.rows(sums)
-        varies = sums.max(axis=1) < size
-        weights = size.astype(np.float64)
-        return NodeStats(sums.astype(np.float64), weights, size, varies)
+        weights, of_labels = self.weights(sums), sums[:, : self.groups]
+        varies = of_labels.max(axis=1) < weights
+        stats, real = of_labels.astype(np.float64), weights.astype(np.float64)
+        if self.units:
+            stats, real = self.units.real(of_labels), self.units.real(weights)
+        return NodeStats(stats, real, self.rows(sums), varies)
 
     def open(self, sums: Array) -> OpenNodes:
         size = len(sums)
@@ -181,14 +183,19 @@ class LabelTarget(TableTarget):
         return OpenNodes(totals, weights, tie, np.zeros(size, np.int32))
 
     def rows(self, sums: Array) -> Array:
-        rows: Array = sums.sum(axis=1)
-        return rows
+        return self.weights(sums)
+
+    def weights(self, sums: Array) -> Array:
+        weights: Array = sums[:, : self.groups].sum(axis=1)
+        return weights
 
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, label] for label in range(self.groups)]
 
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
-        return label_bound(self.name, before, inside.sums.astype(np.float64), totals)
+        sums = inside.sums.astype(np.float64)
+        parts = (each[:, : self.groups] for each in (before, sums, totals))
+        return label_bound(self.name, *parts)
 
 
 def by_label(store: Store, schema: Schema, values: Iterable[str]) -> str:
@@ -248,11 +255,6 @@ def _sums(
 ) -> tuple[Array, Sequence[Fraction], bool]:
     """The rows of each label, the sum of their weights, and whether all are whole."""
     writer, rounded = QueryWriter(store), store.dialect.learning.round_even
-    long = store.dialect.learning.long
-
-    def added(value: str) -> str:
-        return writer.sum(f"CAST({rounded.format(value)} AS {long})")
-
     codes = by_label(store, schema, map(str, range(len(schema.labels))))
     rows = (
         f"(SELECT {codes} AS y, {weight} AS w FROM {schema.relation}"
@@ -262,12 +264,10 @@ def _sums(
     bits = SPARE_BITS - schema.rows.bit_length()
     power = bits - int(np.frexp(float(most[0]))[1])
     scaled = f"w * {writer.double(2.0**power)}"
-    fine = writer.double(2.0**bits)
-    rest = f"({scaled} - {rounded.format(scaled)}) * {fine}"
+    in_two = ", ".join(writer.sum_in_two(scaled, rounded, bits))
     y, count, odd, first, second = store.arrays(
         f"SELECT y, count(*), count(CASE WHEN w <> {rounded.format('w')} THEN 1 END),"
-        f" {added(scaled)}, {added(rest)}"
-        f" FROM {rows} GROUP BY y"
+        f" {in_two} FROM {rows} GROUP BY y"
     )
     counts = np.zeros(len(schema.labels), np.int64)
     counts[y.astype(np.intp)] = count
@@ -303,27 +303,14 @@ class WeightedLabelTarget(LabelTarget):
         np.add.at(rows, line, found[1].astype(np.int64))
         return np.column_stack([weights, rows]), spread
 
-    def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
-        assert self.units is not None
-        weights, of_labels = self.weights(sums), sums[:, :-1]
-        varies = of_labels.max(axis=1) < weights
-        stats, real = self.units.real(of_labels), self.units.real(weights)
-        return NodeStats(stats, real, self.rows(sums), varies)
-
     def rows(self, sums: Array) -> Array:
         rows: Array = sums[:, -1]
         return rows
 
-    def weights(self, sums: Array) -> Array:
-        weights: Array = sums[:, :-1].sum(axis=1)
-        return weights
-
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
-        sums = inside.sums.astype(np.float64)
-        parts = [each[:, :-1] for each in (before, sums, totals)]
-        most = label_bound(self.name, *parts)
+        most = super().bound(before, inside, totals)
         if self.criterion.slack > 1:
             # No bound for the ratio of a cut that divides hardly any weight.
-            start, size, whole = (each.sum(axis=1) for each in parts)
+            start, size, whole = map(self.weights, (before, inside.sums, totals))
             most[np.minimum(start, whole - start - size) < SMALL * whole] = np.inf
         return most
