@@ -107,6 +107,20 @@ def compare(
         assert dumps(there.program) == dumps(here.program)
 
 
+@pytest.mark.parametrize("store", [*STORES, "sqlite", "mariadb"])
+def test_a_deep_tree_without_missing_values_is_pruned(
+    store: str, tmp_path: Path
+) -> None:
+    """One query sends rows through many tests, one after the other."""
+    frame = random_frame(np.random.default_rng(3), 2000).dropna()
+    frame = frame[["normal", "tied", "single", "text", "y"]]
+    options = LearnOptions("c45")
+    with table_of(store, frame, tmp_path) as (url, table):
+        there = learned_in_database(url, table, COLUMNS, options)
+    here = training.learn(frame, COLUMNS, options)
+    assert dumps(there.program) == dumps(here.program)
+
+
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("prune", ["", "none"])
 def test_who_may_only_read_gets_the_same_tree(

@@ -21,11 +21,10 @@ from tests.support.measured import (
 from tests.support.random_models import random_tree
 from tests.support.tables import as_held, frame_of, table_of, typed
 from treecompile.database import learn as in_database
-from treecompile.database import parts
+from treecompile.database import prune_rules
 from treecompile.database.locations import TableLocation, open_table
 from treecompile.database.model_rows import rows_for_model
-from treecompile.database.parts import RowGroups
-from treecompile.database.prune_rules import prune_in_database
+from treecompile.database.prune_rules import RowGroups, prune_in_database
 from treecompile.database.validation import (
     ValidationInDatabase,
     ValidationInMemory,
@@ -346,9 +345,9 @@ def test_the_client_gets_groups_and_not_too_many(
         assert cases.counts is not None
         assert cases.counts.sum() == held_out["y"].notna().sum()
         assert cases.rows < 100
-        monkeypatch.setattr(parts, "MOST", cases.rows)
+        monkeypatch.setattr(prune_rules, "MOST", cases.rows)
         prune_in_database(program, place, pruning.VALIDATION)
-        monkeypatch.setattr(parts, "MOST", cases.rows - 1)
+        monkeypatch.setattr(prune_rules, "MOST", cases.rows - 1)
         with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
             prune_in_database(program, place, pruning.VALIDATION)
 

@@ -106,10 +106,10 @@ def test_without_a_table_it_goes_on_as_well(tmp_path: Path) -> None:
 
 
 CHANGES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
-    ({}, {"max_depth": 3}, "is of a run with another --max-depth"),
-    ({}, {"min_gain": 0.001}, "is of a run with another --min-gain"),
-    ({"na_values": ("x",)}, {}, "is of a run with another --na-value"),
-    ({"ignore": ("few",)}, {}, "is of a run with another --ignore"),
+    ({}, {"max_depth": 3}, "is from a run with a different --max-depth"),
+    ({}, {"min_gain": 0.001}, "is from a run with a different --min-gain"),
+    ({"na_values": ("x",)}, {}, "is from a run with a different --na-value"),
+    ({"ignore": ("few",)}, {}, "is from a run with a different --ignore"),
 )
 
 
@@ -159,9 +159,9 @@ def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
     kept = state.read_text()
     for how, why in (
         ("the rows in another order", "resuming at level 3"),
-        ("two values exchanged", "is of other rows"),
-        ("two weights exchanged", "is of other rows"),
-        ("one row less", "is of other rows"),
+        ("two values exchanged", "is from before the rows"),
+        ("two weights exchanged", "is from before the rows"),
+        ("one row less", "is from before the rows"),
     ):
         other = changed(frame, how)
         state.write_text(kept)
@@ -213,7 +213,7 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
     assert found == dumps(training.learn(frame, COLUMNS, options).program)
     (line,) = said
     assert line.endswith(": starting over")
-    assert ("is of treecompile 0.0." in line) == (damage == "older")
+    assert ("was written by treecompile 0.0." in line) == (damage == "older")
 
 
 def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:

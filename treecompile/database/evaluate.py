@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import fsum, isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.database.model_rows import MISSING, ModelRows, rows_for_model
 from treecompile.emit.options import EmitOptions
@@ -26,23 +25,26 @@ from treecompile.measure.quality import (
     quality_of_sums,
     summed_up,
 )
+from treecompile.model.arrays import Floats
 from treecompile.model.errors import DataError
 from treecompile.model.ir import (
     Body,
+    ClassCounts,
     Label,
     Leaf,
     MissingPolicy,
+    Moments,
     Program,
     Quality,
     Rule,
     RuleSet,
     RuleTally,
+    Split,
     Tree,
 )
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import is_fractional
 
-Doubles = NDArray[np.float64]
 RowsAndErrors = tuple[int, float]  # how many rows, and the sum of their errors
 
 AT_ONCE = 40  # rules per query
@@ -161,10 +163,10 @@ class RuleCounter:
 
     # ------------------------------------------------------------ leaves
 
-    def by_leaf(self) -> dict[int, Doubles]:
+    def by_leaf(self) -> dict[int, Floats]:
         """The rows of each leaf, as `held_out.counted_losses` takes them."""
         size = len(self.body.labels)
-        found: dict[int, Doubles] = {}
+        found: dict[int, Floats] = {}
         if size:
             for position, _, actual, count in self._answers():
                 if 0 <= actual < size:
@@ -247,3 +249,56 @@ def _with_values(tree: Tree, values: Sequence[Label]) -> Tree:
         for node, value in zip(tree.nodes, values, strict=True)
     )
     return replace(tree, nodes=tuple(nodes))
+
+
+# ---------------------------------------------------------------- what leaves hold
+
+
+def counted_labels(tree: Tree) -> Evaluation:
+    """Of a tree for labels, whose leaves have counted the rows."""
+    size = len(tree.labels)
+    confusion = np.zeros((size, size), np.int64)  # actual by predicted
+    tallies = []
+    for rule in outcomes(tree).values():
+        assert isinstance(rule.stats, ClassCounts)
+        # A leaf without cases has the counts of the node above.
+        counts = np.array(rule.stats.weights) if rule.weight else np.zeros(size)
+        answer = tree.labels.index(rule.value)
+        confusion[:, answer] += counts.astype(np.int64)
+        rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
+        tallies.append(RuleTally(rows, wrong, rows, wrong))
+    return summed_up(tree, quality_of_counts(confusion), tallies, 0)
+
+
+def summed_numbers(tree: Tree, grown: Tree, distances: Sequence[float]) -> Evaluation:
+    """Of a tree for numbers, pruned from one whose nodes have these distances.
+
+    A distance is that of all rows of a node from its mean, added up.
+    """
+    tallies = []
+    for rule in outcomes(tree).values():
+        assert isinstance(rule.stats, Moments)
+        rows, errors = int(rule.stats.weight), rule.stats.sse or 0.0
+        tallies.append(RuleTally(rows, errors, rows, errors))
+    root = tree.nodes[0].stats
+    assert isinstance(root, Moments)
+    count = int(root.weight)
+    squared = fsum(tally.errors for tally in tallies)
+    absolute = fsum(map(distances.__getitem__, _leaves(tree, grown)))
+    quality = quality_of_sums(count, absolute, squared, root.sse or 0.0)
+    return summed_up(tree, quality, tallies, 0)
+
+
+def _leaves(tree: Tree, grown: Tree) -> list[int]:
+    """Where the leaves of a pruned tree are in the one it was pruned from."""
+    found, stack = [], [(0, 0)]
+    while stack:
+        position, place = stack.pop()
+        node, origin = tree.nodes[position], grown.nodes[place]
+        if isinstance(node, Split):
+            assert isinstance(origin, Split)
+            pairs = zip(node.branches, origin.branches, strict=True)
+            stack += [(one.then, other.then) for one, other in pairs]
+        else:
+            found.append(place)
+    return found

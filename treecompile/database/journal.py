@@ -1,19 +1,19 @@
 """The state of a run in a database, and the file beside the output that keeps it.
 
 The state is what a run knows between two levels: the tree so far, the open nodes and
-the bins. It is small, whatever the size of the table, and is written as one line of
-JSON in which numbers keep their last bit.
+the edges of the bins. However large the table, the state is small. It is one line of
+JSON, in which numbers keep their last bit.
 
-The file is written whole after each level and removed when the model is written. A run
-resumes from it only if version, options and rows are the same; else it starts over and
-says why.
+The file is replaced after each level, all at once, and removed when the model has been
+written. A run resumes from it only if the version of treecompile, the options and the
+rows are still the same. Otherwise it starts over and says why.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -96,39 +96,41 @@ def _checksums(store: Store, schema: Schema) -> list[str]:
 
 
 class Journal:
-    """The state of one run in a file."""
+    """The file with the state of a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.run: RunIdentity | None = None
         self.levels = 0  # finished levels in the file
 
-    def begin(self, run: RunIdentity) -> tuple[TableState | None, list[str]]:
-        """The state to resume from, if there is one, and messages for the user."""
+    def begin(self, run: RunIdentity, say: Callable[[str], None]) -> TableState | None:
+        """The state to resume from, if there is one; the user is told."""
         self.run = run
         if not self.path.exists():
-            return None, []
+            return None
         state, why = self._read(run)
         if state is None:
-            return None, [f"{self.path} {why}: starting over"]
+            say(f"{self.path} {why}: starting over")
+            return None
         self.levels = state.depth
         message = f"resuming at level {state.depth + 1}, from {self.path}"
-        return state, [f"{message}; remove that file to start over"]
+        say(f"{message}; remove that file to start over")
+        return state
 
     def _read(self, run: RunIdentity) -> tuple[TableState | None, str]:
         try:
             head, text, *_ = self.path.read_text(encoding="utf-8").splitlines()
             read = json.loads(head)
             if read["format"] != FORMAT or read["version"] != run.version:
-                return None, f"is of treecompile {read['version']}"
+                return None, f"was written by treecompile {read['version']}"
             if read["sha256"] != sha256(text.encode()).hexdigest():
                 return None, "is damaged"
             if other := _differing(read["options"], run.options):
-                return None, f"is of a run with another {other}"
+                return None, f"is from a run with a different {other}"
             if read["table"] != run.table:
-                return None, "is of another table"
+                return None, "is from a run on another table"
             if read["rows"] != run.rows:
-                return None, "is of other rows: those of the table have changed"
+                return None, "is from before the rows of the table changed"
             return loads(text), ""
         except (OSError, ValueError, TypeError, KeyError):
             return None, "cannot be read"
@@ -137,14 +139,8 @@ class Journal:
         """Replace the file by this state."""
         assert self.run is not None
         text = dumps(state)
-        head = {
-            "format": FORMAT,
-            "version": self.run.version,
-            "sha256": sha256(text.encode()).hexdigest(),
-            "options": self.run.options,
-            "table": self.run.table,
-            "rows": self.run.rows,
-        }
+        digest = sha256(text.encode()).hexdigest()
+        head = {"format": FORMAT, "sha256": digest, **asdict(self.run)}
         write_text(self.path, f"{json.dumps(head)}\n{text}\n")
         self.levels = state.depth
 

@@ -5,21 +5,41 @@ The rows stay in the database. Options that need them in memory are refused by n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.database.grow.levels import Listener
-from treecompile.database.journal import Journal
-from treecompile.database.run import TableRun, grow
+from treecompile.database.c45.passing import CasePassing
+from treecompile.database.c45.source import CaseTableSource
+from treecompile.database.c45.table import CaseTable, CaseTarget
+from treecompile.database.evaluate import counted_labels, evaluate, summed_numbers
+from treecompile.database.grow.levels import Listener, grow_in_table
+from treecompile.database.grow.numbers import NumberTarget, distances
+from treecompile.database.grow.source import ImpurityTableSource
+from treecompile.database.grow.targets import (
+    LabelTarget,
+    TableTarget,
+    WeightedLabelTarget,
+    weigh,
+)
+from treecompile.database.grow.work import WorkTable
+from treecompile.database.journal import Journal, TableState, run_of
 from treecompile.database.schema import Schema, read_schema
-from treecompile.database.validation import Validation, with_validation
+from treecompile.database.validation import Validation
 from treecompile.engines.base import Store
+from treecompile.learning.c45.case_growth import CaseGrowth
+from treecompile.learning.c45.learner import choice_of
+from treecompile.learning.c45.pessimistic_pruning import finish_case_tree, prune
 from treecompile.learning.costs import check_costs
+from treecompile.learning.grow.draft import Draft
+from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
+from treecompile.learning.id3 import unordered
 from treecompile.learning.options import (
+    C45,
     COST_COMPLEXITY,
     CV,
+    ID3,
     ONE_SE,
     REDUCED_ERROR,
     LearnOptions,
@@ -27,6 +47,7 @@ from treecompile.learning.options import (
     check_algorithm,
     check_options,
     check_task,
+    chosen,
     given_options,
 )
 from treecompile.learning.pruning import cost_complexity, least_loss
@@ -35,15 +56,51 @@ from treecompile.learning.training import (
     OPTIMISTIC,
     Learned,
     alpha_of,
+    c45_options_of,
     check_weighting,
     default_algorithm,
+    limits_of,
     weighting_of,
 )
+from treecompile.learning.weighting import odd_mean
+from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import MissingPolicy, Program, Training, Tree
 from treecompile.model.options import options_of
 from treecompile.tables.dataset import Dataset
 from treecompile.tables.options import DataOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """A table to learn from, how to learn, and who hears of it."""
+
+    store: Store
+    schema: Schema
+    data: Dataset  # the columns, without rows
+    columns: DataOptions
+    options: LearnOptions
+    algorithm: str
+    progress: Progress
+    listener: Listener
+    temporary_tables: bool
+    journal: Journal | None
+
+    def former(self, schema: Schema) -> TableState | None:
+        """The state that an interrupted run has left, if it was the same run."""
+        if self.journal is None:
+            return None
+        how = replace(self.options, algorithm=self.algorithm)
+        this = run_of(self.store, schema, self.columns, how)
+        return self.journal.begin(this, self.listener.say)
+
+
+@dataclass(frozen=True, slots=True)
+class GrownTree:
+    tree: Tree
+    has_counted_rows: bool = True  # at its leaves; else weights, or other rows
+    distances: Sequence[float] = ()  # of numbers, at each node
+    notes: tuple[str, ...] = ()
 
 
 def learn(
@@ -80,18 +137,20 @@ def learn(
         journal,
     )
     _check(run, validation)
-    grown = grow(run)
-    tree = _pruned(run, grown.tree, validation)
-    training = Training(source, schema.rows, schema.summaries)
+    grown = _by_cases(run) if algorithm == C45 else _by_impurity(run)
     given = given_options(options, columns.weights)
+    training = Training(source, schema.rows, schema.summaries)
     program = Program(
-        columns.target, algorithm, tree, given, columns.na_values, training
+        columns.target,
+        algorithm,
+        _pruned(run, grown.tree, validation),
+        given,
+        columns.na_values,
+        training,
     )
-    quality, tallies = grown.quality(program, tree)
-    training = replace(training, quality=quality, rules=tallies)
-    program = replace(program, training=training)
-    if validation is not None:
-        program = with_validation(program, validation)
+    measured = _measured(run, grown, program)
+    validated = None if validation is None else validation.evaluation(program)
+    program = with_quality(program, measured, validated)
     return Learned(program, (*schema.notes, *_notes(run), *grown.notes))
 
 
@@ -120,6 +179,55 @@ def _check(run: TableRun, validation: Validation | None) -> None:
         validation.check(target, run.schema.labels, divides)
 
 
+def _by_cases(run: TableRun) -> GrownTree:
+    """C4.5."""
+    schema, own = run.schema, c45_options_of(run.options)
+    limits = limits_of(run.options, C45)
+    former = run.former(schema)
+    has_missing = any(each.missing for each in schema.summaries)
+    is_divided = own.is_fractional and has_missing  # some cases take several branches
+    target = CaseTarget(run.store, schema, is_divided=is_divided)
+    work = CaseTable(target, former, is_inline=not run.temporary_tables)
+    choice = choice_of(schema.features, schema.rows, limits, own)
+    source = CaseTableSource(work, choice, limits, own)
+    growth = CaseGrowth(source, choice, limits, run.progress)
+    levels = grow_in_table(growth, source, run.listener, run.journal, former)
+    draft = growth.finish()
+    if own.is_pruning:
+        prune(draft, CasePassing(source, levels, draft), own.cf)
+    tree = finish_case_tree(draft, schema.features, schema.labels, own.policy)
+    is_counted = own.policy is not MissingPolicy.FRACTIONAL and not is_divided
+    return GrownTree(tree, is_counted)
+
+
+def _by_impurity(run: TableRun) -> GrownTree:
+    """ID3 and CART."""
+    store, schema = run.store, run.schema
+    is_multiway = run.algorithm == ID3
+    if is_multiway:
+        schema = replace(schema, features=unordered(schema.features))
+    criterion, notes = chosen(run.options, "criterion", run.algorithm), []
+    weights = None
+    if not schema.labels:
+        target: TableTarget = NumberTarget(store, schema)
+    elif weights := weigh(store, schema, run.data, weighting_of(run.options)):
+        target = WeightedLabelTarget(store, schema, criterion, weights)
+        if weights.mean is not None and run.options.chi2 is not None:
+            notes = odd_mean(weights.mean)
+    else:
+        target = LabelTarget(store, schema, criterion)
+    former = run.former(schema)
+    work = WorkTable(target, former, is_inline=not run.temporary_tables)
+    limits = limits_of(run.options, run.algorithm)
+    source = ImpurityTableSource(work, limits, is_multiway=is_multiway)
+    growth = ImpurityGrowth(source, limits, run.progress)
+    levels = grow_in_table(growth, source, run.listener, run.journal, former)
+    draft = Draft.of(levels)
+    tree = finish_tree(draft, target.response, schema.features, schema.labels)
+    of_nodes = () if schema.labels else distances(draft)
+    return GrownTree(tree, not weights, of_nodes, (*notes,))
+
+
 def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
     if run.options.prune == COST_COMPLEXITY:
         return cost_complexity(tree, alpha_of(run.options))
@@ -129,6 +237,17 @@ def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
         return least_loss(tree, validation.losses(grown))
     return tree
+
+
+def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:
+    """The quality on the rows, by what the leaves have counted if they have."""
+    tree = program.body
+    assert isinstance(tree, Tree)
+    if not grown.has_counted_rows:
+        return evaluate(run.store, run.schema.relation, program)
+    if tree.labels:
+        return counted_labels(tree)
+    return summed_numbers(tree, grown.tree, grown.distances)
 
 
 def _notes(run: TableRun) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from treecompile.database.evaluate import RuleCounter, evaluate
 from treecompile.database.locations import (
@@ -34,25 +34,15 @@ DIVIDES = (
 )
 
 
-class Validation(Protocol):
-    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
-        """Raise what can be known to fail before a tree is grown.
-
-        `divides` says that a tree that divides missing values is to be pruned.
-        """
-
-    def losses(self, program: Program) -> list[float]:
-        """The loss on the rows at each node of a tree, if the node were a leaf."""
-
-    def evaluation(self, program: Program) -> Evaluation:
-        """The quality of a program on the rows."""
-
-
 @dataclass(frozen=True, slots=True)
 class ValidationInDatabase:
     location: TableLocation
 
     def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+        """Raise what can be known to fail before a tree is grown.
+
+        `divides` says that a tree that divides missing values is to be pruned.
+        """
         if divides:
             raise OptionError(DIVIDES)
         store, relation = self.location.store, self.location.relation
@@ -66,6 +56,7 @@ class ValidationInDatabase:
                 raise no_known_answer(target, labels, self.location.source)
 
     def losses(self, program: Program) -> list[float]:
+        """The loss on the rows at each node of a tree, if the node were a leaf."""
         tree = program.body
         assert isinstance(tree, Tree)
         if is_fractional(tree):
@@ -76,6 +67,7 @@ class ValidationInDatabase:
             return counted_losses(tree, RuleCounter(store, read, tree).by_leaf())
 
     def evaluation(self, program: Program) -> Evaluation:
+        """The quality of a program on the rows."""
         with _named():
             found = evaluate(self.location.store, self.location.relation, program)
             if not any(tally.decided for tally in found.tallies):
@@ -86,6 +78,8 @@ class ValidationInDatabase:
 
 @dataclass(frozen=True, slots=True)
 class ValidationInMemory:
+    """The same for rows in memory."""
+
     table: RawTable
 
     def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
@@ -103,6 +97,9 @@ class ValidationInMemory:
         with _named():
             cases = read_cases(program, self.table)
         return quality.evaluate(program.body, cases.columns, cases.y)
+
+
+Validation = ValidationInDatabase | ValidationInMemory
 
 
 def validation_table(location: TableLocation, name: str) -> ValidationInDatabase:
@@ -146,13 +143,3 @@ def _named() -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(f"validation: {error}") from error
-
-
-def with_validation(program: Program, validation: Validation) -> Program:
-    """The program with its quality on the validation rows."""
-    assert program.training is not None
-    found = validation.evaluation(program)
-    summary = replace(
-        program.training, validation=found.quality, validation_rules=found.tallies
-    )
-    return replace(program, training=summary)

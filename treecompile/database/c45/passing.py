@@ -18,7 +18,7 @@ from weakref import finalize
 import numpy as np
 
 from treecompile.database.c45.source import CaseTableSource
-from treecompile.database.c45.table import BORN, GONE, WEIGHT
+from treecompile.database.c45.table import BORN, GONE, Part
 from treecompile.engines.base import Store
 from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.pessimistic_pruning import (
@@ -27,11 +27,11 @@ from treecompile.learning.c45.pessimistic_pruning import (
     fall_by_levels,
 )
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
-from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.arrays import Floats, Positions
 from treecompile.model.errors import EngineError
 
 NONE = np.zeros(0, np.intp)
-NAME = "treecompile_passed"  # and a number
+NAME, STEP = "treecompile_passed", "treecompile_step"  # and a number
 
 
 class TemporaryTable:
@@ -173,43 +173,42 @@ class CasePassing:
             counts = np.zeros_like(counts)
         else:
             cases = self._found(cases, but=nodes)
-        query = cases.query
         at = np.full(cases.size, -1)  # the node of the draft at each `m`
         at[cases.nodes] = nodes
-        while (draft.is_split[at] & (at >= 0)).any():
-            query, at = self._all_sent(draft, query, at)
-        m, y, weight = self.work.store.arrays(
-            f"SELECT m, y, {self.target.weight()} FROM ({query}) AS w GROUP BY m, y"
-        )
+        # A WITH query, one step per test: SQLite cannot nest so many subqueries. Each
+        # step is evaluated once, since the next one mentions its `m` many times.
+        steps = [cases.query]
+        while len(inner := np.flatnonzero((at >= 0) & draft.is_split[at])):
+            before = f"{STEP}{len(steps) - 1}"
+            sent, at = self._all_sent(draft, at, inner)
+            steps.append(
+                f"SELECT {sent} AS m, {self.columns} FROM {before} AS w WHERE w.m >= 0"
+            )
+        once = self.work.store.dialect.learning.once.removeprefix("WITH ")
+        named = (once.format(name=f"{STEP}{n}", query=q) for n, q in enumerate(steps))
+        reached = f"(WITH {', '.join(named)} SELECT * FROM {STEP}{len(steps) - 1})"
+        sums = self.target.at_nodes(reached, len(at), "m")
         of_leaf = {leaf: place for place, leaf in enumerate(leaves.tolist())}
-        for here, label, more in zip(
-            m.astype(np.intp).tolist(), y.astype(np.intp).tolist(), weight, strict=True
-        ):
-            if at[here] >= 0:
-                counts[of_leaf[int(at[here])], label] += more
-        reached = np.flatnonzero(counts.sum(axis=1))
-        return roots[reached], leaves[reached], counts[reached]
+        here = np.flatnonzero(at >= 0)
+        np.add.at(counts, [of_leaf[leaf] for leaf in at[here].tolist()], sums[here])
+        some = np.flatnonzero(counts.sum(axis=1))
+        return roots[some], leaves[some], counts[some]
 
     def _all_sent(
-        self, draft: CaseDraft, query: str, at: Positions
+        self, draft: CaseDraft, at: Positions, inner: Positions
     ) -> tuple[str, Positions]:
         """Send all cases that are not at a leaf yet through one test.
 
-        The query for them, and the node of the draft at each new `m`.
+        Their new `m` as SQL, and the node of the draft at each new `m`.
         """
         splits = Splits.none(len(at))
-        inner = np.flatnonzero((at >= 0) & draft.is_split[at])
         splits.note(inner, draft.splits.some(at[inner]))
         counts = np.where(at < 0, 0, np.maximum(splits.size, 1))
         new = np.repeat(at, counts)
         children = np.flatnonzero(np.repeat(splits.size > 0, counts))
         new[children] = draft.child[draft.branches(at[inner])]
         stays = np.where(at < 0, GONE, np.cumsum(counts) - counts)
-        query = (
-            f"SELECT * FROM (SELECT {self._sent(splits, children, stays)} AS m,"
-            f" {self.columns} FROM ({query}) AS w) AS v WHERE m >= 0"
-        )
-        return query, new
+        return self._sent(splits, children, stays), new
 
     def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
         """Where a row goes from its `m`; see `WorkTable.routes`."""
@@ -231,7 +230,7 @@ class CasePassing:
         slot = self._sent(every, np.arange(size), missing)
         placed = f"SELECT {slot} AS slot, {self.columns} FROM ({cases.query}) AS w"
         placed, kept = self._kept(placed)
-        sums = self._counted(placed, size + nodes)
+        sums = self.target.at_nodes(f"({placed})", size + nodes, "slot")
         table, lost = sums[:size], sums[size:]
         known = table.sum(axis=1) * self.target.unit
         shares = shares_of(
@@ -243,7 +242,12 @@ class CasePassing:
         parent = np.repeat(np.arange(nodes), splits.size)
         weights = (table + lost[parent] * shares[:, None]) * self.target.unit
         branches = np.flatnonzero(known)
-        query = self._divided(placed, branches, size + parent[branches], shares)
+        parts: list[Part] = []
+        for new, branch in enumerate(branches.tolist()):
+            parts.append((branch, new, 1.0))
+            if shares[branch]:  # of the rows without a branch
+                parts.append((size + int(parent[branch]), new, float(shares[branch])))
+        query = self.work.divided(f"({placed})", "slot", parts)
         here = np.arange(len(branches))
         sent = QueriedCases(weights[branches], here, query, len(here), kept)
         return QueriedBranches(sent, branches, known)
@@ -253,42 +257,6 @@ class CasePassing:
             return query, None
         name = f"{NAME}{next(self.numbers)}"
         return f"SELECT * FROM {name}", TemporaryTable(self.work.store, name, query)
-
-    def _counted(self, placed: str, slots: int) -> Array:
-        """The weight of each class in each slot."""
-        slot, y, weight = self.work.store.arrays(
-            f"SELECT slot, y, {self.target.weight()} FROM ({placed}) AS w"
-            " WHERE slot >= 0 GROUP BY slot, y"
-        )
-        sums = np.zeros((slots, self.target.groups), np.int64)
-        sums[slot.astype(np.intp), y.astype(np.intp)] = weight
-        return sums
-
-    def _divided(
-        self, placed: str, branches: Positions, missing: Positions, shares: Floats
-    ) -> str:
-        """A query for the rows after the tests.
-
-        `missing` is the slot whose rows each branch gets a share of.
-        """
-        number = self.work.writer.number
-        rows = []
-        for new, (branch, lost) in enumerate(
-            zip(branches.tolist(), missing.tolist(), strict=True)
-        ):
-            rows.append((str(branch), str(new), number(1.0)))
-            if shares[branch]:
-                rows.append((str(lost), str(new), number(float(shares[branch]))))
-        long = self.work.store.dialect.learning.long
-        weight = f"CAST(round(w.{WEIGHT} * share) AS {long}) AS {WEIGHT}"
-        columns = ", ".join(
-            weight if name == WEIGHT else f"w.{name}" for name in self.work.columns
-        )
-        table = self.work.writer.table("a", ("a_slot", "child", "share"), rows)
-        return (
-            f"SELECT child AS m, {columns} FROM ({placed}) AS w JOIN {table}"
-            " ON w.slot = a_slot"
-        )
 
 
 def leaves_below(draft: CaseDraft, nodes: Positions) -> tuple[Positions, Positions]:

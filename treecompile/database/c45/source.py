@@ -7,31 +7,33 @@ a query counts what a column in memory would count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from treecompile.database.c45.search import FeatureCounts, GainSearcher
+from treecompile.database.c45.bins import BinnedFeature, cuts_between, decide
 from treecompile.database.c45.table import GONE, CaseTable, Move, Part, at_rest
 from treecompile.database.grow import counting
-from treecompile.database.grow.bins import BinCounts, BinHistogram
-from treecompile.database.grow.levels import TableSource
-from treecompile.database.grow.source import CHANGED
+from treecompile.database.grow.bins import BinHistogram
+from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.work import Route
 from treecompile.learning.c45.case_growth import node_stats
+from treecompile.learning.c45.category_groups import group_values
 from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.gain_ratio import (
     FeatureChoice,
     GainCandidates,
     GainSearch,
+    gains_of_values,
 )
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.grow.draft import DraftLevel, Splits
+from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
 from treecompile.learning.options import GrowthLimits
-from treecompile.model.arrays import Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.errors import DataError
+from treecompile.model.ir import Kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,30 +59,30 @@ class CaseTableSource(TableSource):
         options: C45Options,
     ) -> None:
         self.work, self.target = work, work.target
-        self.limits, self.options = limits, options
-        self.searcher = GainSearcher(work, choice, limits, options)
+        self.choice, self.limits, self.options = choice, limits, options
         self.features = work.schema.features
         # Of the new nodes that have cases, later of the open ones.
         self.weights: Floats = np.zeros((0, 0))
         self.numbers = np.zeros(1, np.intp)  # in the draft
         self.drafted = 1  # nodes of the draft
-        self.counts: list[FeatureCounts] = []
-        self.root: list[BinHistogram] = []  # of each feature, before any bin is opened
+        # Of each feature: its values or bins, and of each node the weight of each class
+        # where the value is missing, in units.
+        self.known: list[BinHistogram] = []
+        self.missing: list[Array] = []
+        self.root: list[BinHistogram] = []  # the first of `known`
         self.split: CaseSplits | None = None
         self.moves: list[Move] = []
 
     def begin(self) -> None:
         self.work.create()
-        sums = self.target.root(f"{self.work.rows()} AS w")
-        self.weights = sums * self.target.unit
+        self.weights = self.target.root(self.work.rows()) * self.target.unit
 
     def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
         """The rows are moved to the open nodes as they were moved before."""
         self.begin()
-        self.root = [each.known for each in self._counts()]
+        self._count()
         for routes, parts, depth in state["moves"]:
-            ways = [Route(index, tuple(way), cut) for index, way, cut in routes]
-            self.moves.append(Move(ways, [(a, b, c) for a, b, c in parts], depth))
+            self.moves.append(Move([Route(*each) for each in routes], parts, depth))
             self.work.move(self.moves[-1])
         last = growth.levels[-1]
         self.weights = last.stats[growth.nodes]
@@ -91,14 +93,7 @@ class CaseTableSource(TableSource):
             raise DataError(CHANGED)
 
     def state(self) -> dict[str, Any]:
-        moves = [
-            ([(r.feature, r.ways, r.cut) for r in move.routes], move.parts, move.depth)
-            for move in self.moves
-        ]
-        return {"moves": moves}
-
-    def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
-        pass  # the rows have been moved
+        return {"moves": self.moves}
 
     def measure(self) -> NodeStats:
         return node_stats(self.weights)
@@ -119,34 +114,72 @@ class CaseTableSource(TableSource):
             counts,
             counts.sum(axis=1),
         )
-        self.counts = self._counts()
-        if not self.root:
-            self.root = [each.known for each in self.counts]
-        return self.searcher.search(self.counts, search, usable)
+        self._count()
+        found = [self._search(n, search, each) for n, each in enumerate(usable.T)]
+        binned = {
+            index: BinnedFeature(self.work, index, bins, search)
+            for index, bins in enumerate(self.known)
+            if self.work.is_binned(index)
+        }
+        for index, each in binned.items():
+            found[index] = each.candidates
+        decide(binned, found, self.choice, is_tested=self.limits.chi2 is not None)
+        for index, each in binned.items():
+            self.known[index] = each.opened_bins
+        return found
 
-    def _counts(self) -> list[FeatureCounts]:
-        found = counting.counts(self.work, range(len(self.features)))
-        return list(map(self._feature_counts, found, self.work.sizes))
+    def _count(self) -> None:
+        counts = counting.counts(self.work, range(len(self.features)))
+        self.known, self.missing = [], []
+        for bins, size in zip(counts, self.work.sizes, strict=True):
+            is_missing = bins.code == size
+            missing = np.zeros(self.weights.shape, np.int64)
+            missing[bins.node[is_missing]] = bins.sums[is_missing]
+            self.known.append(bins.some(~is_missing))
+            self.missing.append(missing)
+        self.root = self.root or list(self.known)
 
-    def _feature_counts(self, counts: BinCounts, size: int) -> FeatureCounts:
-        missing = np.zeros(self.weights.shape, np.int64)
-        lost = np.flatnonzero(counts.code == size)
-        missing[counts.node[lost]] = counts.sums[lost]
-        return FeatureCounts(BinHistogram.of(counts, size), missing)
+    def _search(self, index: int, search: GainSearch, usable: Mask) -> GainCandidates:
+        """The candidates of a feature, unless it has bins."""
+        feature, bins = self.features[index], self.known[index]
+        if feature.kind is Kind.CATEGORICAL:
+            if self.options.is_grouping and len(feature.categories) > 2:
+                return self._search_groups(index, search)
+            return _search_values(bins.some(usable[bins.node]), search)
+        if self.work.is_binned(index) or not len(bins.node):
+            return GainCandidates.none(len(search.totals))
+        values = self.work.numbers(index)[bins.code]
+        exact = replace(bins, low=values, high=values)
+        return cuts_between(self.work, exact, search).candidates()
+
+    def _search_groups(self, index: int, search: GainSearch) -> GainCandidates:
+        groups: dict[int, Groups] = {}
+        candidates = replace(GainCandidates.none(len(search.totals)), groups=groups)
+        unit, bins, size = search.scale.unit, self.known[index], self.work.sizes[index]
+        for node, missing in enumerate(self.missing[index]):
+            mine = bins.of_node(node)
+            table = np.zeros((size, search.classes))
+            table[bins.code[mine]] = bins.sums[mine] * unit
+            found = group_values(
+                table, missing * unit, search.min_leaf, is_ratio=self.options.is_ratio
+            )
+            candidates.gains[node] = found.gain
+            candidates.split_info[node] = found.split_info
+            groups[node] = found.groups
+        return candidates
 
     # ------------------------------------------------------------ dividing
 
     def table(self, splits: Splits) -> Floats:
-        sums = self.work.branch_sums(splits, [each.known for each in self.counts])
-        return sums * self.target.unit
+        return self.work.branch_sums(splits, self.known) * self.target.unit
 
     def divide(self, splits: Splits) -> Division:
         """The counts of the branches follow from the bins; `keep` moves the rows."""
         unit = self.target.unit
-        sums = self.work.branch_sums(splits, [each.known for each in self.counts])
+        sums = self.work.branch_sums(splits, self.known)
         missing = np.zeros(self.weights.shape, np.int64)
         for node in splits.nodes.tolist():
-            missing[node] = self.counts[int(splits.feature[node])].missing[node]
+            missing[node] = self.missing[int(splits.feature[node])][node]
         known = sums.sum(axis=1) * unit
         is_fractional = self.options.is_fractional
         some = splits.nodes
@@ -178,7 +211,7 @@ class CaseTableSource(TableSource):
             shares = split.shares[start : start + size]
             if not self.options.is_fractional:
                 missing[node] = mine[int(shares.argmax())]
-            elif self.counts[int(splits.feature[node])].missing[node].any():
+            elif self.missing[int(splits.feature[node])][node].any():
                 missing[node] = former[node]
                 parts += [
                     (former[node], child, float(share))
@@ -206,3 +239,15 @@ class CaseTableSource(TableSource):
             codes[which] = bins.code[place[inside]]
             found[inside] = self.work.greatest(index, codes.tolist(), asked)[which]
         return found
+
+
+def _search_values(bins: BinHistogram, search: GainSearch) -> GainCandidates:
+    """The candidates of a feature with a branch for each category."""
+    candidates = GainCandidates.none(len(search.totals))
+    if len(bins.node):
+        segments = bins.segments()
+        nodes = bins.node[segments.starts]
+        table = bins.sums * search.scale.unit
+        found = gains_of_values(search, segments, nodes, table)
+        candidates.gains[nodes], candidates.split_info[nodes] = found
+    return candidates

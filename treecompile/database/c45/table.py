@@ -11,20 +11,18 @@ small power of two, so sums do not depend on the order in which a database adds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from treecompile.database.grow.bins import BinEdges, BinRanges
-from treecompile.database.grow.bounds import entropy_bound
+from treecompile.database.grow.bins import BinRanges
 from treecompile.database.grow.targets import LabelTarget
 from treecompile.database.grow.work import NAME, Route, WorkTable
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
 from treecompile.learning.c45.gain_ratio import Scale
 from treecompile.learning.c45.thresholds import GAP
-from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.grow.search import LARGEST
 from treecompile.model.arrays import Array, Floats, Positions
 
@@ -40,8 +38,7 @@ def at_rest(number: int) -> int:
     return -2 - number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Move:
+class Move(NamedTuple):
     """Where the rows of the open nodes of a level go."""
 
     routes: Sequence[Route]
@@ -53,7 +50,7 @@ class CaseTarget(LabelTarget):
     """Labels. The sums are the weight of each label, in units."""
 
     def __init__(self, store: Store, schema: Schema, *, is_divided: bool) -> None:
-        super().__init__(store, schema, MEASURES["entropy"], entropy_bound)
+        super().__init__(store, schema, "entropy")
         self.is_divided = is_divided
         self.scale = Scale.of_size(schema.rows, is_divided=is_divided)
 
@@ -61,60 +58,20 @@ class CaseTarget(LabelTarget):
     def unit(self) -> float:
         return self.scale.unit
 
-    def columns(self) -> list[str]:
+    def columns(self) -> dict[str, str]:
         columns = super().columns()
         if self.is_divided:
             long = self.store.dialect.learning.long
-            columns.append(f"CAST({round(1 / self.unit)} AS {long}) AS {WEIGHT}")
-            columns.append(f"CAST(0 AS INTEGER) AS {BORN}")
+            columns[WEIGHT] = f"CAST({round(1 / self.unit)} AS {long})"
+            columns[BORN] = "CAST(0 AS INTEGER)"
         return columns
 
     def asked(self, *, is_bounded: bool) -> list[str]:
-        return [self.weight()]
-
-    def root(self, rows: str) -> Array:
-        return self.at_nodes(rows, 1)
-
-    def at_nodes(self, rows: str, nodes: int) -> Array:
-        """The weights of the open nodes; `rows` is a relation."""
-        node, y, weight = self.store.arrays(
-            f"SELECT node, y, {self.weight()} FROM {rows} WHERE node >= 0"
-            " GROUP BY node, y"
-        )
-        weights = np.zeros((nodes, self.groups), np.int64)
-        weights[node.astype(np.intp), y.astype(np.intp)] = weight
-        return weights
-
-    def weight(self) -> str:
-        """The weight of rows, as SQL."""
-        if not self.is_divided:
-            return "count(*)"
-        return f"CAST(sum({WEIGHT}) AS {self.store.dialect.learning.long})"
+        return [self.writer.sum(WEIGHT) if self.is_divided else "count(*)"]
 
 
 class CaseTable(WorkTable):
     target: CaseTarget
-
-    def __init__(
-        self,
-        store: Store,
-        schema: Schema,
-        target: CaseTarget,
-        edges: Mapping[int, BinEdges] | None = None,
-        *,
-        is_inline: bool = False,
-    ) -> None:
-        super().__init__(store, schema, target, edges, is_inline=is_inline)
-        self.inline = self._query()  # instead of a table
-
-    def rows(self) -> str:
-        return f"({self.inline})" if self.is_inline else NAME
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether rows are moved within the table, not into a new one."""
-        learning = self.store.dialect.learning
-        return learning.updates and not learning.replaces and not self.is_inline
 
     # ------------------------------------------------------------ moving on
 
@@ -125,7 +82,7 @@ class CaseTable(WorkTable):
         if self.is_changed:
             self.store.update(f"UPDATE {NAME} SET node = {node} WHERE node >= 0")
             if move.parts:
-                divided = self._parts(NAME, move.parts, move.depth)
+                divided = self.divided(NAME, "node", move.parts, move.depth)
                 self.store.update(f"INSERT INTO {NAME} (node, {columns}) {divided}")
             return
         moved = (
@@ -135,28 +92,36 @@ class CaseTable(WorkTable):
         query = self.store.dialect.learning.once.format(name="moved", query=moved)
         query += " SELECT * FROM moved"
         if move.parts:
-            query += f" UNION ALL {self._parts('moved', move.parts, move.depth)}"
+            divided = self.divided("moved", "node", move.parts, move.depth)
+            query += f" UNION ALL {divided}"
         if self.is_inline:
             self.inline = query
         else:
             self.store.make(NAME, query)
 
-    def _parts(self, rows: str, parts: Sequence[Part], depth: int) -> str:
-        long = self.store.dialect.learning.long
-        changed = {
-            WEIGHT: f"CAST(round({WEIGHT} * part.share) AS {long})",
-            BORN: f"CAST({depth} AS INTEGER)",
-        }
-        columns = ", ".join(changed.get(name, name) for name in self.columns)
-        number = self.writer.number
+    def divided(
+        self, rows: str, column: str, parts: Sequence[Part], depth: int | None = None
+    ) -> str:
+        """A query for parts of rows: where each goes, and its columns.
+
+        The column of `rows` has the first number of a part. `depth` is that of the new
+        nodes; None if it does not matter.
+        """
+        number, long = self.writer.number, self.store.dialect.learning.long
+        changed = {WEIGHT: f"CAST(round(w.{WEIGHT} * part.share) AS {long})"}
+        if depth is not None:
+            changed[BORN] = f"CAST({depth} AS INTEGER)"
+        values = (
+            f"{changed.get(name, f'w.{name}')} AS {name}" for name in self.columns
+        )
         table = self.writer.table(
             "part",
             ("parent", "child", "share"),
             [(str(a), str(b), number(share)) for a, b, share in parts],
         )
         return (
-            f"SELECT part.child, {columns} FROM {rows} AS w JOIN {table}"
-            " ON w.node = part.parent"
+            f"SELECT part.child AS m, {', '.join(values)} FROM {rows} AS w JOIN {table}"
+            f" ON w.{column} = part.parent"
         )
 
     # ------------------------------------------------------------ cuts
@@ -190,13 +155,13 @@ class CaseTable(WorkTable):
             ("place", "a_node", "a_code", "least_weight", "most_weight"),
             [tuple(map(str, row)) for row in zip(*columns, strict=True)],
         )
-        x = f"x{index}"
+        x, (weight,) = f"x{index}", self.target.asked(is_bounded=False)
         over = f"OVER (PARTITION BY place ORDER BY {x})"
         place, count = self.store.arrays(
             "SELECT place, count(*) FROM (SELECT place, least_weight, most_weight,"
             f" {x}, lead({x}) {over} AS following, sum(weight) {over} AS below FROM"
             f" (SELECT place, least_weight, most_weight, {x},"
-            f" {self.target.weight()} AS weight FROM {self.rows()} AS w"
+            f" {weight} AS weight FROM {self.rows()} AS w"
             f" JOIN {table} ON w.node = a_node AND w.c{index} = a_code"
             f" GROUP BY place, least_weight, most_weight, {x}) AS v) AS r"
             " WHERE below >= least_weight AND below <= most_weight"

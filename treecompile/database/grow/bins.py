@@ -7,7 +7,7 @@ categories, has a bin for each value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -72,26 +72,6 @@ class BinEdges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinCounts:
-    """What a query has counted of one feature: a line for each node and bin.
-
-    A bin is a range of numbers, or a single value or category.
-    """
-
-    node: Positions
-    code: Positions  # of the bin
-    sums: Array  # lines x what the target sums, in whole numbers
-    spread: Array  # lines x figures about the spread of the targets, for the bound
-    low: Floats  # the least and the greatest number in the bin
-    high: Floats
-
-    def segments(self) -> Segments:
-        """The bins of each node."""
-        starts = np.flatnonzero(np.diff(self.node, prepend=-1))
-        return Segments(starts, np.diff(starts, append=len(self.node)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class BinRanges:
     """Ranges of numbers at open nodes; each covers neighbouring bins."""
 
@@ -100,10 +80,6 @@ class BinRanges:
     low: Floats
     high: Floats
     bins: Positions  # how many of them
-
-
-FIELDS = tuple(field.name for field in fields(BinCounts))
-ALL_FIELDS = (*FIELDS, "most", "age")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,33 +92,50 @@ class SumsBefore:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinHistogram(BinCounts):
-    """The bins of a feature at the open nodes, in order, without missing values."""
+class BinHistogram:
+    """The bins of a feature at open nodes: a line for each node and bin, in order.
 
+    A bin is a range of numbers, or a single value or category.
+    """
+
+    node: Positions
+    code: Positions
+    sums: Array  # bins x what the target sums, in whole numbers
+    spread: Array  # bins x figures about the spread of the targets, for the bound
+    low: Floats  # the least and the greatest number in the bin
+    high: Floats
     most: Floats  # no cut inside the bin that is of interest gains more
     age: Positions  # how often the bin was cut out of another
 
     @classmethod
-    def of(cls, counts: BinCounts, missing: int) -> BinHistogram:
-        return cls.new(counts).some(counts.code != missing)
+    def counted(
+        cls,
+        node: Positions,
+        code: Positions,
+        sums: Array,
+        spread: Array,
+        low: Floats,
+        high: Floats,
+    ) -> BinHistogram:
+        """Bins of which nothing is known but their counts."""
+        most, age = np.full(len(node), np.inf), np.zeros(len(node), np.intp)
+        return cls(node, code, sums, spread, low, high, most, age)
 
-    @classmethod
-    def new(cls, counts: BinCounts, age: int = 0) -> BinHistogram:
-        """Bins with nothing known but their counts."""
-        size = len(counts.node)
-        counted = [getattr(counts, name) for name in FIELDS]
-        return cls(*(*counted, np.full(size, np.inf), np.full(size, age)))
+    def segments(self) -> Segments:
+        """The bins of each node."""
+        starts = np.flatnonzero(np.diff(self.node, prepend=-1))
+        return Segments(starts, np.diff(starts, append=len(self.node)))
 
-    def some(self, which: Array) -> BinHistogram:
-        return BinHistogram(*(getattr(self, name)[which] for name in ALL_FIELDS))
+    def some(self, which: Array | slice) -> BinHistogram:
+        return BinHistogram(*(getattr(self, name)[which] for name in self.__slots__))
 
     @classmethod
     def joined(cls, parts: Sequence[BinHistogram]) -> BinHistogram:
-        """The bins of different nodes, one after the other."""
+        """All bins, one part after the other."""
         return cls(
             *(
                 np.concatenate([getattr(each, name) for each in parts])
-                for name in ALL_FIELDS
+                for name in cls.__slots__
             )
         )
 
@@ -192,27 +185,9 @@ class BinHistogram(BinCounts):
             self.node[first], self.code[first], self.low[first], self.high[last], bins
         )
 
-    def opened(self, which: Mask, inner: BinCounts) -> BinHistogram:
+    def opened(self, which: Mask, inner: BinHistogram) -> BinHistogram:
         """With some bins replaced by the finer bins inside them."""
         age = int(self.age[which].max()) + 1
-        both = [self.some(~which), BinHistogram.new(inner, age)]
-        low = np.concatenate([each.low for each in both])
-        order = np.lexsort((low, np.concatenate([each.node for each in both])))
-        return BinHistogram(
-            *(
-                np.concatenate([getattr(each, name) for each in both])[order]
-                for name in ALL_FIELDS
-            )
-        )
-
-
-def in_order(keys: Sequence[Array]) -> tuple[Positions, Positions, Positions]:
-    """The order of lines by their keys; lines with equal keys form a group.
-
-    Also the group of each line in that order, and where the groups begin.
-    """
-    order = np.lexsort(keys[::-1])
-    is_new = np.ones(len(order), np.bool_)
-    ordered = [key[order] for key in keys]
-    is_new[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
-    return order, np.cumsum(is_new) - 1, np.flatnonzero(is_new)
+        inner = replace(inner, age=np.full(len(inner.node), age))
+        both = BinHistogram.joined([self.some(~which), inner])
+        return both.some(np.lexsort((both.low, both.node)))

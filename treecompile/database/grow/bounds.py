@@ -10,11 +10,14 @@ is taken at its own maximum, which no cut exceeds either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
+from treecompile.learning.grow.criteria import MEASURES
+from treecompile.learning.grow.cuts import CutMeasure, Sides
+from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Floats
 
 CORNERS = 4  # classes whose corners are all tried: 2^4
@@ -22,30 +25,77 @@ EDGES = 16  # of the polygon around an ellipse, which is 2 % larger
 NOTHING = 1e-15  # bits: less is rounding, of a cut that divides no cases
 ROUNDED = 1e-12  # share of a square that is not subtracted, to be safe from rounding
 
-Bound = Callable[[Floats, Floats, Floats], Floats]
+
+def label_bound(
+    criterion: str, before: Floats, inside: Floats, totals: Floats
+) -> Floats:
+    """The most that a cut gains; arrays are bins x classes."""
+    if before.shape[1] > CORNERS:
+        return MANY_CLASSES[criterion](before, inside, totals)
+    measure = MEASURES[criterion].cuts
+    best = _best(measure, totals, _corners(before, inside))
+    if criterion == "gain-ratio":
+        near = _near_empty_sides(before, inside)
+        best = np.minimum(np.maximum(best, _best(measure, totals, near)), 1.0)
+    return best
 
 
-def gini_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most that Gini impurity decreases; arrays are bins x classes."""
-    if before.shape[1] <= CORNERS:
-        return _corners(_gini, before, inside, totals)
+# --- few classes ----------------------------------------------------------------------
+
+
+def _corners(before: Floats, inside: Floats) -> Iterator[Floats]:
+    """The cases on the left of a cut, at the corners of the box."""
+    for corner in product((0.0, 1.0), repeat=before.shape[1]):
+        yield before + inside * np.array(corner)
+
+
+def _near_empty_sides(before: Floats, inside: Floats) -> Iterator[Floats]:
+    """A cut has a case on either side.
+
+    Where a corner of the box has none, the next points of the box have one case of one
+    class.
+    """
+    for label in range(before.shape[1]):
+        one = np.zeros_like(inside)
+        one[:, label] = np.minimum(inside[:, label], 1.0)
+        yield before + one
+        yield before + inside - one
+
+
+def _best(measure: CutMeasure, totals: Floats, lefts: Iterable[Floats]) -> Floats:
+    """The greatest gain of each bin, by the measure of cuts in memory."""
+    whole = totals.sum(axis=1)
+    segments = Segments.of(np.ones(len(totals), np.intp))
+    nothing = np.zeros(len(totals), np.bool_)
+    best = np.full(len(totals), -np.inf)
+    for each in lefts:
+        left = each.sum(axis=1)
+        right = whole - left
+        scale = left * right * whole**2
+        scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        sides = Sides(
+            segments, whole, [*totals.T[1:]], left, right, whole, scale, nothing, ()
+        )
+        np.maximum(best, measure(each.T[1:], sides), out=best)
+    return best
+
+
+# --- many classes ---------------------------------------------------------------------
+
+
+def _gini(before: Floats, inside: Floats, totals: Floats) -> Floats:
     whole = totals.sum(axis=1)
     farthest, slowest = _distances(before, inside, totals)
-    share = totals / whole[:, None]
-    impurity: Floats = 1.0 - (share**2).sum(axis=1)
+    impurity: Floats = 1.0 - ((totals / whole[:, None]) ** 2).sum(axis=1)
     result: Floats = np.minimum(farthest.sum(axis=1) / (whole**2 * slowest), impurity)
     return result
 
 
-def chi_square_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most that chi-square divided by the cases can be; bins x classes."""
-    if before.shape[1] <= CORNERS:
-        return _corners(_chi_square, before, inside, totals)
+def _chi_square(before: Floats, inside: Floats, totals: Floats) -> Floats:
     farthest, slowest = _distances(before, inside, totals)
-    each = farthest * _reciprocal(totals)
-    most = each.sum(axis=1) / (totals.sum(axis=1) * slowest)
-    result: Floats = np.minimum(most, 1.0)
-    return result
+    each = np.divide(farthest, totals, out=np.zeros_like(totals), where=totals > 0)
+    result: Floats = each.sum(axis=1) / (totals.sum(axis=1) * slowest)
+    return np.minimum(result, 1.0)
 
 
 def _distances(before: Floats, inside: Floats, totals: Floats) -> tuple[Floats, Floats]:
@@ -63,124 +113,47 @@ def _distances(before: Floats, inside: Floats, totals: Floats) -> tuple[Floats, 
     return np.maximum(most**2, least**2), slowest
 
 
-def entropy_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most information in bits that a cut gains; bins x classes."""
-    if before.shape[1] <= CORNERS:
-        return _corners(_entropy, before, inside, totals)
+def _entropy(before: Floats, inside: Floats, totals: Floats) -> Floats:
     whole = totals.sum(axis=1)
-    left = [before, before + inside]
-    cells = np.maximum(*(_bits(each) + _bits(totals - each) for each in left))
     low, high = _sizes(before, inside, whole)
     middle = np.clip(whole / 2, low, high)
     sides = _bits(middle) + _bits(whole - middle)
     entropy = _bits(whole) - _bits(totals).sum(axis=1)
-    gain = entropy - sides + cells.sum(axis=1)
+    gain = entropy - sides + _most_cells(before, inside, totals)
     result: Floats = np.minimum(gain, entropy) / whole
     return result
 
 
-def ratio_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most that the gain divided by the information of the cut can be."""
+def _ratio(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most gain divided by the least information of a cut."""
     whole = totals.sum(axis=1)
-    if before.shape[1] <= CORNERS:
-        best = _corners(_ratio, before, inside, totals)
-        # A cut has a case on either side. Where a corner of the box has none, the next
-        # points of the box have one case of one class.
-        for label in range(before.shape[1]):
-            one = np.minimum(inside[:, label], 1.0)
-            for left in (before, before + inside):
-                some = left.copy()
-                some[:, label] += one if left is before else -one
-                np.maximum(best, _ratio(some, totals), out=best)
-        return np.minimum(best, 1.0)
-    sizes = _sizes(before, inside, whole)
-    least = np.minimum(*(_information(size, whole) for size in sizes))
-    return _at_most(entropy_bound(before, inside, totals), least)
+    least = np.minimum(
+        *(
+            (_bits(whole) - _bits(size) - _bits(whole - size)) / whole
+            for size in _sizes(before, inside, whole)
+        )
+    )
+    return _at_most(_entropy(before, inside, totals), least)
 
 
-def distance_bound(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most that the gain divided by the joint information can be."""
-    if before.shape[1] <= CORNERS:
-        return _corners(_distance, before, inside, totals)
+def _distance(before: Floats, inside: Floats, totals: Floats) -> Floats:
+    """The most gain divided by the least joint information."""
     whole = totals.sum(axis=1)
+    least = (_bits(whole) - _most_cells(before, inside, totals)) / whole
+    return _at_most(_entropy(before, inside, totals), least)
+
+
+def _most_cells(before: Floats, inside: Floats, totals: Floats) -> Floats:
     left = [before, before + inside]
     cells = np.maximum(*(_bits(each) + _bits(totals - each) for each in left))
-    least = (_bits(whole) - cells.sum(axis=1)) / whole
-    return _at_most(entropy_bound(before, inside, totals), least)
-
-
-def _ratio(left: Floats, totals: Floats) -> Floats:
-    whole, size = totals.sum(axis=1), left.sum(axis=1)
-    return _share(_entropy(left, totals), _information(size, whole))
-
-
-def _distance(left: Floats, totals: Floats) -> Floats:
-    whole = totals.sum(axis=1)
-    cells = (_bits(left) + _bits(totals - left)).sum(axis=1)
-    return _share(_entropy(left, totals), (_bits(whole) - cells) / whole)
-
-
-def _information(size: Floats, whole: Floats) -> Floats:
-    bits: Floats = (_bits(whole) - _bits(size) - _bits(whole - size)) / whole
-    return bits
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    result: Floats = np.divide(
-        part, whole, out=np.zeros_like(part), where=whole > NOTHING
-    )
-    return result
+    most: Floats = cells.sum(axis=1)
+    return most
 
 
 def _at_most(gain: Floats, least: Floats) -> Floats:
     """A gain divided by the least divisor; the ratio is never above 1."""
     ratio = np.divide(gain, least, out=np.ones_like(gain), where=least > NOTHING)
     return np.minimum(ratio, 1.0)
-
-
-def _corners(
-    gain: Callable[[Floats, Floats], Floats],
-    before: Floats,
-    inside: Floats,
-    totals: Floats,
-) -> Floats:
-    best = np.full(len(before), -np.inf)
-    for corner in product((0.0, 1.0), repeat=before.shape[1]):
-        np.maximum(best, gain(before + inside * np.array(corner), totals), out=best)
-    return best
-
-
-def _gini(left: Floats, totals: Floats) -> Floats:
-    whole, size = totals.sum(axis=1), left.sum(axis=1)
-    distance = left * whole[:, None] - totals * size[:, None]
-    scale = whole**2 * size * (whole - size)
-    result: Floats = np.divide(
-        (distance**2).sum(axis=1), scale, out=np.zeros(len(left)), where=scale > 0
-    )
-    return result
-
-
-def _chi_square(left: Floats, totals: Floats) -> Floats:
-    whole, size = totals.sum(axis=1), left.sum(axis=1)
-    distance = left * whole[:, None] - totals * size[:, None]
-    scale = whole * size * (whole - size)
-    squared = (distance**2 * _reciprocal(totals)).sum(axis=1)
-    result: Floats = np.divide(squared, scale, out=np.zeros(len(left)), where=scale > 0)
-    return result
-
-
-def _reciprocal(counts: Floats) -> Floats:
-    result: Floats = np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0)
-    return result
-
-
-def _entropy(left: Floats, totals: Floats) -> Floats:
-    whole, size = totals.sum(axis=1), left.sum(axis=1)
-    entropy = _bits(whole) - _bits(totals).sum(axis=1)
-    sides = _bits(size) + _bits(whole - size)
-    cells = (_bits(left) + _bits(totals - left)).sum(axis=1)
-    result: Floats = (entropy - sides + cells) / whole
-    return result
 
 
 def _sizes(before: Floats, inside: Floats, whole: Floats) -> tuple[Floats, Floats]:
@@ -193,6 +166,18 @@ def _sizes(before: Floats, inside: Floats, whole: Floats) -> tuple[Floats, Float
 def _bits(counts: Floats) -> Floats:
     result: Floats = counts * np.log2(np.maximum(counts, 1.0))
     return result
+
+
+MANY_CLASSES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "gini": _gini,
+    "entropy": _entropy,
+    "chi-square": _chi_square,
+    "gain-ratio": _ratio,
+    "distance": _distance,
+}
+
+
+# --- numbers --------------------------------------------------------------------------
 
 
 def squares_bound(
@@ -247,13 +232,3 @@ def _most_squares(
         gain = np.divide(squared, scale, out=beyond, where=scale > 0)
         np.maximum(most, gain, out=most)
     return most
-
-
-# By the name of the criterion.
-BOUNDS: dict[str, Bound] = {
-    "gini": gini_bound,
-    "entropy": entropy_bound,
-    "chi-square": chi_square_bound,
-    "gain-ratio": ratio_bound,
-    "distance": distance_bound,
-}

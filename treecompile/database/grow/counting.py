@@ -2,38 +2,23 @@
 
 Where a database reads its rows quickly, there is a query for each feature. Where each
 query is expensive, the features are stacked in one: `p` says which feature a line is
-of, `c` is its code and `x` its number.
+of. In either case `c` is the code of the feature and `x` its number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from treecompile.database.grow.bins import BinCounts, BinRanges, in_order
+from treecompile.database.grow.bins import BinHistogram, BinRanges
 from treecompile.database.grow.work import WorkTable
 from treecompile.model.arrays import Array
 
 FINER = 64  # finer bins into which a bin is cut that may have the best cut inside
-OPEN = "WHERE node >= 0"
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureColumns:
-    """The names of a feature's columns in a query."""
-
-    code: str
-    number: str
-
-
-STACKED = FeatureColumns("w.c", "w.x")
-
-
-def named(index: int) -> FeatureColumns:
-    return FeatureColumns(f"w.c{index}", f"w.x{index}")
+OPEN = "node >= 0"
+ENDS = ["min(x)", "max(x)"]
 
 
 # ---------------------------------------------------------------- all open nodes
@@ -41,65 +26,51 @@ def named(index: int) -> FeatureColumns:
 
 def counts(
     work: WorkTable, indices: Sequence[int], nodes: range | None = None
-) -> list[BinCounts]:
-    """Count the values or bins of features at all open nodes, or at some of them."""
+) -> list[BinHistogram]:
+    """Count the values or bins of features at all open nodes, or at some of them.
+
+    A bin with the last code of a feature holds the missing values.
+    """
     which = OPEN
     if nodes is not None:
-        which = f"WHERE node >= {nodes.start} AND node < {nodes.stop}"
-    if not _is_stacked(work, indices):
-        return [_counts_of(work, index, which) for index in indices]
-    width = 1 + max(work.sizes[index] for index in indices)
-    is_bounded = any(map(work.is_binned, indices))
-    found = work.store.arrays(
-        f"SELECT p, {_select(work, STACKED, width, is_bounded=is_bounded)}"
-        f" FROM {_stack(work, indices, which)} AS w GROUP BY p, k"
-    )
-    return [
-        _bin_counts(work, index, width, answer, is_bounded=is_bounded)
-        for index, answer in zip(indices, _by_feature(found, len(indices)), strict=True)
-    ]
+        which = f"node >= {nodes.start} AND node < {nodes.stop}"
+    found = []
+    for some in _together(work, indices):
+        width = 1 + max(work.sizes[index] for index in some)
+        is_bounded = any(map(work.is_binned, some))
+        # Grouping by one number takes two thirds of the time of several columns.
+        key = f"CAST(node AS {work.store.dialect.learning.long}) * {width} + c"
+        if work.target.groups > 1:
+            key = f"({key}) * {work.target.groups} + y"
+        asked = [
+            *(ENDS if is_bounded else []),
+            *work.target.asked(is_bounded=is_bounded),
+        ]
+        keys = ["p", "k"] if len(some) > 1 else ["k"]
+        answer = work.store.arrays(
+            f"SELECT {', '.join([*keys[:-1], f'{key} AS k', *asked])}"
+            f" FROM {_stack(work, some, which)} AS w GROUP BY {', '.join(keys)}"
+        )
+        for index, lines in zip(some, _by_feature(answer, len(some)), strict=True):
+            found.append(_counted(work, index, width, lines, is_bounded=is_bounded))
+    return found
 
 
-def _counts_of(work: WorkTable, index: int, which: str) -> BinCounts:
-    width, is_bounded = work.sizes[index] + 1, work.is_binned(index)
-    selected = _select(work, named(index), width, is_bounded=is_bounded)
-    query = f"SELECT {selected} FROM {work.rows()} AS w {which} GROUP BY k"
-    answer = work.store.arrays(query)
-    return _bin_counts(work, index, width, answer, is_bounded=is_bounded)
-
-
-def _select(
-    work: WorkTable, feature: FeatureColumns, width: int, *, is_bounded: bool
-) -> str:
-    """The key to group by, and what is asked of the rows of each group."""
-    # Grouping by one number takes two thirds of the time of several columns.
-    groups = work.target.groups
-    long = work.store.dialect.learning.long
-    key = f"CAST(w.node AS {long}) * {width} + {feature.code}"
-    if groups > 1:
-        key = f"({key}) * {groups} + w.y"
-    asked = work.target.asked(is_bounded=is_bounded)
-    if is_bounded:
-        asked = [f"min({feature.number})", f"max({feature.number})", *asked]
-    return ", ".join((f"{key} AS k", *asked))
-
-
-def _bin_counts(
+def _counted(
     work: WorkTable,
     index: int,
     width: int,
     answer: Sequence[Array],
     *,
     is_bounded: bool,  # whether the ends of bins were asked for
-) -> BinCounts:
+) -> BinHistogram:
     keys, *found = answer
     key, group = np.divmod(keys.astype(np.int64), work.target.groups)
     node, code = np.divmod(key, width)
-    is_binned = work.is_binned(index)
     ends: Sequence[Array] = []
     if is_bounded:
         ends, found = found[:2], found[2:]
-    if not is_binned:
+    if not work.is_binned(index):
         values = work.schema.values[index]
         numbers = np.array([*values, np.nan])[code] if values else code
         ends = [numbers, numbers]
@@ -110,100 +81,70 @@ def _bin_counts(
 # ---------------------------------------------------------------- ranges of numbers
 
 
-def finer(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinCounts]:
+def finer(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinHistogram]:
     """Count the rows in some ranges of features with many numbers, in finer bins."""
-
-    def keys_of(number: str) -> list[str]:
-        even = f"({number} - a.low) * a.scale"
-        inner = work.writer.within("1e0", "a.most - 1e0", even)
-        return [
-            "a.low",
-            f"CASE WHEN {number} <= a.low THEN 0 WHEN {number} >= a.high THEN a.most"
-            # A range whose width overflows is not cut.
-            f" WHEN a.scale = 0 THEN 1 ELSE {inner} END",
-        ]
-
-    def ends(number: str) -> list[str]:
-        return [f"min({number})", f"max({number})"]
-
+    inner = work.writer.within("1e0", "a.most - 1e0", "(x - a.low) * a.scale")
+    part = (
+        "CASE WHEN x <= a.low THEN 0 WHEN x >= a.high THEN a.most"
+        # A range whose width overflows is not cut.
+        f" WHEN a.scale = 0 THEN 1 ELSE {inner} END"
+    )
     return {
         index: _gathered(work, keys, group, found[:2], found[2:])
-        for index, (keys, group, found) in _within(work, ranges, keys_of, ends).items()
+        for index, (keys, group, found) in _within(
+            work, ranges, ["a.low", part], ENDS
+        ).items()
     }
 
 
-def values(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinCounts]:
-    """Count every value in some ranges."""
-    found = _within(work, ranges, lambda number: [number], lambda number: [])
+def values(
+    work: WorkTable, ranges: Mapping[int, BinRanges], most: int | None = None
+) -> dict[int, BinHistogram]:
+    """Count every value in some ranges; in one range, the first `most` lines of it."""
+    first = "" if most is None else f" ORDER BY k2 LIMIT {most}"
     return {
         index: _gathered(work, keys, group, [keys[2], keys[2]], sums)
-        for index, (keys, group, sums) in found.items()
+        for index, (keys, group, sums) in _within(
+            work, ranges, ["x"], [], first
+        ).items()
     }
-
-
-def first_values(
-    work: WorkTable, index: int, ranges: BinRanges, lines: int
-) -> BinCounts:
-    """Count the first values in one range, from at most so many lines."""
-    keys, group, sums = _within(
-        work,
-        {index: ranges},
-        lambda number: [number],
-        lambda number: [],
-        f" ORDER BY k2 LIMIT {lines}",
-    )[index]
-    return _gathered(work, keys, group, [keys[2], keys[2]], sums)
 
 
 Lines = tuple[list[Array], Array, list[Array]]  # keys, labels and what was asked for
-ByNumber = Callable[[str], list[str]]  # SQL expressions of a number
 
 
 def _within(
     work: WorkTable,
     ranges: Mapping[int, BinRanges],
-    keys_of: ByNumber,
-    asked: ByNumber,
+    more_keys: Sequence[str],
+    asked: Sequence[str],
     first: str = "",  # ORDER BY and LIMIT
 ) -> dict[int, Lines]:
     """Ask for the rows of some ranges, grouped by node, code and further keys."""
-    indices, join = list(ranges), work.store.dialect.learning.join
-
-    def ask(
-        feature: FeatureColumns, rows: str, some: Sequence[BinRanges], *which: str
-    ) -> list[Array]:
-        keys = [*which, "w.node", "a.code", *keys_of(feature.number)]
-        if work.target.groups > 1:
-            keys.append("w.y")
+    target, result = work.target, {}
+    size = 2 + len(more_keys)
+    for some in _together(work, [*ranges]):
+        is_one = len(some) == 1
+        keys = ["w.node", "a.code", *more_keys]
+        keys += ["y"] if target.groups > 1 else []
+        selected = [f"{key} AS k{place}" for place, key in enumerate(keys)]
         names = [f"k{place}" for place in range(len(keys))]
-        wanted = [f"{key} AS {name}" for key, name in zip(keys, names, strict=True)]
-        wanted += [*asked(feature.number), *work.target.asked(is_bounded=True)]
-        same = "".join(f"{key} = a.p AND " for key in which)
-        return work.store.arrays(
-            f"SELECT {', '.join(wanted)} FROM {rows} AS w {join} {_table(work, some)}"
-            f" ON {same}w.node = a.node AND {feature.code} = a.code"
-            f" AND {feature.number} >= a.low AND {feature.number} <= a.high"
-            f" GROUP BY {', '.join(names)}{first}"
+        if not is_one:
+            selected, names = ["w.p AS which", *selected], ["which", *names]
+        answer = work.store.arrays(
+            f"SELECT {', '.join([*selected, *asked, *target.asked(is_bounded=True)])}"
+            f" FROM {_stack(work, some)} AS w {work.store.dialect.learning.join}"
+            f" {_table(work, [ranges[index] for index in some])}"
+            f" ON {'' if is_one else 'w.p = a.p AND '}w.node = a.node AND c = a.code"
+            f" AND x >= a.low AND x <= a.high GROUP BY {', '.join(names)}{first}"
         )
-
-    if _is_stacked(work, indices):
-        found = ask(STACKED, _stack(work, indices), [*ranges.values()], "w.p")
-        answers = _by_feature(found, len(indices))
-    else:
-        answers = [ask(named(p), work.rows(), [ranges[p]]) for p in indices]
-    size = 2 + len(keys_of(""))
-    return {
-        index: _lines(work, answer, size)
-        for index, answer in zip(indices, answers, strict=True)
-    }
-
-
-def _lines(work: WorkTable, answer: list[Array], size: int) -> Lines:
-    keys, found = answer[:size], answer[size:]
-    keys[:2] = (each.astype(np.intp) for each in keys[:2])
-    if work.target.groups == 1:
-        return keys, np.zeros(len(keys[0]), np.intp), found
-    return keys, found[0].astype(np.intp), found[1:]
+        for index, lines in zip(some, _by_feature(answer, len(some)), strict=True):
+            lines[:2] = (each.astype(np.intp) for each in lines[:2])
+            group, found = np.zeros(len(lines[0]), np.intp), lines[size:]
+            if target.groups > 1:
+                group, found = found[0].astype(np.intp), found[1:]
+            result[index] = lines[:size], group, found
+    return result
 
 
 def _table(work: WorkTable, ranges: Sequence[BinRanges]) -> str:
@@ -242,17 +183,20 @@ def _gathered(
     group: Array,
     ends: Sequence[Array],
     found: Sequence[Array],
-) -> BinCounts:
+) -> BinHistogram:
     """A bin for all lines with equal keys; the first keys are node and code."""
-    order, line, starts = in_order(keys)
+    order = np.lexsort(keys[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    ordered = [key[order] for key in keys]
+    is_new[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
+    starts = np.flatnonzero(is_new)
     low, high = (each[order].astype(np.float64) for each in ends)
     sums, spread = work.target.gather(
-        line, group[order], [each[order] for each in found]
+        len(starts), np.cumsum(is_new) - 1, group[order], [f[order] for f in found]
     )
-    firsts = order[starts]
-    return BinCounts(
-        keys[0][firsts],
-        keys[1][firsts],
+    return BinHistogram.counted(
+        ordered[0][starts],
+        ordered[1][starts],
         sums,
         spread,
         np.minimum.reduceat(low, starts) if len(starts) else low,
@@ -263,22 +207,32 @@ def _gathered(
 # ---------------------------------------------------------------- stacked features
 
 
-def _is_stacked(work: WorkTable, indices: Sequence[int]) -> bool:
-    return bool(work.store.dialect.learning.stack) and len(indices) > 1
+def _together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The features that are counted in one query."""
+    if work.store.dialect.learning.stack and indices:
+        yield indices
+    else:
+        yield from ([index] for index in indices)
 
 
 def _stack(work: WorkTable, indices: Sequence[int], which: str = OPEN) -> str:
-    """A FROM clause for the rows of several features, one feature after the other."""
+    """The rows of some features, one feature after the other, as a relation."""
     none = f"CAST(NULL AS {work.store.dialect.types.number})"
     pairs = [
         (f"c{index}", f"x{index}" if work.is_binned(index) else none)
         for index in indices
     ]
-    return work.writer.stack(f"{work.rows()} AS w {which}", work.kept, pairs)
+    rows = f"{work.rows()} AS w WHERE {which}"
+    if len(indices) > 1:
+        return work.writer.stack(rows, work.kept, pairs)
+    code, number = pairs[0]
+    return f"(SELECT {', '.join(work.kept)}, {code} AS c, {number} AS x FROM {rows})"
 
 
 def _by_feature(found: Sequence[Array], features: int) -> list[list[Array]]:
-    """The lines of each feature, from a result whose first column is the feature."""
+    """The lines of each feature; of several, the first column says which."""
+    if features == 1:
+        return [list(found)]
     which = found[0].astype(np.intp)
     order = np.argsort(which, kind="stable")
     bounds = np.searchsorted(which[order], np.arange(features + 1)).tolist()

@@ -17,6 +17,10 @@ NO_TABLE = (
     "no temporary table: each query computes the node of every row again, which is"
     " slower"
 )
+CHANGED = (
+    "the rows of the table have changed since the run was interrupted: remove its state"
+    " file to start over"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,9 @@ class TableSource(ABC):
     def state(self) -> dict[str, Any]:
         """What `resume` needs besides the state of the growth."""
 
-    @abstractmethod
     def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
         """Called before the open nodes are searched."""
+        return
 
 
 def grow_in_table(

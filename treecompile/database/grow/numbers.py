@@ -18,20 +18,14 @@ import numpy as np
 
 from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.bounds import squares_bound
-from treecompile.database.grow.query_writer import QueryWriter
-from treecompile.database.grow.targets import Rows
+from treecompile.database.grow.targets import Rows, TableTarget
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
 from treecompile.learning.grow.criteria import LEAST_SQUARES
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.growth import NodeStats
-from treecompile.learning.grow.responses import (
-    SPARE_BITS,
-    NumberResponse,
-    OpenNodes,
-    Response,
-)
-from treecompile.learning.grow.segments import TIE, Units
+from treecompile.learning.grow.responses import SPARE_BITS, NumberResponse, OpenNodes
+from treecompile.learning.pruning import TIE
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Stats
 
@@ -89,27 +83,24 @@ class NumberStats:
         return np.maximum(self.high[which] - centre, centre - self.low[which])
 
 
-class NumberTarget:
+class NumberTarget(TableTarget):
     """Numbers. The sums are the rows and their distances from the mean of the node."""
 
     criterion = LEAST_SQUARES
     groups = 1
-    units: Units | None = None
 
     def __init__(self, store: Store, schema: Schema) -> None:
-        self.store, self.schema = store, schema
-        self.writer = QueryWriter(store)
-        self.double = store.dialect.types.number
-        self.response: Response = DistanceResponse(np.zeros(0))
+        super().__init__(store, schema)
+        self.response = DistanceResponse(np.zeros(0))
         self.bits = SPARE_BITS - schema.rows.bit_length()  # of one row in a sum
         self.held = self._root()  # of the new nodes, then of the open ones
         self.unit = self._units()
 
     # ------------------------------------------------------------ in queries
 
-    def columns(self) -> list[str]:
+    def columns(self) -> dict[str, str]:
         value = self.schema.target.value
-        return [f"{value} AS y", f"{self._distance(value, '0')} AS d"]
+        return {"y": value, "d": self._distance(value, "0")}
 
     def moved(self, node: str) -> dict[str, str]:
         return {"d": self._distance("y", node)}
@@ -133,28 +124,25 @@ class NumberTarget:
         learning = self.store.dialect.learning
         return f"CAST({learning.round.format(value)} AS {learning.long})"
 
-    def _sum(self, value: str) -> str:
-        return f"CAST(sum({value}) AS {self.store.dialect.learning.long})"
-
     def asked(self, *, is_bounded: bool) -> list[str]:
-        asked = ["count(*)", self._sum("d")]
+        asked = ["count(*)", self.writer.sum("d")]
         if is_bounded:
-            unit = self.writer.double(SQUARED)
-            squared = self._whole(f"CAST(d AS {self.double}) * d * {unit}")
-            asked += ["min(d)", "max(d)", self._sum(squared)]
+            unit, double = self.writer.double(SQUARED), self.store.dialect.types.number
+            squared = self._whole(f"CAST(d AS {double}) * d * {unit}")
+            asked += ["min(d)", "max(d)", self.writer.sum(squared)]
         return asked
 
     def gather(
-        self, line: Positions, group: Array, found: Sequence[Array]
+        self, bins: int, line: Positions, group: Array, found: Sequence[Array]
     ) -> tuple[Array, Array]:
-        whole = [each.astype(np.int64) for each in found]
-        spread = np.stack(whole[2:], axis=1) if whole[2:] else np.zeros((len(line), 0))
-        return np.stack(whole[:2], axis=1), spread
+        gathered = np.zeros((bins, len(found)), np.int64)
+        gathered[line] = np.column_stack(found)
+        return gathered[:, :2], gathered[:, 2:]
 
     # ------------------------------------------------------------ of nodes
 
     def root(self, rows: str) -> Array:
-        return np.stack([self.held.rows, np.zeros(1, np.int64)], axis=1)
+        return np.array([[self.held.rows[0], 0]])
 
     def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
         if len(parent):
@@ -212,16 +200,13 @@ class NumberTarget:
     def _about(self, rows: str, centre: Floats, reach: Floats) -> NumberStats:
         _, exponent = np.frexp(reach)
         power, bits = self.bits - exponent, self.bits
-        fine = self.writer.double(2.0**bits)
         coarse = self.writer.double(2.0**-bits)
         away = f"(y - {self._of_node(centre, 'node')})"
         scaled = self._scaled(away, power, "node")
         inner = f"SELECT node, y, {scaled} AS t FROM {rows} WHERE node >= 0"
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):
-            rounded = self.store.dialect.learning.round.format(value)
-            asked.append(self._sum(self._whole(value)))
-            asked.append(self._sum(self._whole(f"({value} - {rounded}) * {fine}")))
+            asked += self.writer.sum_in_two(value, self.writer.learning.round, bits)
         found = self.store.arrays(
             f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
         )
@@ -252,9 +237,6 @@ class NumberTarget:
         rows: Array = sums[:, 0]
         return rows
 
-    def weights(self, sums: Array) -> Array:
-        return self.rows(sums)
-
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, 1]]
 
@@ -267,14 +249,8 @@ class NumberTarget:
         least, greatest, squares = spread  # what is left lies in the same range
         return np.array([least, greatest, squares - taken[:, 2].sum()])
 
-    def bound(self, before: Array, bins: BinHistogram, totals: Array) -> Floats:
-        size = self.rows(bins.sums)
-        spread = bins.spread.astype(np.float64)
+    def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
+        spread = inside.spread.astype(np.float64)
         # Rounding may have reduced the square of each row by half a unit.
-        spread[:, 2] = (spread[:, 2] + 0.5 * size) / SQUARED
-        return squares_bound(
-            before.astype(np.float64),
-            bins.sums.astype(np.float64),
-            spread,
-            totals.astype(np.float64),
-        )
+        spread[:, 2] = (spread[:, 2] + 0.5 * self.rows(inside.sums)) / SQUARED
+        return squares_bound(before, inside.sums.astype(np.float64), spread, totals)

@@ -26,6 +26,16 @@ class QueryWriter:
         """The integer part of a number, clamped to two integers."""
         return self.learning.within.format(least=least, most=most, value=value)
 
+    def sum(self, value: str) -> str:
+        """The sum of whole numbers."""
+        return f"CAST(sum({value}) AS {self.learning.long})"
+
+    def sum_in_two(self, value: str, rounding: str, bits: int) -> list[str]:
+        """A sum in two parts: of whole numbers, and of the rest in units of 2^-bits."""
+        rest = f"({value} - {rounding.format(value)}) * {self.double(2.0**bits)}"
+        whole = (rounding.format(each) for each in (value, rest))
+        return [self.sum(f"CAST({each} AS {self.learning.long})") for each in whole]
+
     def small(self, size: int) -> str:
         """The smallest type for codes up to a size."""
         return self.learning.byte if size < 256 else "INTEGER"

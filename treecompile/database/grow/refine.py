@@ -13,13 +13,12 @@ more than a few hundred thousand lines of memory, however many rows it has.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import replace
 
 import numpy as np
 
 from treecompile.database.grow import counting
-from treecompile.database.grow.bins import FIELDS, BinCounts, BinHistogram, BinRanges
+from treecompile.database.grow.bins import BinHistogram, BinRanges
 from treecompile.database.grow.counting import FINER
 from treecompile.database.grow.targets import TableTarget
 from treecompile.database.grow.work import WorkTable
@@ -37,28 +36,10 @@ ROUNDS = 4  # of cutting more finely
 SLACK = 1e-9  # by rounding, a bound may be too small by this share of it,
 TIES = 1e3  # and by this many times the difference that counts as a tie
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinedBins:
-    bins: BinHistogram
-    may_win: Mask  # which bins may have the best cut inside
-
-
-Join = Callable[[BinHistogram], JoinedBins]
-
-
-class Ask(Enum):
-    """What is asked of the rows in some ranges of a feature."""
-
-    FINER = "counts of finer bins"
-    VALUES = "counts of all values"
-    FIRST_VALUES = "counts of the first values"
-
-
-@dataclass(frozen=True, slots=True)
-class BinQuestion:
-    ask: Ask
-    ranges: BinRanges
+# Joins bins again; also says which of the joined bins may have the best cut inside.
+Join = Callable[[BinHistogram], tuple[BinHistogram, Mask]]
+# Counts the rows in some ranges of each feature.
+Query = Callable[[WorkTable, Mapping[int, BinRanges]], dict[int, BinHistogram]]
 
 
 def refine(
@@ -72,9 +53,16 @@ def refine(
     `least` is the gain at each node that a cut must have to be of interest. Only
     features with opened bins are returned.
     """
+    target, opened = work.target, search.opened
 
-    def join(now: BinHistogram) -> JoinedBins:
-        return _join(work.target, now, search, least)
+    def join(now: BinHistogram) -> tuple[BinHistogram, Mask]:
+        if not len(now.node):
+            return now, np.zeros(0, np.bool_)
+        gain = _gains(target, now, search)
+        bounds = bounds_inside(
+            target, now, now.low < now.high, opened.sizes, opened.tie * TIES
+        )
+        return join_bins(target, now, gain, bounds, least, opened.tie)
 
     found = open_bins(work, bins, dict.fromkeys(bins, join))
     return {index: each for index, each in found.items() if each is not bins[index]}
@@ -86,48 +74,47 @@ def open_bins(
     joins: Mapping[int, Join],
     unit: float = 1.0,  # in which the rows of bins are counted
 ) -> dict[int, BinHistogram]:
-    """Open bins until the best cut cannot be inside any."""
+    """Open bins until the best cut cannot be inside any.
+
+    In each round, features that need the same query share it, if that suits the
+    database.
+    """
     runs = {i: _opening(work, each, joins[i], unit) for i, each in bins.items()}
-    asked: dict[int, BinQuestion] = {}
     found: dict[int, BinHistogram] = {}
-
-    def go_on(index: int, answer: BinCounts | None) -> None:
-        try:
-            asked[index] = runs[index].send(answer)  # type: ignore[arg-type]
-        except StopIteration as end:
-            found[index] = end.value
-
-    for index in runs:
-        go_on(index, None)
-    while asked:
-        questions, asked = asked, {}
-        for index, answer in _answers(work, questions).items():
-            go_on(index, answer)
+    answers: dict[int, BinHistogram | None] = dict.fromkeys(runs)
+    while answers:
+        asked: dict[Query, dict[int, BinRanges]] = {
+            counting.finer: {},
+            counting.values: {},
+            _first_values: {},
+        }
+        for index, answer in answers.items():
+            try:
+                query, ranges = runs[index].send(answer)  # type: ignore[arg-type]
+                asked[query][index] = ranges
+            except StopIteration as end:
+                found[index] = end.value
+        answers = {}
+        for query, of_features in asked.items():
+            if of_features:
+                answers |= query(work, of_features)
     return found
 
 
-def _answers(
-    work: WorkTable, questions: Mapping[int, BinQuestion]
-) -> dict[int, BinCounts]:
-    """Answers for several features, in as few queries as suits the database."""
-
-    def those(ask: Ask) -> dict[int, BinRanges]:
-        return {i: each.ranges for i, each in questions.items() if each.ask is ask}
-
-    answers: dict[int, BinCounts] = {}
-    if some := those(Ask.FINER):
-        answers |= counting.finer(work, some)
-    if some := those(Ask.VALUES):
-        answers |= counting.values(work, some)
-    for index, ranges in those(Ask.FIRST_VALUES).items():
-        lines = max(FEW_ROWS, 2 * work.target.groups + 1)
-        answers[index] = counting.first_values(work, index, ranges, lines)
-    return answers
+def _first_values(
+    work: WorkTable, ranges: Mapping[int, BinRanges]
+) -> dict[int, BinHistogram]:
+    """Count the first values in one range of each feature."""
+    lines = max(FEW_ROWS, 2 * work.target.groups + 1)
+    found: dict[int, BinHistogram] = {}
+    for index, each in ranges.items():
+        found |= counting.values(work, {index: each}, lines)
+    return found
 
 
 def _opening(
     work: WorkTable, bins: BinHistogram, join: Join, unit: float
-) -> Generator[BinQuestion, BinCounts, BinHistogram]:
+) -> Generator[tuple[Query, BinRanges], BinHistogram, BinHistogram]:
     """Look into the bins of one feature, asking as needed."""
     room = len(bins.node) + MOST_BINS
 
@@ -137,26 +124,26 @@ def _opening(
 
     few = min(FEW_ROWS, max(FEW_ENOUGH, int(sizes_of(bins).sum()) // SHARE))
     while True:
-        joined = join(bins)
-        bins, may_win = joined.bins, joined.may_win
+        bins, may_win = join(bins)
         if not may_win.any():
             return bins
         sizes = sizes_of(bins)
         if sizes[may_win].sum() > few:
             young = may_win & (bins.age < ROUNDS)
-            young = _first(young & (bins.age == _least(bins.age, young)), AT_ONCE)
-            if young.any() and len(bins.node) + young.sum() * FINER <= room:
-                finer = yield BinQuestion(Ask.FINER, bins.ranges(young))
-                bins = bins.opened(young, finer)
-                continue
+            if young.any():
+                young = _first(young & (bins.age == bins.age[young].min()), AT_ONCE)
+                if len(bins.node) + young.sum() * FINER <= room:
+                    finer = yield counting.finer, bins.ranges(young)
+                    bins = bins.opened(young, finer)
+                    continue
         batch = may_win & (np.cumsum(np.where(may_win, sizes, 0)) <= FEW_ROWS)
         if batch.any():
-            values = yield BinQuestion(Ask.VALUES, bins.ranges(batch))
+            values = yield counting.values, bins.ranges(batch)
             bins = bins.opened(batch, values)
         else:
             one = _first(may_win, 1)
-            begun = yield BinQuestion(Ask.FIRST_VALUES, bins.ranges(one))
-            bins = _begun(work.target, bins, one, begun)
+            begun = yield _first_values, bins.ranges(one)
+            bins = bins.opened(one, _begun(work.target, bins.some(one), begun))
 
 
 def _first(which: Mask, most: int) -> Mask:
@@ -165,35 +152,22 @@ def _first(which: Mask, most: int) -> Mask:
     return first
 
 
-def _least(values: np.ndarray, which: Mask) -> int:
-    return int(values[which].min()) if which.any() else 0
-
-
 def _begun(
-    target: TableTarget, bins: BinHistogram, one: Mask, found: BinCounts
+    target: TableTarget, whole: BinHistogram, found: BinHistogram
 ) -> BinHistogram:
-    """With the beginning of one bin opened."""
-    whole = bins.some(one)
-    taken = found
-    if target.rows(found.sums).sum() < target.rows(whole.sums).sum():
-        # Some lines of the last value may be missing: it begins the bin that is left.
-        place = slice(None, -1)
-        first = BinCounts(*(getattr(found, name)[place] for name in FIELDS))
-        rest = BinCounts(
-            whole.node,
-            whole.code,
-            whole.sums - first.sums.sum(axis=0),
-            target.rest(whole.spread[0], first.spread)[None],
-            found.low[-1:],
-            whole.high,
-        )
-        taken = BinCounts(
-            *(
-                np.concatenate([getattr(first, name), getattr(rest, name)])
-                for name in FIELDS
-            )
-        )
-    return bins.opened(one, taken)
+    """The first values of a bin, and a bin of what is left of it."""
+    if target.rows(found.sums).sum() == target.rows(whole.sums).sum():
+        return found
+    # Some lines of the last value may be missing: it begins the bin that is left.
+    first = found.some(slice(None, -1))
+    rest = replace(
+        whole,
+        sums=whole.sums - first.sums.sum(axis=0),
+        spread=target.rest(whole.spread[0], first.spread)[None],
+        low=found.low[-1:],
+        most=found.most[-1:],
+    )
+    return BinHistogram.joined([first, rest])
 
 
 # --- joining bins ---------------------------------------------------------------------
@@ -209,16 +183,6 @@ def histogram_of(target: TableTarget, bins: BinHistogram) -> Histogram:
     return Histogram(nodes, segments, bins.node, bins.code, rows, weights, summands)
 
 
-def _join(
-    target: TableTarget, bins: BinHistogram, search: SplitSearch, least: Floats
-) -> JoinedBins:
-    if not len(bins.node):
-        return JoinedBins(bins, np.zeros(0, np.bool_))
-    gain = _gains(target, bins, search)
-    bounds = _bounds(target, bins, search)
-    return join_bins(target, bins, gain, bounds, least, search.opened.tie)
-
-
 def join_bins(
     target: TableTarget,
     bins: BinHistogram,
@@ -226,7 +190,7 @@ def join_bins(
     bounds: Floats,  # the most that a cut inside each bin gains
     least: Floats,  # of each node: what a cut must gain to be of interest
     tie: Floats,  # of each node: gains that differ by less are equal
-) -> JoinedBins:
+) -> tuple[BinHistogram, Mask]:
     """Join neighbouring bins unless there is a cut of interest in or between them."""
     segments = bins.segments()
     node = bins.node[segments.starts]
@@ -239,7 +203,7 @@ def join_bins(
     is_end[:-1] |= (np.diff(bins.node) != 0) | (np.diff(bins.code) != 0)
     is_end[-1] = True
     if is_end.all():
-        return JoinedBins(bins, may_win)
+        return bins, may_win
     # The gain of a cut that is lost counts, unless a cut before it gains as much.
     lost = np.where(is_end | (gain >= floor), -np.inf, gain)
     ends = np.flatnonzero(is_end)
@@ -254,7 +218,7 @@ def join_bins(
         np.maximum.reduceat(np.maximum(inside, lost), starts),
         np.where(starts < ends, 0, bins.age[starts]),
     )
-    return JoinedBins(joined, may_win[ends])
+    return joined, may_win[ends]
 
 
 def _gains(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floats:
@@ -270,17 +234,25 @@ def _gains(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floa
     return gain
 
 
-def _bounds(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floats:
-    """The most that a cut inside each bin gains; -inf where it has one value."""
+def bounds_inside(
+    target: TableTarget,
+    bins: BinHistogram,
+    can_be_cut: Mask,  # which bins
+    sizes: Floats,  # of each node: its weight, in units
+    slack: Floats,  # of each node: by how much rounding may reduce a bound
+) -> Floats:
+    """The most that a cut inside each bin gains; -inf where there is none."""
     bounds = np.full(len(bins.node), -np.inf)
-    some = np.flatnonzero(bins.low < bins.high)
+    some = np.flatnonzero(can_be_cut)
     if not len(some):
         return bounds
     before, node = bins.before(), bins.node[some]
-    segment, totals = before.segment[some], before.totals
-    share = target.weights(totals)[segment] / search.opened.sizes[node]
-    most = target.bound(before.sums[some], bins.some(some), totals[segment])
-    bounds[some] = most * share * (1 + SLACK) + search.opened.tie[node] * TIES
+    segment = before.segment[some]
+    share = target.weights(before.totals)[segment] / sizes[node]
+    sums = before.sums[some].astype(np.float64)
+    totals = before.totals[segment].astype(np.float64)
+    most = target.bound(sums, bins.some(some), totals)
+    bounds[some] = most * share * (1 + SLACK) + slack[node]
     return bounds
 
 

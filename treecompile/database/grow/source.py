@@ -15,7 +15,7 @@ import numpy as np
 
 from treecompile.database.grow import counting
 from treecompile.database.grow.bins import BINS, BinHistogram
-from treecompile.database.grow.levels import TableSource
+from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.refine import histogram_of, refine
 from treecompile.database.grow.work import CLOSED, Route, WorkTable, node_of_row
 from treecompile.learning.grow.draft import DraftLevel, Splits
@@ -42,14 +42,12 @@ from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 
 MOST_BINS = 2_000_000  # of all features, in memory at once
-CHANGED = (
-    "the rows of the table have changed since the run was interrupted: remove its state"
-    " file to start over"
-)
 
 
 class ImpurityTableSource(TableSource):
     """The nodes of a level with their sums, for ID3 and CART."""
+
+    level: SplitSearch  # of the open nodes
 
     def __init__(
         self, work: WorkTable, limits: GrowthLimits, *, is_multiway: bool = False
@@ -64,7 +62,6 @@ class ImpurityTableSource(TableSource):
                 for feature, size in zip(self.features, work.sizes, strict=True)
             ]
         )
-        self.level: SplitSearch | None = None
         self.found: list[CandidateSplits] = []
         self.bins: list[BinHistogram] = []
         # The last splits: the parent of each new node, which of all branches the node
@@ -76,30 +73,22 @@ class ImpurityTableSource(TableSource):
 
     def begin(self) -> None:
         self.work.create()
-        self.sums = self.target.root(f"{self.work.rows()} AS w")
+        self.sums = self.target.root(self.work.rows())
 
     def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
         self.target.restore(state["target"])
         self.sums = state["sums"]
         self.work.node = node_of_row(self.work, growth.levels, growth.nodes)
         self.work.create()
-        self._check(growth.rows)
+        # A checksum does not see every change of the rows.
+        found, held = self.target.at_nodes(self.work.rows(), len(self.sums)), self.sums
+        if not self.work.schema.labels:
+            found, held = self.target.rows(found), growth.rows
+        if not np.array_equal(found, held):
+            raise DataError(CHANGED)
 
     def state(self) -> dict[str, Any]:
         return {"sums": self.sums, "target": self.target.state()}
-
-    def _check(self, rows: Array) -> None:
-        """Refuse other rows than before: a checksum does not see every change."""
-        has_labels = self.target.groups > 1 and self.target.units is None
-        held = self.sums if has_labels else rows[:, None]
-        key, count = self.work.store.arrays(
-            f"SELECT node * {held.shape[1]} + {'y' if has_labels else 0} AS k, count(*)"
-            f" FROM {self.work.rows()} AS w WHERE node >= 0 GROUP BY k"
-        )
-        found = np.zeros_like(held)
-        found.flat[key.astype(np.intp)] = count
-        if not np.array_equal(found, held):
-            raise DataError(CHANGED)
 
     def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
         if self.work.is_inline:
@@ -118,7 +107,7 @@ class ImpurityTableSource(TableSource):
         self.sums = self.sums[is_open]
         self.target.keep(is_open)
         if len(self.parent) and is_open.any():
-            self.work.route(self._routes(numbers))
+            self.work.waiting = self._routes(numbers)
 
     def _routes(self, numbers: Array) -> list[Route]:
         """Where the rows of the last level go, if the new nodes have these numbers."""
@@ -155,12 +144,14 @@ class ImpurityTableSource(TableSource):
 
     def _winners(self, nodes: range) -> list[BinHistogram]:
         """Of each feature, the bins of those nodes that it splits best."""
-        assert self.level is not None
         some = nodes if len(nodes) < len(self.sums) else None
         counts = counting.counts(self.work, range(len(self.features)), some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
         self.sums[nodes.start : nodes.stop] = sums
-        bins = list(map(BinHistogram.of, counts, self.work.sizes))
+        bins = [
+            each.some(each.code != missing)
+            for each, missing in zip(counts, self.work.sizes, strict=True)
+        ]
         found = [self._search(index, each) for index, each in enumerate(bins)]
         while self._refine(bins, found):
             pass  # the best split may turn out to be chance: then others may win
@@ -177,7 +168,6 @@ class ImpurityTableSource(TableSource):
 
     def _refine(self, bins: list[BinHistogram], found: list[CandidateSplits]) -> bool:
         """Open the bins that may have a better cut inside; False if there are none."""
-        assert self.level is not None
         is_better = False
         tie, unit = self.level.opened.tie, self.level.opened.unit
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
@@ -196,7 +186,6 @@ class ImpurityTableSource(TableSource):
         return is_better
 
     def _search(self, index: int, bins: BinHistogram) -> CandidateSplits:
-        assert self.level is not None
         is_ordered = self.features[index].kind is not Kind.CATEGORICAL
         histogram = histogram_of(self.target, bins)
         if self.is_multiway and not is_ordered:
@@ -220,7 +209,6 @@ class ImpurityTableSource(TableSource):
 
     def _divide(self, index: int, some: Positions) -> FeatureSplits:
         search, found, feature = self.level, self.found[index], self.features[index]
-        assert search is not None
         assert found.histogram is not None
         if feature.kind is Kind.CATEGORICAL:
             if self.is_multiway:

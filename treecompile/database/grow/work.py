@@ -13,20 +13,20 @@ all columns each time, the node from the tree so far.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from treecompile.database.grow.bins import BINS, BinEdges, BinHistogram
-from treecompile.database.grow.query_writer import QueryWriter
 from treecompile.database.grow.targets import TableTarget
-from treecompile.database.schema import Schema
+from treecompile.database.journal import TableState
 from treecompile.emit.sql.lower import case_lines
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.emit.steps import decision_steps
-from treecompile.engines.base import NoTemporaryTableError, Store
+from treecompile.engines.base import NoTemporaryTableError
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.impurity import finish_tree
 from treecompile.model.arrays import Array, Floats, Positions
@@ -38,36 +38,36 @@ SAMPLED = 20_000  # rows from which bins are made
 SPELT_OUT = 60  # with more categories, codes are looked up by a join
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """Where the rows of an open node go."""
 
     feature: int  # -1: all to the same node
-    ways: tuple[int, ...]  # the new node by code; or below, above the cut, missing
+    ways: Sequence[int]  # the new node by code; or below, above the cut, missing
     cut: float = 0.0
 
 
 class WorkTable:
     def __init__(
         self,
-        store: Store,
-        schema: Schema,
         target: TableTarget,
-        edges: Mapping[int, BinEdges] | None = None,
+        former: TableState | None,
         *,
-        is_inline: bool = False,
+        is_inline: bool,
     ) -> None:
-        self.store, self.schema, self.target = store, schema, target
-        self.writer = QueryWriter(store)
+        self.store, self.schema, self.target = target.store, target.schema, target
+        self.writer = target.writer
         # Of each feature: the number of its codes, without that of missing values.
-        self.sizes = [self._size(index) for index in range(len(schema.features))]
-        self.edges = self._edges() if edges is None else edges
+        self.sizes = [self._size(index) for index in range(len(self.schema.features))]
+        self.edges = former.edges if former else self._edges()
         self.is_inline = is_inline  # whether there is no table
         # The node of a row of the source, as SQL; "": the root. For a table that is not
         # made yet, and for queries where there is no table.
         self.node = ""
+        self.inline = ""  # C4.5, without a table: the query for the rows, as moved
         self.columns, self.joins = self._columns()  # without the node
-        self.waiting: Sequence[Route] = ()  # by which rows have yet to be moved
+        # By which rows are moved when a query next needs them; without a table, `node`
+        # is set instead.
+        self.waiting: Sequence[Route] = ()
 
     def _size(self, index: int) -> int:
         feature, values = self.schema.features[index], self.schema.values[index]
@@ -94,7 +94,7 @@ class WorkTable:
     def rows(self) -> str:
         """What queries read from: a relation with the current node of each row."""
         if self.is_inline:
-            return f"({self._query()})"
+            return f"({self.inline or self._query()})"
         routes, self.waiting = self.waiting, ()
         if routes:
             self._move(routes)
@@ -116,10 +116,7 @@ class WorkTable:
 
     def _columns(self) -> tuple[dict[str, str], list[str]]:
         """Each column as an expression of a source row, and the joins for them."""
-        joins, columns = [], {}
-        for column in self.target.columns():
-            value, _, name = column.rpartition(" AS ")
-            columns[name] = value
+        joins, columns = [], self.target.columns()
         self.kept = ["node", *columns]  # columns that belong to no feature
         for index, source in enumerate(self.schema.columns):
             if self.is_binned(index):
@@ -213,39 +210,28 @@ class WorkTable:
         `children` are the new nodes of all branches; `missing`, for each open node, is
         the new node of rows without a branch.
         """
-        routes = []
-        for node, (index, start, size, cut, lost) in enumerate(
-            zip(
-                splits.feature.tolist(),
-                splits.starts.tolist(),
-                splits.size.tolist(),
-                splits.threshold.tolist(),
-                missing,
-                strict=True,
-            )
-        ):
-            mine = (*children[start : start + size], lost)  # -1 takes the last
+        routes, starts = [], splits.starts
+        for node, index in enumerate(splits.feature.tolist()):
+            own = slice(starts[node], starts[node] + splits.size[node])
+            ways = (*children[own], missing[node])  # -1, for no branch, takes the last
             if index < 0 or self.is_binned(index):
-                routes.append(Route(index, mine, cut))
+                routes.append(Route(index, ways, float(splits.threshold[node])))
             else:
-                codes = self.branch_of_codes(splits, node).tolist()
-                routes.append(Route(index, (*(mine[code] for code in codes), lost)))
+                codes = [*self.branch_of_codes(splits, node).tolist(), -1]
+                routes.append(Route(index, tuple(ways[code] for code in codes)))
         return routes
 
     # ------------------------------------------------------------ moving on
 
-    def route(self, routes: Sequence[Route]) -> None:
-        """Send the rows of the open nodes to the nodes of the next level.
-
-        They are moved when a query next needs them. Where there is no table, `node`
-        must be set instead.
-        """
-        self.waiting = routes
+    @property
+    def is_changed(self) -> bool:
+        """Whether rows are moved within the table, not into a new one."""
+        learning = self.store.dialect.learning
+        return learning.updates and not learning.replaces and not self.is_inline
 
     def _move(self, routes: Sequence[Route]) -> None:
         """Give the rows of the table their new nodes, without a join."""
-        learning = self.store.dialect.learning
-        if learning.updates and not learning.replaces:
+        if self.is_changed:
             node = self.destination(routes)
             moved = {"node": node, **self.target.moved(node)}
             changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
