@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from treecompile.measure.quality import Evaluation, accuracy
 from treecompile.measure.statistics import Figures, figures
-from treecompile.model import words
-from treecompile.model.ir import (
-    ClassQuality,
-    Label,
-    Program,
-    Quality,
-    RuleSet,
-    ValueQuality,
-)
+from treecompile.model import ir, words
 
 if TYPE_CHECKING:
     from treecompile.learning.cross_validation import CrossValidation
@@ -55,7 +47,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
 
 
-def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
+def evaluation(program: ir.Program, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
     yield from _quality(program.body.labels, result.quality)
     if result.unknown:
@@ -65,14 +57,14 @@ def evaluation(program: Program, result: Evaluation) -> Iterator[str]:
     yield from columns(_rules(program, result), left=2)
 
 
-def _rules(program: Program, result: Evaluation) -> list[list[str]]:
+def _rules(program: ir.Program, result: Evaluation) -> list[list[str]]:
     """A line of heads, and a line of figures for each rule."""
     body, quality = program.body, result.quality
     actual = None
-    if isinstance(quality, ClassQuality):
+    if isinstance(quality, ir.ClassQuality):
         actual = [float(sum(row)) for row in quality.confusion]
     heads = ["rule", words.name(program.target), "rows", "coverage"]
-    order = ["left", "decided"] if isinstance(body, RuleSet) else []
+    order = ["left", "decided"] if isinstance(body, ir.RuleSet) else []
     if body.labels:
         heads += ["support", "confidence", "95 % interval", "lift", *order, "errors"]
     else:  # a rule of a tree decides every row that it matches
@@ -162,8 +154,8 @@ def pruning_sequence(
         yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
 
 
-def _quality(labels: Sequence[Label], quality: Quality) -> Iterator[str]:
-    if isinstance(quality, ValueQuality):
+def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
+    if isinstance(quality, ir.ValueQuality):
         yield f"rows: {quality.rows}"
         yield f"mean absolute error: {quality.mean_absolute_error:.6g}"
         yield f"root mean squared error: {quality.root_mean_squared_error:.6g}"

@@ -25,23 +25,9 @@ from treecompile.measure.quality import (
     quality_of_sums,
     summed_up,
 )
+from treecompile.model import ir
 from treecompile.model.arrays import Floats
 from treecompile.model.errors import DataError
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    Label,
-    Leaf,
-    MissingPolicy,
-    Moments,
-    Program,
-    Quality,
-    Rule,
-    RuleSet,
-    RuleTally,
-    Split,
-    Tree,
-)
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import is_fractional
 
@@ -52,7 +38,7 @@ PLAIN = EmitOptions(comments=False)
 
 
 def evaluate(
-    store: Store, relation: str, program: Program, na_values: tuple[str, ...] = ()
+    store: Store, relation: str, program: ir.Program, na_values: tuple[str, ...] = ()
 ) -> Evaluation:
     """Measure a program on a table; `relation` is what follows FROM."""
     check_values(program.body, store.dialect)
@@ -69,7 +55,7 @@ def evaluate(
 class DecidedRows:
     """The rows of a table, by the rule that decides them."""
 
-    quality: Quality
+    quality: ir.Quality
     unknown: int  # rows whose answer is missing, or a label never learned
     decided: Mapping[int, RowsAndErrors]  # by the position of a leaf or rule
 
@@ -77,7 +63,7 @@ class DecidedRows:
 class RuleCounter:
     """Counts, in the database, the rows that each rule decides and matches."""
 
-    def __init__(self, store: Store, read: ModelRows, body: Body) -> None:
+    def __init__(self, store: Store, read: ModelRows, body: ir.Body) -> None:
         self.store, self.read, self.body = store, read, body
         self.dialect = store.dialect
         self.rows = read.rows
@@ -93,7 +79,7 @@ class RuleCounter:
             columns.append(f"{self._case(with_codes(self.body))} AS p")
         return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
 
-    def _case(self, body: Body) -> str:
+    def _case(self, body: ir.Body) -> str:
         made = expressions(body, self.dialect, self.read.columns, PLAIN)
         (lines,) = made.values()
         return "\n".join(lines)
@@ -181,18 +167,18 @@ class RuleCounter:
 
     # ------------------------------------------------------------ rules
 
-    def tallies(self, decided: Mapping[int, RowsAndErrors]) -> Iterator[RuleTally]:
+    def tallies(self, decided: Mapping[int, RowsAndErrors]) -> Iterator[ir.RuleTally]:
         """What each rule did; the leaves of a tree match the rows they decide."""
-        rules = self.body.rules if isinstance(self.body, RuleSet) else ()
+        rules = self.body.rules if isinstance(self.body, ir.RuleSet) else ()
         matched: dict[int, RowsAndErrors] = {}
         for start in range(0, len(rules), AT_ONCE):
             some = rules[start : start + AT_ONCE]
             matched.update(enumerate(self._matched(some), start))
         for position in outcomes(self.body):
             own = decided.get(position, (0, 0.0))
-            yield RuleTally(*matched.get(position, own), *own)
+            yield ir.RuleTally(*matched.get(position, own), *own)
 
-    def _matched(self, rules: Sequence[Rule]) -> Iterator[RowsAndErrors]:
+    def _matched(self, rules: Sequence[ir.Rule]) -> Iterator[RowsAndErrors]:
         """The rows that meet the conditions of each rule, and their errors."""
         writer = ConditionWriter(self.dialect, self.body, self.read.columns)
         every = self.dialect.conditions.always
@@ -220,32 +206,32 @@ class RuleCounter:
             yield rows, float(square[0]) if rows else 0.0
 
 
-def numbered(body: Body) -> Body:
+def numbered(body: ir.Body) -> ir.Body:
     """A body that answers with the position of the leaf or rule that decides.
 
     A row that a fractional tree divides follows the branches marked for it.
     """
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         rules = tuple(replace(r, value=n) for n, r in enumerate(body.rules))
         default = replace(body.default, value=len(rules))
         return replace(body, labels=(), rules=rules, default=default)
     made = _with_values(body, range(len(body.nodes)))
-    return replace(made, labels=(), missing=MissingPolicy.BRANCH)
+    return replace(made, labels=(), missing=ir.MissingPolicy.BRANCH)
 
 
-def with_codes(body: Body) -> Body:
+def with_codes(body: ir.Body) -> ir.Body:
     """A tree that answers with the codes of its labels; other bodies unchanged."""
-    if not isinstance(body, Tree) or not body.labels:
+    if not isinstance(body, ir.Tree) or not body.labels:
         return body
     codes = {label: code for code, label in enumerate(body.labels)}
-    values = [codes[n.value] if isinstance(n, Leaf) else 0 for n in body.nodes]
+    values = [codes[n.value] if isinstance(n, ir.Leaf) else 0 for n in body.nodes]
     return replace(_with_values(body, values), labels=tuple(range(len(codes))))
 
 
-def _with_values(tree: Tree, values: Sequence[Label]) -> Tree:
+def _with_values(tree: ir.Tree, values: Sequence[ir.Label]) -> ir.Tree:
     """The tree whose leaf at position i answers with values[i]."""
     nodes = (
-        replace(node, value=value) if isinstance(node, Leaf) else node
+        replace(node, value=value) if isinstance(node, ir.Leaf) else node
         for node, value in zip(tree.nodes, values, strict=True)
     )
     return replace(tree, nodes=tuple(nodes))
@@ -254,34 +240,36 @@ def _with_values(tree: Tree, values: Sequence[Label]) -> Tree:
 # ---------------------------------------------------------------- what leaves hold
 
 
-def counted_labels(tree: Tree) -> Evaluation:
+def counted_labels(tree: ir.Tree) -> Evaluation:
     """Of a tree for labels, whose leaves have counted the rows."""
     size = len(tree.labels)
     confusion = np.zeros((size, size), np.int64)  # actual by predicted
     tallies = []
     for rule in outcomes(tree).values():
-        assert isinstance(rule.stats, ClassCounts)
+        assert isinstance(rule.stats, ir.ClassCounts)
         # A leaf without cases has the counts of the node above.
         counts = np.array(rule.stats.weights) if rule.weight else np.zeros(size)
         answer = tree.labels.index(rule.value)
         confusion[:, answer] += counts.astype(np.int64)
         rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
-        tallies.append(RuleTally(rows, wrong, rows, wrong))
+        tallies.append(ir.RuleTally(rows, wrong, rows, wrong))
     return summed_up(tree, quality_of_counts(confusion), tallies, 0)
 
 
-def summed_numbers(tree: Tree, grown: Tree, distances: Sequence[float]) -> Evaluation:
+def summed_numbers(
+    tree: ir.Tree, grown: ir.Tree, distances: Sequence[float]
+) -> Evaluation:
     """Of a tree for numbers, pruned from one whose nodes have these distances.
 
     A distance is that of all rows of a node from its mean, added up.
     """
     tallies = []
     for rule in outcomes(tree).values():
-        assert isinstance(rule.stats, Moments)
+        assert isinstance(rule.stats, ir.Moments)
         rows, errors = int(rule.stats.weight), rule.stats.sse or 0.0
-        tallies.append(RuleTally(rows, errors, rows, errors))
+        tallies.append(ir.RuleTally(rows, errors, rows, errors))
     root = tree.nodes[0].stats
-    assert isinstance(root, Moments)
+    assert isinstance(root, ir.Moments)
     count = int(root.weight)
     squared = fsum(tally.errors for tally in tallies)
     absolute = fsum(map(distances.__getitem__, _leaves(tree, grown)))
@@ -289,14 +277,14 @@ def summed_numbers(tree: Tree, grown: Tree, distances: Sequence[float]) -> Evalu
     return summed_up(tree, quality, tallies, 0)
 
 
-def _leaves(tree: Tree, grown: Tree) -> list[int]:
+def _leaves(tree: ir.Tree, grown: ir.Tree) -> list[int]:
     """Where the leaves of a pruned tree are in the one it was pruned from."""
     found, stack = [], [(0, 0)]
     while stack:
         position, place = stack.pop()
         node, origin = tree.nodes[position], grown.nodes[place]
-        if isinstance(node, Split):
-            assert isinstance(origin, Split)
+        if isinstance(node, ir.Split):
+            assert isinstance(origin, ir.Split)
             pairs = zip(node.branches, origin.branches, strict=True)
             stack += [(one.then, other.then) for one, other in pairs]
         else:

@@ -18,18 +18,8 @@ from treecompile.emit.lowering import CompilerInput, Lowered, form_of
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.steps import decision_steps, note
 from treecompile.emit.targets import ByType, Target, build
-from treecompile.model import words
+from treecompile.model import ir, words
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import (
-    Body,
-    Category,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Rule,
-)
 from treecompile.model.paths import divisible, outcomes
 from treecompile.model.semantics import membership, probabilities, threshold
 
@@ -214,7 +204,7 @@ class CodeWriter:
     """Writes values, tests and arms as the language spells them."""
 
     def __init__(
-        self, language: Language, body: Body, identifiers: Mapping[int, str]
+        self, language: Language, body: ir.Body, identifiers: Mapping[int, str]
     ) -> None:
         self.language = language
         self.body = body
@@ -229,7 +219,7 @@ class CodeWriter:
             )
             for index, reference in self.references.items()
         }
-        self.texts: dict[Condition, str] = {}
+        self.texts: dict[ir.Condition, str] = {}
 
     def feature(self, index: int) -> CodeFeature:
         feature = self.body.features[index]
@@ -268,7 +258,7 @@ class CodeWriter:
             if close:
                 yield layout.indent * max(0, step.depth - 1) + close
 
-    def literal(self, value: Label | Category) -> str:
+    def literal(self, value: ir.Label | ir.Category) -> str:
         literals = self.language.literals
         if isinstance(value, bool):
             return literals.true if value else literals.false
@@ -278,11 +268,11 @@ class CodeWriter:
             return INTEGERS[literals.integers](value)
         return DOUBLES[literals.number](value + 0.0)  # never -0.0
 
-    def answer(self, rule: Rule) -> dict[str, str | int]:
+    def answer(self, rule: ir.Rule) -> dict[str, str | int]:
         """The placeholders of an arm that describe its rule."""
         labels = self.body.labels
         probability = ""
-        if isinstance(rule.stats, ClassCounts):
+        if isinstance(rule.stats, ir.ClassCounts):
             probability = self.literal(
                 probabilities(rule.stats)[labels.index(rule.value)]
             )
@@ -294,19 +284,19 @@ class CodeWriter:
             "evidence": words.evidence(rule.stats, rule.weight, rule.value, labels),
         }
 
-    def test(self, test: Condition) -> str:
+    def test(self, test: ir.Condition) -> str:
         if test not in self.texts:
             self.texts[test] = self._text(test, self.body.features[test.feature])
         return self.texts[test]
 
-    def _text(self, test: Condition, feature: Feature) -> str:
+    def _text(self, test: ir.Condition, feature: ir.Feature) -> str:
         tests, operators = self.language.tests, self.language.operators
         name, chosen = form_of(test, feature)
         if name in ("always", "never"):
             return operators.always if name == "always" else operators.never
         if name in ("missing", "known"):
             return self._presence(test, feature, name == "missing")
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             form: str = getattr(tests, name)
             return self._filled(form, test, self.literal(threshold(test)))
         inside, _, missing = membership(test, feature)
@@ -321,12 +311,12 @@ class CodeWriter:
         join = (operators.any if missing else operators.all).join
         return f"({join((self._presence(test, feature, missing), members))})"
 
-    def _presence(self, test: Condition, feature: Feature, missing: bool) -> str:
+    def _presence(self, test: ir.Condition, feature: ir.Feature, missing: bool) -> str:
         tests = self.language.tests
         asked = tests.missing if missing else tests.known
         return self._filled(asked.of(feature.type), test)
 
-    def _filled(self, form: str, test: Condition, value: str = "") -> str:
+    def _filled(self, form: str, test: ir.Condition, value: str = "") -> str:
         index = test.feature
         return form.format(
             x=self.values[index], name=self.references[index], value=value

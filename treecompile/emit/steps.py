@@ -27,17 +27,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 
-from treecompile.model.ir import (
-    Body,
-    Branch,
-    Condition,
-    Leaf,
-    Node,
-    Op,
-    RuleSet,
-    Split,
-    Tree,
-)
+from treecompile.model import ir
 from treecompile.regions.boxes import Boxes, Subproblem
 from treecompile.regions.space import Space
 
@@ -55,22 +45,22 @@ class Step:
     """
 
     depth: int
-    tests: tuple[Condition, ...]
+    tests: tuple[ir.Condition, ...]
     outcome: int | None  # position of the deciding leaf or rule
 
 
-def ranks(tree: Tree) -> list[int]:
+def ranks(tree: ir.Tree) -> list[int]:
     """How deep each node nests: 0 for a leaf, else from its two deepest children."""
     result = [0] * len(tree.nodes)
     for position in range(len(tree.nodes) - 1, -1, -1):
         node = tree.nodes[position]
-        if isinstance(node, Split):
+        if isinstance(node, ir.Split):
             *_, second, first = sorted(result[branch.then] for branch in node.branches)
             result[position] = max(1, first, second + 1)
     return result
 
 
-def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
+def tree_steps(tree: ir.Tree, budget: int | None = None) -> Iterator[Step]:
     """The steps of a tree, nested at most `budget` levels deep.
 
     If the rank exceeds the budget, neighbouring ranks share a level: a guard whose
@@ -87,7 +77,7 @@ def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
 
     # Still to be written: nodes, each with its depth and the tests before it, and
     # steps that open a block.
-    stack: list[tuple[int, int, tuple[Condition, ...]] | Step]
+    stack: list[tuple[int, int, tuple[ir.Condition, ...]] | Step]
     stack = [(0, 0, ())]
     while stack:
         item = stack.pop()
@@ -96,7 +86,7 @@ def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
             continue
         position, depth, prefix = item
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             yield Step(depth, prefix, position)
             continue
         last = continuing_branch(node, rank)
@@ -113,17 +103,17 @@ def tree_steps(tree: Tree, budget: int | None = None) -> Iterator[Step]:
                 stack.append(Step(depth, tests, None))
 
 
-def continuing_branch(split: Split, rank: list[int]) -> Branch:
+def continuing_branch(split: ir.Split, rank: list[int]) -> ir.Branch:
     """The branch after the guards: the deepest; at a tie the catch-all or the last."""
 
     def key(place: int) -> tuple[int, bool, int]:
         branch = split.branches[place]
-        return rank[branch.then], branch.when.op is Op.NOT_IN, place
+        return rank[branch.then], branch.when.op is ir.Op.NOT_IN, place
 
     return split.branches[max(range(len(split.branches)), key=key)]
 
 
-def rule_steps(rules: RuleSet) -> Iterator[Step]:
+def rule_steps(rules: ir.RuleSet) -> Iterator[Step]:
     """The steps of an ordered rule list: one for each rule, then the default."""
     for position, rule in enumerate(rules.rules):
         yield Step(0, rule.conditions, position)
@@ -132,9 +122,9 @@ def rule_steps(rules: RuleSet) -> Iterator[Step]:
     yield Step(0, (), len(rules.rules))
 
 
-def decision_steps(body: Body, budget: int | None = None) -> Iterator[Step]:
+def decision_steps(body: ir.Body, budget: int | None = None) -> Iterator[Step]:
     """The steps of a tree or of a list, nested at most `budget` levels deep."""
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         yield from tree_steps(body, budget)
         return
     nested = nest(body)
@@ -146,9 +136,9 @@ def decision_steps(body: Body, budget: int | None = None) -> Iterator[Step]:
         yield Step(step.depth, step.tests, outcome)
 
 
-def note(body: Body) -> str:
+def note(body: ir.Body) -> str:
     """A sentence about how a list of rules is run; "" for a tree."""
-    if isinstance(body, Tree) or not count_tests(body):
+    if isinstance(body, ir.Tree) or not count_tests(body):
         return ""
     nested = nest(body)
     size = f"{len(body.rules)} ordered rules with {count_tests(body)} tests"
@@ -168,22 +158,22 @@ def note(body: Body) -> str:
 class Nested:
     """A list of rules as a tree."""
 
-    tree: Tree
+    tree: ir.Tree
     outcomes: dict[int, int]  # for each leaf, the number of its rule in the list
 
     @property
     def tests(self) -> int:
-        return sum(isinstance(node, Split) for node in self.tree.nodes)
+        return sum(isinstance(node, ir.Split) for node in self.tree.nodes)
 
 
 @lru_cache(maxsize=4)  # `verify` emits the same model several times
-def nest(rules: RuleSet) -> Nested | None:
+def nest(rules: ir.RuleSet) -> Nested | None:
     """The rules as one nested decision; None if it would be too large."""
     most = min(FACTOR * count_tests(rules), MOST)
     space = Space(rules.features)
     boxes = Boxes(space, [rule.conditions for rule in rules.rules])
     deciders: dict[int, int] = {}
-    splits: dict[int, tuple[Branch, Branch]] = {}
+    splits: dict[int, tuple[ir.Branch, ir.Branch]] = {}
     present: set[int] = set()  # splits that no missing value reaches
     count = 1
     # Those with most rules come first, to notice early that the tree is too large.
@@ -209,21 +199,23 @@ def nest(rules: RuleSet) -> Nested | None:
         when, otherwise = space.tests(split.index, region, split.region)
         if not region.missing:
             present.add(position)
-        splits[position] = Branch(when, count, 1.0), Branch(otherwise, count + 1, 1.0)
+        splits[position] = ir.Branch(when, count, 1.0), ir.Branch(
+            otherwise, count + 1, 1.0
+        )
         wait(count, yes)
         wait(count + 1, no)
         count += 2
     return _without_idle_splits(rules, splits, deciders, present)
 
 
-def count_tests(rules: RuleSet) -> int:
+def count_tests(rules: ir.RuleSet) -> int:
     """The size of a list: the number of tests written in it."""
     return sum(len(rule.conditions) for rule in rules.rules)
 
 
 def _without_idle_splits(
-    rules: RuleSet,
-    splits: dict[int, tuple[Branch, Branch]],
+    rules: ir.RuleSet,
+    splits: dict[int, tuple[ir.Branch, ir.Branch]],
     deciders: dict[int, int],
     present: set[int],
 ) -> Nested:
@@ -234,7 +226,7 @@ def _without_idle_splits(
         if yes is not None and yes == no:
             deciders[position] = yes
     known = (*rules.rules, rules.default)
-    nodes: list[Node] = []
+    nodes: list[ir.Node] = []
     outcomes: dict[int, int] = {}
     plain = []  # the new positions of the splits in `present`
     waiting = [0]
@@ -242,20 +234,20 @@ def _without_idle_splits(
         if position in deciders:
             outcomes[len(nodes)] = deciders[position]
             rule = known[deciders[position]]
-            nodes.append(Leaf(rule.value, rule.stats, rule.weight))
+            nodes.append(ir.Leaf(rule.value, rule.stats, rule.weight))
             continue
         if position in present:
             plain.append(len(nodes))
         branches = []
         for branch in splits[position]:
-            branches.append(Branch(branch.when, len(waiting), 1.0))
+            branches.append(ir.Branch(branch.when, len(waiting), 1.0))
             waiting.append(branch.then)
-        nodes.append(Split(tuple(branches), rules.default.stats, 0.0))
-    tree = Tree(rules.features, rules.labels, tuple(nodes))
+        nodes.append(ir.Split(tuple(branches), rules.default.stats, 0.0))
+    tree = ir.Tree(rules.features, rules.labels, tuple(nodes))
     return Nested(_with_plain_tests(tree, plain), outcomes)
 
 
-def _with_plain_tests(tree: Tree, positions: Sequence[int]) -> Tree:
+def _with_plain_tests(tree: ir.Tree, positions: Sequence[int]) -> ir.Tree:
     """Drop "or missing" from the tests of splits that no missing value reaches.
 
     One branch must accept it all the same: the one whose test is not written.
@@ -264,7 +256,7 @@ def _with_plain_tests(tree: Tree, positions: Sequence[int]) -> Tree:
     nodes = list(tree.nodes)
     for position in positions:
         split = nodes[position]
-        assert isinstance(split, Split)
+        assert isinstance(split, ir.Split)
         last = continuing_branch(split, rank)
         nodes[position] = replace(
             split,

@@ -14,21 +14,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.model import ir
 from treecompile.model.arrays import Array
 from treecompile.model.batch import deciders
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Kind,
-    Label,
-    Leaf,
-    Program,
-    Rule,
-    RuleSet,
-    Tree,
-    Value,
-)
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import conditions, is_fractional, rule_position
 from treecompile.model.words import by_feature
@@ -53,16 +42,16 @@ class Fault(StrEnum):
 class Finding:
     fault: Fault
     rules: tuple[str, ...]  # ids
-    row: dict[str, Value] | None  # that shows it; a contradiction has none
+    row: dict[str, ir.Value] | None  # that shows it; a contradiction has none
     decider: str = ""  # the rule that decides the row
-    tests: tuple[Condition, ...] = ()  # that contradict each other
+    tests: tuple[ir.Condition, ...] = ()  # that contradict each other
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """The findings; of pairs of rules only the first, but `counts` has them all."""
 
-    body: Body
+    body: ir.Body
     findings: tuple[Finding, ...]
     counts: dict[Fault, int]
     undecided: tuple[str, ...] = ()  # what could not be settled within the budget
@@ -72,10 +61,10 @@ class Check:
         return not any(n for fault, n in self.counts.items() if fault not in allowed)
 
 
-def check(program: Program, budget: int = STEPS, listed: int = LISTED) -> Check:
+def check(program: ir.Program, budget: int = STEPS, listed: int = LISTED) -> Check:
     """Check the rules, or the leaves, of a model; list at most `listed` pairs."""
     body = program.body
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         return _check_tree(body)
     return RuleCheck(program, body, SearchBudget(budget), listed).check()
 
@@ -84,7 +73,7 @@ class RuleCheck:
     """The check of an ordered list."""
 
     def __init__(
-        self, program: Program, rules: RuleSet, budget: SearchBudget, listed: int
+        self, program: ir.Program, rules: ir.RuleSet, budget: SearchBudget, listed: int
     ) -> None:
         self.rules, self.budget, self.listed = rules, budget, listed
         self.columns = program.training.columns if program.training else ()
@@ -145,7 +134,7 @@ class RuleCheck:
             [n for n, box in enumerate(self.boxes.boxes[:-1]) if box is not None],
             dtype=np.int64,
         )
-        values: dict[Label, int] = {}
+        values: dict[ir.Label, int] = {}
         codes = np.array([values.setdefault(r.value, len(values)) for r in self.all])
         for place, number in enumerate(possible):
             box = self.boxes.boxes[number]
@@ -169,7 +158,7 @@ class RuleCheck:
                     self.found(fault, both, other, int(number))
 
 
-def _unreachable(rule: Rule, space: Space) -> Finding:
+def _unreachable(rule: ir.Rule, space: Space) -> Finding:
     """A rule, with its conditions on the first feature of which they leave nothing."""
     left = list(space.everything)
     for test in rule.conditions:
@@ -191,7 +180,7 @@ Codes = NDArray[np.int64]  # indices of `parts` of a feature; -1: missing, the l
 
 
 def deciding(
-    rules: RuleSet, boxes: Boxes, budget: SearchBudget
+    rules: ir.RuleSet, boxes: Boxes, budget: SearchBudget
 ) -> tuple[dict[int, Box], list[int]]:
     """A box for each rule that decides somewhere, and the rules that are undecided.
 
@@ -242,7 +231,7 @@ def _uncovered(
     return True, None
 
 
-def _tried(rules: RuleSet, boxes: Boxes) -> dict[int, Box]:
+def _tried(rules: ir.RuleSet, boxes: Boxes) -> dict[int, Box]:
     """The rules that decide one of a few rows from the box of each rule."""
     dice = np.random.default_rng(SEED)
     inside = [box for box in boxes.boxes for _ in range(TRIED) if box is not None]
@@ -255,7 +244,7 @@ def _tried(rules: RuleSet, boxes: Boxes) -> dict[int, Box]:
         divided[index] = parts(feature, tests[index])
         codes = _codes(divided[index], [box[index] for box in inside], dice)
         columns[index] = chosen[index] = codes
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             columns[index] = np.array([*_highs(divided[index]), np.nan])[codes]
     found = deciders(rules, columns, len(inside))
     result = {}
@@ -296,7 +285,7 @@ def _codes(
 # ---------------------------------------------------------------- trees
 
 
-def _check_tree(tree: Tree) -> Check:
+def _check_tree(tree: ir.Tree) -> Check:
     """In a tree only leaves that contradict themselves can be found."""
     if is_fractional(tree):
         raise TargetError(
@@ -309,7 +298,7 @@ def _check_tree(tree: Tree) -> Check:
     unreachable, only_unknown = set(), set()
     for position, node in enumerate(tree.nodes):
         box = boxes.pop(position, None)
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             if box is None:
                 unreachable.add(ids[position])
             elif not all(region.has_known for region in box):

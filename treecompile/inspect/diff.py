@@ -18,26 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from treecompile.model import ir
 from treecompile.model.batch import matching, predictions
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import (
-    Body,
-    Branch,
-    ColumnSummary,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Leaf,
-    Node,
-    Op,
-    Program,
-    Row,
-    RuleSet,
-    Split,
-    Tree,
-    Value,
-)
 from treecompile.model.semantics import (
     is_fractional,
     membership,
@@ -51,7 +34,7 @@ from treecompile.tables.dataset import encode
 from treecompile.tables.raw import RawTable
 
 UNDECIDED = object()
-Answers = tuple[Label, Label]  # of the old model and of the new one
+Answers = tuple[ir.Label, ir.Label]  # of the old model and of the new one
 Codes = tuple[int, ...]  # a box, its regions numbered
 
 
@@ -59,16 +42,16 @@ Codes = tuple[int, ...]  # a box, its regions numbered
 class Difference:
     """A box of rows to which each model gives one answer, and not the same."""
 
-    tests: tuple[Condition, ...]  # on the common features; empty: every row
-    old: Label
-    new: Label
-    row: dict[str, Value]  # an example, with every value that a model reads
+    tests: tuple[ir.Condition, ...]  # on the common features; empty: every row
+    old: ir.Label
+    new: ir.Label
+    row: dict[str, ir.Value]  # an example, with every value that a model reads
     rows: int | None = None  # how many rows of the data lie in it
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    features: tuple[Feature, ...]
+    features: tuple[ir.Feature, ...]
     regions: tuple[Difference, ...]
     complete: bool  # the search came to its end: there are no other differences
     rows: int | None = None  # how many the data has
@@ -80,8 +63,8 @@ class Diff:
 
 
 def diff(
-    old: Program,
-    new: Program,
+    old: ir.Program,
+    new: ir.Program,
     table: RawTable | None = None,
     budget: int = STEPS,
     na_values: tuple[str, ...] = (),
@@ -183,7 +166,7 @@ def _ends(region: Region) -> tuple[float, ...]:
 
 
 def _difference(
-    box: Box, values: Answers, both: Pair, space: Space, old: Body, new: Body
+    box: Box, values: Answers, both: Pair, space: Space, old: ir.Body, new: ir.Body
 ) -> Difference:
     row = space.row(box, both.columns)
     said = tuple(
@@ -203,13 +186,13 @@ State = Any  # how far a model has decided the rows of a box
 class TreeWalk:
     """Follows the rows of a box through a tree. The state is a position in it."""
 
-    def __init__(self, tree: Tree, space: Space) -> None:
+    def __init__(self, tree: ir.Tree, space: Space) -> None:
         self.tree, self.space, self.start = tree, space, 0
         # The answer of every leaf below a node, where there is only one.
         self.answers: list[object] = [UNDECIDED] * len(tree.nodes)
         for position in reversed(range(len(tree.nodes))):
             node = tree.nodes[position]
-            if isinstance(node, Leaf):
+            if isinstance(node, ir.Leaf):
                 self.answers[position] = node.value
             else:
                 below = {self.answers[branch.then] for branch in node.branches}
@@ -219,7 +202,7 @@ class TreeWalk:
     def onwards(self, state: State, box: Box, index: int) -> State:
         """Down to the first split that has rows of the box in several branches."""
         node = self.tree.nodes[state]
-        while isinstance(node, Split):
+        while isinstance(node, ir.Split):
             region = box[node.branches[0].when.feature]
             met = [
                 branch.then
@@ -237,7 +220,7 @@ class TreeWalk:
 
     def question(self, state: State) -> tuple[int, list[Region]]:
         node = self.tree.nodes[state]
-        assert isinstance(node, Split)
+        assert isinstance(node, ir.Split)
         tests = [branch.when for branch in node.branches]
         return tests[0].feature, [self.space.where(test) for test in tests]
 
@@ -245,11 +228,11 @@ class TreeWalk:
 class RuleWalk:
     """Follows the rows of a box through a list. The state is a Subproblem."""
 
-    def __init__(self, rules: RuleSet, space: Space) -> None:
+    def __init__(self, rules: ir.RuleSet, space: Space) -> None:
         self.boxes = Boxes(space, [rule.conditions for rule in rules.rules])
         self.start = self.boxes.start()
         values = [rule.value for rule in (*rules.rules, rules.default)]
-        codes: dict[Label, int] = {}
+        codes: dict[ir.Label, int] = {}
         self.codes = np.array([codes.setdefault(v, len(codes)) for v in values])
         self.values = list(codes)
 
@@ -267,8 +250,10 @@ class RuleWalk:
         return split.index, [yes.box[split.index], no.box[split.index]]
 
 
-def walk(body: Body, space: Space) -> TreeWalk | RuleWalk:
-    return RuleWalk(body, space) if isinstance(body, RuleSet) else TreeWalk(body, space)
+def walk(body: ir.Body, space: Space) -> TreeWalk | RuleWalk:
+    return (
+        RuleWalk(body, space) if isinstance(body, ir.RuleSet) else TreeWalk(body, space)
+    )
 
 
 # ---------------------------------------------------------------- common features
@@ -278,14 +263,14 @@ def walk(body: Body, space: Space) -> TreeWalk | RuleWalk:
 class Pair:
     """The bodies of two programs over common features."""
 
-    features: tuple[Feature, ...]
-    old: Body
-    new: Body
-    columns: tuple[ColumnSummary, ...]
+    features: tuple[ir.Feature, ...]
+    old: ir.Body
+    new: ir.Body
+    columns: tuple[ir.ColumnSummary, ...]
     read: tuple[int, ...]  # the features that a condition of either reads
 
 
-def pair(old: Program, new: Program) -> Pair:
+def pair(old: ir.Program, new: ir.Program) -> Pair:
     """Bring two programs together; an OptionError if they cannot be compared."""
     if old.target != new.target:
         raise OptionError(
@@ -313,12 +298,12 @@ def pair(old: Program, new: Program) -> Pair:
     )
 
 
-def _answers(program: Program) -> str:
+def _answers(program: ir.Program) -> str:
     labels = program.body.labels
     return f"labels of type {type(labels[0]).__name__}" if labels else "numbers"
 
 
-def _common(old: Feature | None, new: Feature | None) -> Feature:
+def _common(old: ir.Feature | None, new: ir.Feature | None) -> ir.Feature:
     if old is None or new is None:
         known = old or new
         assert known is not None
@@ -331,38 +316,42 @@ def _common(old: Feature | None, new: Feature | None) -> Feature:
     if (old.kind, old.categories) == (new.kind, new.categories):
         return old
     categories = tuple(dict.fromkeys((*old.categories, *new.categories)))
-    return Feature(old.name, Kind.CATEGORICAL, old.type, categories)
+    return ir.Feature(old.name, ir.Kind.CATEGORICAL, old.type, categories)
 
 
-def _summary(name: str, *programs: Program) -> ColumnSummary:
+def _summary(name: str, *programs: ir.Program) -> ir.ColumnSummary:
     for program in programs:
         if program.training is not None:
             names = [feature.name for feature in program.body.features]
             if name in names:
                 return program.training.columns[names.index(name)]
-    return ColumnSummary(0)
+    return ir.ColumnSummary(0)
 
 
-def _over(body: Body, features: tuple[Feature, ...]) -> Body:
+def _over(body: ir.Body, features: tuple[ir.Feature, ...]) -> ir.Body:
     """The same body over the common features."""
     indices = {feature.name: index for index, feature in enumerate(features)}
 
     @cache
-    def translated(test: Condition) -> Condition:
+    def translated(test: ir.Condition) -> ir.Condition:
         own = body.features[test.feature]
         index = indices[own.name]
-        if own.kind is not Kind.ORDINAL or features[index].kind is own.kind:
+        if own.kind is not ir.Kind.ORDINAL or features[index].kind is own.kind:
             return replace(test, feature=index)
         inside, chosen, missing = membership(test, own)
-        return Condition(index, Op.IN if inside else Op.NOT_IN, chosen, missing)
+        return ir.Condition(
+            index, ir.Op.IN if inside else ir.Op.NOT_IN, chosen, missing
+        )
 
-    def moved(node: Node) -> Node:
-        if isinstance(node, Leaf):
+    def moved(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Leaf):
             return node
-        branches = (Branch(translated(b.when), b.then, b.weight) for b in node.branches)
+        branches = (
+            ir.Branch(translated(b.when), b.then, b.weight) for b in node.branches
+        )
         return replace(node, branches=tuple(branches))
 
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         return replace(body, features=features, nodes=tuple(map(moved, body.nodes)))
     rules = (
         replace(rule, conditions=tuple(map(translated, rule.conditions)))
@@ -371,7 +360,7 @@ def _over(body: Body, features: tuple[Feature, ...]) -> Body:
     return replace(body, features=features, rules=tuple(rules))
 
 
-def own_row(body: Body, features: tuple[Feature, ...], row: Row) -> Row:
+def own_row(body: ir.Body, features: tuple[ir.Feature, ...], row: ir.Row) -> ir.Row:
     """A row of the common features as one of the bodies reads it."""
     values = {f.name: value for f, value in zip(features, row, strict=True)}
     return tuple(values[feature.name] for feature in body.features)

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treecompile.inspect.importance import impurity, measure_of, tree_of
-from treecompile.model import words
-from treecompile.model.ir import (
-    Label,
-    Leaf,
-    Moments,
-    Program,
-    Rule,
-    RuleSet,
-    Split,
-    Stats,
-    Tree,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import rule_ids
 
 LABELS_SHOWN = 5
@@ -28,13 +17,13 @@ def plain(text: str, code: int) -> str:
     return text
 
 
-def show(program: Program, paint: Paint = plain, *, stats: bool = False) -> str:
+def show(program: ir.Program, paint: Paint = plain, *, stats: bool = False) -> str:
     """The tree with its branches, or the rules in their order.
 
     `stats` adds the cases, impurity and gain of each node of a tree.
     """
     body = program.body
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         rules = (*body.rules, body.default)
         lines = [_rule_line(rule, body, program.target, paint) for rule in rules]
     else:
@@ -42,17 +31,17 @@ def show(program: Program, paint: Paint = plain, *, stats: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _code(label: Label, labels: tuple[Label, ...]) -> int:
+def _code(label: ir.Label, labels: tuple[ir.Label, ...]) -> int:
     return labels.index(label) if labels else 0
 
 
-def _rule_line(rule: Rule, rules: RuleSet, target: str, paint: Paint) -> str:
+def _rule_line(rule: ir.Rule, rules: ir.RuleSet, target: str, paint: Paint) -> str:
     said = words.conclusion(rule, rules.labels, target)
     before = words.sentence(rule, rules, target).removesuffix(said)
     return f"{before}{paint(said, _code(rule.value, rules.labels))}"
 
 
-def _notes(program: Program) -> dict[int, str]:
+def _notes(program: ir.Program) -> dict[int, str]:
     """The statistics of each node: "  [yes 9, no 5; gini 0.459; gain 0.116]"."""
     tree, measure = tree_of(program), measure_of(program)
     notes = {}
@@ -61,7 +50,7 @@ def _notes(program: Program) -> dict[int, str]:
         found = impurity(node.stats, measure) if measure else None
         if found is not None:
             facts.append(f"{measure} {found:.4g}")
-        if isinstance(node, Split):
+        if isinstance(node, ir.Split):
             facts.append(f"gain {node.gain:.4g}")
         elif not node.weight:
             facts = ["no case"]
@@ -69,8 +58,8 @@ def _notes(program: Program) -> dict[int, str]:
     return notes
 
 
-def _cases(stats: Stats, labels: Sequence[Label]) -> str:
-    if isinstance(stats, Moments):
+def _cases(stats: ir.Stats, labels: Sequence[ir.Label]) -> str:
+    if isinstance(stats, ir.Moments):
         return (
             f"{words.amount(stats.weight)} {words.plural(stats.weight)},"
             f" mean {stats.mean:.6g}"
@@ -81,13 +70,13 @@ def _cases(stats: Stats, labels: Sequence[Label]) -> str:
     return ", ".join(shown[:LABELS_SHOWN] + ["..."] * (len(shown) > LABELS_SHOWN))
 
 
-def _tree_lines(tree: Tree, paint: Paint, notes: Mapping[int, str]) -> Iterator[str]:
+def _tree_lines(tree: ir.Tree, paint: Paint, notes: Mapping[int, str]) -> Iterator[str]:
     ids = rule_ids(tree)
     stack = [(0, "", "", "")]  # position, its margin, its children's margin, its test
     while stack:
         position, margin, below, test = stack.pop()
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             said = words.evidence(node.stats, node.weight, node.value, tree.labels)
             arrow = " -> " if test else ""
             answer = paint(words.value(node.value), _code(node.value, tree.labels))

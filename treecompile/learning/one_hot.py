@@ -12,19 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from treecompile.model import ir
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import (
-    Branch,
-    Category,
-    Condition,
-    Feature,
-    Kind,
-    Node,
-    Op,
-    Split,
-    Tree,
-    ValueType,
-)
 from treecompile.tables.dataset import Dataset
 
 MOST_EXPANDED = 200  # categories, since each becomes a column
@@ -36,16 +25,16 @@ class Origin:
     """Where a column of the expanded dataset comes from."""
 
     feature: int
-    category: Category | None = None  # None: the feature is not expanded
+    category: ir.Category | None = None  # None: the feature is not expanded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expanded:
     data: Dataset
-    features: tuple[Feature, ...]  # the original ones
+    features: tuple[ir.Feature, ...]  # the original ones
     origins: tuple[Origin, ...]
 
-    def restore(self, tree: Tree) -> Tree:
+    def restore(self, tree: ir.Tree) -> ir.Tree:
         """The same tree over the original features."""
         features = list(self.features)
         for origin, feature in zip(self.origins, tree.features, strict=True):
@@ -54,20 +43,20 @@ class Expanded:
         nodes = tuple(map(self._node, tree.nodes))
         return replace(tree, features=tuple(features), nodes=nodes)
 
-    def _node(self, node: Node) -> Node:
-        if not isinstance(node, Split):
+    def _node(self, node: ir.Node) -> ir.Node:
+        if not isinstance(node, ir.Split):
             return node
         return replace(node, branches=tuple(map(self._branch, node.branches)))
 
-    def _branch(self, branch: Branch) -> Branch:
+    def _branch(self, branch: ir.Branch) -> ir.Branch:
         when = branch.when
         origin = self.origins[when.feature]
         op, value = when.op, when.value
         if origin.category is not None:
             assert isinstance(value, tuple)
-            is_this = (THIS in value) == (op is Op.IN)
-            op, value = Op.IN if is_this else Op.NOT_IN, (origin.category,)
-        moved = Condition(origin.feature, op, value, when.missing)
+            is_this = (THIS in value) == (op is ir.Op.IN)
+            op, value = ir.Op.IN if is_this else ir.Op.NOT_IN, (origin.category,)
+        moved = ir.Condition(origin.feature, op, value, when.missing)
         return replace(branch, when=moved)
 
 
@@ -79,7 +68,7 @@ def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
     for index, (feature, column) in enumerate(pairs):
         is_meant = is_all or feature.name in names
         count = len(feature.categories)
-        if not is_meant or feature.kind is not Kind.CATEGORICAL or count < 3:
+        if not is_meant or feature.kind is not ir.Kind.CATEGORICAL or count < 3:
             features.append(feature)
             columns.append(column)
             origins.append(Origin(index))
@@ -90,7 +79,9 @@ def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
                 f" {MOST_EXPANDED}: group them first, or leave it out with --ignore"
             )
         for code, category in enumerate(feature.categories):
-            two = Feature(feature.name, feature.kind, ValueType.INT, (THIS, OTHER))
+            two = ir.Feature(
+                feature.name, feature.kind, ir.ValueType.INT, (THIS, OTHER)
+            )
             codes = np.where(column == code, THIS, OTHER)
             features.append(two)
             columns.append(np.where(column < 0, -1, codes).astype(np.int32))
@@ -104,7 +95,7 @@ def _check(data: Dataset, names: Sequence[str]) -> None:
     for name in names:
         if name not in kinds:
             raise OptionError(f"--one-hot: there is no column {name!r} to learn from")
-        if kinds[name] is not Kind.CATEGORICAL:
+        if kinds[name] is not ir.Kind.CATEGORICAL:
             raise OptionError(
                 f"--one-hot: column {name!r} is {kinds[name]}: only a categorical one"
                 " has values to set against the rest"

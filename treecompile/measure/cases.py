@@ -9,17 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.batch import Columns, holds
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    Condition,
-    Feature,
-    Label,
-    Moments,
-    Stats,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,10 +49,10 @@ class Cases:
         counts = None if self.counts is None else self.counts[mask]
         return np.bincount(self.y[mask], counts, minlength=labels)
 
-    def bits(self, body: Body) -> ConditionBits:
+    def bits(self, body: ir.Body) -> ConditionBits:
         return ConditionBits(body.features, self.columns, self.rows)
 
-    def errors(self, value: Label, body: Body) -> Floats:
+    def errors(self, value: ir.Label, body: ir.Body) -> Floats:
         """The error of an answer on each row: 1 if wrong, or the squared difference."""
         if body.labels:
             costs = np.asarray(self.y != body.labels.index(value), np.float64)
@@ -71,24 +63,24 @@ class Cases:
             costs = costs * self.counts
         return costs if self.spread is None else costs + self.spread
 
-    def stats(self, mask: Mask, body: Body) -> Stats | None:
+    def stats(self, mask: Mask, body: ir.Body) -> ir.Stats | None:
         """The statistics of the answers of some rows; None without rows."""
         answers = self.y[mask]
         if not len(answers):
             return None
         if body.labels:
             counts = self.by_label(mask, len(body.labels))
-            return ClassCounts(tuple(map(float, counts)))
+            return ir.ClassCounts(tuple(map(float, counts)))
         own = np.ones(len(answers)) if self.counts is None else self.counts[mask]
         weight = float(own.sum())
         mean = float((answers * own).sum()) / weight
         squares = float((own * (answers - mean) ** 2).sum())
         if self.spread is not None:
             squares += float(self.spread[mask].sum())
-        return Moments(weight, mean, squares)
+        return ir.Moments(weight, mean, squares)
 
 
-def known_cases(columns: Columns, y: Array, body: Body) -> Cases:
+def known_cases(columns: Columns, y: Array, body: ir.Body) -> Cases:
     """The rows whose answer is known, and known to the model."""
     known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
     if known.all():
@@ -112,13 +104,13 @@ class ConditionBits:
     """
 
     def __init__(
-        self, features: Sequence[Feature], columns: Columns, rows: int
+        self, features: Sequence[ir.Feature], columns: Columns, rows: int
     ) -> None:
         self.features, self.columns, self.rows = features, columns, rows
-        self._kept: OrderedDict[Condition, Bits] = OrderedDict()
+        self._kept: OrderedDict[ir.Condition, Bits] = OrderedDict()
         self._most = max(64, KEPT // max(1, rows // 8))
 
-    def of(self, condition: Condition) -> Bits:
+    def of(self, condition: ir.Condition) -> Bits:
         """Where a condition holds; the bits after the last row are 0."""
         found = self._kept.get(condition)
         if found is not None:
@@ -132,7 +124,7 @@ class ConditionBits:
             self._kept.popitem(last=False)
         return found
 
-    def of_all(self, conditions: Sequence[Condition]) -> Bits:
+    def of_all(self, conditions: Sequence[ir.Condition]) -> Bits:
         """Where all of these conditions hold."""
         if not conditions:
             return packed(np.ones(self.rows, np.bool_))
@@ -141,11 +133,11 @@ class ConditionBits:
             found = found & self.of(condition)
         return found
 
-    def mask(self, conditions: Sequence[Condition]) -> Mask:
+    def mask(self, conditions: Sequence[ir.Condition]) -> Mask:
         """The same as a mask over the rows."""
         return unpacked(self.of_all(conditions), self.rows).view(np.bool_)
 
-    def table(self, conditions: Sequence[Condition]) -> NDArray[np.uint8]:
+    def table(self, conditions: Sequence[ir.Condition]) -> NDArray[np.uint8]:
         """One line for each condition, with 0 or 1 for each row."""
         if not conditions:
             return np.zeros((0, self.rows), np.uint8)

@@ -12,19 +12,10 @@ import numpy as np
 
 from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.statistics import tallies
+from treecompile.model import ir
 from treecompile.model.arrays import Array
 from treecompile.model.batch import Columns, answers, deciders
 from treecompile.model.errors import DataError
-from treecompile.model.ir import (
-    Body,
-    ClassQuality,
-    Label,
-    Program,
-    Quality,
-    Rule,
-    RuleTally,
-    ValueQuality,
-)
 from treecompile.model.paths import outcomes
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
@@ -36,25 +27,25 @@ from treecompile.tables.read import read_table
 class RuleQuality:
     """The quality of one rule."""
 
-    rule: Rule
+    rule: ir.Rule
     rows: int  # that lead to it, also those whose missing values are divided
     right: int  # of these, the right answers of the model; 0 for regression
     squared_error: float  # mean over its rows; 0 for classification
-    tally: RuleTally
+    tally: ir.RuleTally
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    quality: Quality
+    quality: ir.Quality
     rules: tuple[RuleQuality, ...]
     unknown: int  # rows left out: their target is missing or not a known label
 
     @property
-    def tallies(self) -> tuple[RuleTally, ...]:
+    def tallies(self) -> tuple[ir.RuleTally, ...]:
         return tuple(entry.tally for entry in self.rules)
 
 
-def evaluate(body: Body, columns: Columns, y: Array) -> Evaluation:
+def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
     where = deciders(body, cases.columns, cases.rows)
@@ -67,7 +58,7 @@ def evaluate(body: Body, columns: Columns, y: Array) -> Evaluation:
 
 
 def summed_up(
-    body: Body, quality: Quality, counted: Sequence[RuleTally], unknown: int
+    body: ir.Body, quality: ir.Quality, counted: Sequence[ir.RuleTally], unknown: int
 ) -> Evaluation:
     """The evaluation from the counts of each rule."""
     pairs = zip(outcomes(body).values(), counted, strict=True)
@@ -75,7 +66,7 @@ def summed_up(
     return Evaluation(quality, measured, unknown)
 
 
-def _rule(rule: Rule, tally: RuleTally, body: Body) -> RuleQuality:
+def _rule(rule: ir.Rule, tally: ir.RuleTally, body: ir.Body) -> RuleQuality:
     if body.labels:
         right = tally.decided - int(tally.errors)
         return RuleQuality(rule, tally.decided, right, 0.0, tally)
@@ -84,7 +75,7 @@ def _rule(rule: Rule, tally: RuleTally, body: Body) -> RuleQuality:
 
 
 def read_cases(
-    program: Program,
+    program: ir.Program,
     table: RawTable,
     na_values: tuple[str, ...] = (),
     *,
@@ -112,7 +103,7 @@ def nothing_to_evaluate() -> DataError:
     return DataError("there is no row to evaluate on")
 
 
-def no_known_answer(target: str, labels: Sequence[Label], source: str) -> DataError:
+def no_known_answer(target: str, labels: Sequence[ir.Label], source: str) -> DataError:
     known = f"a label of the model ({labels[0]!r}, ...)" if labels else "numbers"
     return DataError(f"no row has a known {target!r} in {source}: expected {known}")
 
@@ -122,7 +113,7 @@ def _called(table: RawTable) -> str:
 
 
 def evaluate_on(
-    program: Program, table: RawTable, na_values: tuple[str, ...] = ()
+    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> Evaluation:
     """Measure a program on a table with the target column."""
     if not table.rows:
@@ -133,8 +124,8 @@ def evaluate_on(
 
 
 def measured(
-    program: Program, training: Cases | None, validation: Cases | None
-) -> Program:
+    program: ir.Program, training: Cases | None, validation: Cases | None
+) -> ir.Program:
     """The program with its quality on the given sets of cases."""
     if program.training is None:
         return program
@@ -146,8 +137,8 @@ def measured(
 
 
 def with_quality(
-    program: Program, training: Evaluation | None, validation: Evaluation | None
-) -> Program:
+    program: ir.Program, training: Evaluation | None, validation: Evaluation | None
+) -> ir.Program:
     """The program with its quality on training and validation rows."""
     assert program.training is not None
     summary = replace(
@@ -160,7 +151,7 @@ def with_quality(
     return replace(program, training=summary)
 
 
-def measure(labels: Sequence[Label], predicted: Array, actual: Array) -> Quality:
+def measure(labels: Sequence[ir.Label], predicted: Array, actual: Array) -> ir.Quality:
     """Compare predictions with known answers: codes into the labels, or numbers."""
     if labels:
         size = len(labels)
@@ -177,20 +168,20 @@ def measure(labels: Sequence[Label], predicted: Array, actual: Array) -> Quality
     return quality_of_sums(count, float(np.abs(errors).sum()), squared, spread)
 
 
-def quality_of_counts(confusion: Array) -> ClassQuality:
+def quality_of_counts(confusion: Array) -> ir.ClassQuality:
     """The quality of labels, from the rows by actual and predicted label."""
-    return ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
+    return ir.ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
 
 
 def quality_of_sums(
     rows: int, absolute: float, squared: float, spread: float
-) -> ValueQuality:
+) -> ir.ValueQuality:
     """The quality of numbers, from sums over the rows.
 
     `absolute` and `squared` sum the errors, `spread` the squared distances of the
     answers from their mean.
     """
-    return ValueQuality(
+    return ir.ValueQuality(
         rows=rows,
         mean_absolute_error=absolute / rows if rows else 0.0,
         root_mean_squared_error=(squared / rows) ** 0.5 if rows else 0.0,
@@ -198,7 +189,7 @@ def quality_of_sums(
     )
 
 
-def accuracy(quality: ClassQuality) -> float | None:
+def accuracy(quality: ir.ClassQuality) -> float | None:
     """The share of right answers; None without rows."""
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
@@ -208,7 +199,7 @@ def accuracy(quality: ClassQuality) -> float | None:
 PREDICTION = "prediction"
 
 
-def scored_csv(program: Program, data: str, na_values: tuple[str, ...] = ()) -> str:
+def scored_csv(program: ir.Program, data: str, na_values: tuple[str, ...] = ()) -> str:
     """The rows of a file as CSV, with the predictions in a last column."""
     table = read_table(data)
     if PREDICTION in table.names:
@@ -231,8 +222,8 @@ def _cell(value: Any) -> Any:
 
 
 def predictions(
-    program: Program, table: RawTable, na_values: tuple[str, ...] = ()
-) -> Iterator[Label]:
+    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
+) -> Iterator[ir.Label]:
     """The prediction for each row, a boolean as `true` or `false`."""
     body = program.body
     columns = encode_features(program, table, na_values)

@@ -11,18 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.model.ir import (
-    Body,
-    Condition,
-    Feature,
-    Kind,
-    Leaf,
-    Op,
-    RuleSet,
-    Split,
-    Tree,
-)
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import (
     certain,
@@ -36,24 +26,24 @@ from treecompile.model.semantics import (
 Columns = Sequence[Array | None]
 
 
-def holds(condition: Condition, feature: Feature, column: Array) -> Mask:
+def holds(condition: ir.Condition, feature: ir.Feature, column: Array) -> Mask:
     """Where a column satisfies a condition."""
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         limit = threshold(condition)
-        known = column <= limit if condition.op is Op.LE else column > limit
+        known = column <= limit if condition.op is ir.Op.LE else column > limit
         return known | np.isnan(column) if condition.missing else known
     # The last entry is for missing: code -1 is its index.
     return np.array(truth_table(condition, feature))[column]
 
 
-def unknown(feature: Feature, column: Array) -> Mask:
+def unknown(feature: ir.Feature, column: Array) -> Mask:
     """Where a value is missing or an unseen category."""
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         return np.isnan(column)
     return (column < 0) | (column >= len(feature.categories))
 
 
-def answers(body: Body, columns: Columns, rows: int) -> Array:
+def answers(body: ir.Body, columns: Columns, rows: int) -> Array:
     """The answer to each row: an index into the labels, or a number."""
     if is_fractional(body):
         mixed = distributions(body, columns, rows)
@@ -67,7 +57,7 @@ def answers(body: Body, columns: Columns, rows: int) -> Array:
     return table[deciders(body, columns, rows)]
 
 
-def predictions(body: Body, columns: Columns, rows: int) -> Array:
+def predictions(body: ir.Body, columns: Columns, rows: int) -> Array:
     """`semantics.predict` for each row."""
     found = answers(body, columns, rows)
     if not body.labels:
@@ -77,7 +67,7 @@ def predictions(body: Body, columns: Columns, rows: int) -> Array:
     return table[found]
 
 
-def shares(body: Body, columns: Columns, rows: int) -> Floats:
+def shares(body: ir.Body, columns: Columns, rows: int) -> Floats:
     """The probability of each label, for each row."""
     if is_fractional(body):
         return distributions(body, columns, rows)
@@ -88,12 +78,12 @@ def shares(body: Body, columns: Columns, rows: int) -> Floats:
     return table[deciders(body, columns, rows)]
 
 
-def distributions(tree: Tree, columns: Columns, rows: int) -> Floats:
+def distributions(tree: ir.Tree, columns: Columns, rows: int) -> Floats:
     """`semantics.distribution` for each row, under the fractional policy."""
     waiting: dict[int, Positions] = {0: np.arange(rows)}
     passed: dict[int, tuple[Mask, list[Mask]]] = {}  # divided rows, rows of branches
     for position, node in enumerate(tree.nodes):
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             continue
         here = waiting[position]
         index = node.branches[0].when.feature
@@ -110,7 +100,7 @@ def distributions(tree: Tree, columns: Columns, rows: int) -> Floats:
     found: dict[int, Floats] = {}
     for position in reversed(range(len(tree.nodes))):
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             here = waiting.pop(position)
             found[position] = np.tile(certain(node), (len(here), 1))
         else:
@@ -120,7 +110,7 @@ def distributions(tree: Tree, columns: Columns, rows: int) -> Floats:
 
 
 def _mixed(
-    split: Split, divided: Mask, masks: Sequence[Mask], below: Sequence[Floats]
+    split: ir.Split, divided: Mask, masks: Sequence[Mask], below: Sequence[Floats]
 ) -> Floats:
     """The shares of the rows of a split, from those of its branches."""
     result = np.empty((len(divided), below[0].shape[1]))
@@ -135,21 +125,21 @@ def _mixed(
     return result
 
 
-def deciders(body: Body, columns: Columns, rows: int) -> Positions:
+def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
     """`semantics.decider` for each row."""
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         return _matching_rules(body, columns, rows)
     return _leaves(body, columns, rows)
 
 
-def _leaves(tree: Tree, columns: Columns, rows: int) -> Positions:
+def _leaves(tree: ir.Tree, columns: Columns, rows: int) -> Positions:
     found = np.zeros(rows, dtype=np.intp)
     waiting: dict[int, Positions] = {0: np.arange(rows)}
     for position, node in enumerate(tree.nodes):
         here = waiting.pop(position, None)
         if here is None or len(here) == 0:
             continue
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             found[here] = position
             continue
         index = node.branches[0].when.feature
@@ -166,17 +156,17 @@ def _leaves(tree: Tree, columns: Columns, rows: int) -> Positions:
 
 
 def _by_branch(
-    split: Split, feature: Feature, codes: Array, here: Positions
+    split: ir.Split, feature: ir.Feature, codes: Array, here: Positions
 ) -> list[Positions]:
     """The rows of each branch of a split of categories, with one lookup per row."""
-    rest = [branch.when.op for branch in split.branches].index(Op.NOT_IN)
+    rest = [branch.when.op for branch in split.branches].index(ir.Op.NOT_IN)
     missing = [branch.when.missing for branch in split.branches].index(True)
     # The branch of each category, of unseen values, and of a missing value.
     table = np.full(len(feature.categories) + 2, rest)
     table[-1] = missing
     index = {category: code for code, category in enumerate(feature.categories)}
     for place, branch in enumerate(split.branches):
-        if branch.when.op is Op.IN:
+        if branch.when.op is ir.Op.IN:
             table[[index[c] for c in members(branch.when) if c in index]] = place
     places = table[codes]
     order = np.argsort(places, kind="stable")
@@ -184,7 +174,7 @@ def _by_branch(
     return np.split(here[order], bounds)
 
 
-def _matching_rules(rules: RuleSet, columns: Columns, rows: int) -> Positions:
+def _matching_rules(rules: ir.RuleSet, columns: Columns, rows: int) -> Positions:
     found = np.full(rows, len(rules.rules), dtype=np.intp)
     left = np.arange(rows)
     for position, rule in enumerate(rules.rules):
@@ -194,8 +184,8 @@ def _matching_rules(rules: RuleSet, columns: Columns, rows: int) -> Positions:
 
 
 def matching(
-    conditions: Sequence[Condition],
-    features: Sequence[Feature],
+    conditions: Sequence[ir.Condition],
+    features: Sequence[ir.Feature],
     columns: Columns,
     rows: Positions,
 ) -> Positions:

@@ -12,111 +12,99 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import TypeGuard
 
-from treecompile.model.ir import (
-    Body,
-    Category,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Leaf,
-    MissingPolicy,
-    Node,
-    Op,
-    Row,
-    RuleSet,
-    Split,
-    Stats,
-    Tree,
-    Value,
-    ValueType,
-)
+from treecompile.model import ir
 
-NEGATED = {Op.LE: Op.GT, Op.GT: Op.LE, Op.IN: Op.NOT_IN, Op.NOT_IN: Op.IN}
+NEGATED = {
+    ir.Op.LE: ir.Op.GT,
+    ir.Op.GT: ir.Op.LE,
+    ir.Op.IN: ir.Op.NOT_IN,
+    ir.Op.NOT_IN: ir.Op.IN,
+}
 
 
-def holds(condition: Condition, feature: Feature, value: Value) -> bool:
+def holds(condition: ir.Condition, feature: ir.Feature, value: ir.Value) -> bool:
     """Say whether a value of the feature satisfies the condition."""
     if value is None or value != value:
         return condition.missing
     match condition.op:
-        case Op.IN:
+        case ir.Op.IN:
             return value in members(condition)
-        case Op.NOT_IN:
+        case ir.Op.NOT_IN:
             return value not in members(condition)
     at_most: bool
-    if feature.kind is Kind.ORDINAL:
+    if feature.kind is ir.Kind.ORDINAL:
         if value not in feature.categories:
             return condition.missing
         at_most = rank(feature, value) <= rank(feature, condition.value)
     else:
         at_most = float(value) <= threshold(condition)
-    return at_most == (condition.op is Op.LE)
+    return at_most == (condition.op is ir.Op.LE)
 
 
-def negate(condition: Condition) -> Condition:
+def negate(condition: ir.Condition) -> ir.Condition:
     """The condition that holds exactly where this one does not."""
     op = NEGATED[condition.op]
-    return Condition(
+    return ir.Condition(
         condition.feature, op, condition.value, missing=not condition.missing
     )
 
 
-def in_order(feature: Feature, categories: Iterable[Category]) -> tuple[Category, ...]:
+def in_order(
+    feature: ir.Feature, categories: Iterable[ir.Category]
+) -> tuple[ir.Category, ...]:
     """Categories in the order of the feature."""
     chosen = set(categories)
     return tuple(c for c in feature.categories if c in chosen)
 
 
-def is_missing(index: int, feature: Feature) -> Condition:
+def is_missing(index: int, feature: ir.Feature) -> ir.Condition:
     """The condition "the value is missing"; its negation is "is present"."""
-    if feature.kind is Kind.NUMERIC:
-        return Condition(index, Op.GT, inf, missing=True)
-    return Condition(index, Op.IN, (), missing=True)
+    if feature.kind is ir.Kind.NUMERIC:
+        return ir.Condition(index, ir.Op.GT, inf, missing=True)
+    return ir.Condition(index, ir.Op.IN, (), missing=True)
 
 
-def asks_presence(condition: Condition) -> bool:
+def asks_presence(condition: ir.Condition) -> bool:
     """Whether the condition only asks if the value is missing, or if it is present."""
     return condition.value in (inf, ()) and condition.missing == (
-        condition.op in (Op.GT, Op.IN)
+        condition.op in (ir.Op.GT, ir.Op.IN)
     )
 
 
-def members(condition: Condition) -> tuple[Category, ...]:
+def members(condition: ir.Condition) -> tuple[ir.Category, ...]:
     """The categories of an IN or NOT_IN condition."""
     assert isinstance(condition.value, tuple)
     return condition.value
 
 
-def threshold(condition: Condition) -> float:
+def threshold(condition: ir.Condition) -> float:
     """The number that a numeric condition compares values with."""
     assert isinstance(condition.value, float)
     return condition.value
 
 
-def rank(feature: Feature, category: object) -> int:
+def rank(feature: ir.Feature, category: object) -> int:
     """The position of a category in the order of an ordinal feature."""
     return feature.categories.index(category)
 
 
 def membership(
-    test: Condition, feature: Feature
-) -> tuple[bool, tuple[Category, ...], bool]:
+    test: ir.Condition, feature: ir.Feature
+) -> tuple[bool, tuple[ir.Category, ...], bool]:
     """A categorical or ordinal test as a plain set, as targets write it.
 
     Whether it is "in" or "not in", the categories, and the truth for a missing value.
     """
-    if feature.kind is Kind.ORDINAL:
+    if feature.kind is ir.Kind.ORDINAL:
         place = rank(feature, test.value) + 1
         low, high = feature.categories[:place], feature.categories[place:]
-        true, false = (low, high) if test.op is Op.LE else (high, low)
+        true, false = (low, high) if test.op is ir.Op.LE else (high, low)
         # Unseen values go with the missing one: name the side that has neither.
         return (False, false, True) if test.missing else (True, true, False)
-    return test.op is Op.IN, members(test), test.missing
+    return test.op is ir.Op.IN, members(test), test.missing
 
 
-def truth_table(test: Condition, feature: Feature) -> list[bool]:
+def truth_table(test: ir.Condition, feature: ir.Feature) -> list[bool]:
     """The truth for each category in order, then for unseen, then for missing."""
     inside, chosen, missing = membership(test, feature)
     named = set(chosen)
@@ -124,15 +112,15 @@ def truth_table(test: Condition, feature: Feature) -> list[bool]:
     return [*truth, not inside, missing]
 
 
-def is_partition(split: Split, features: Sequence[Feature]) -> bool:
+def is_partition(split: ir.Split, features: Sequence[ir.Feature]) -> bool:
     """Whether exactly one branch holds for every value, missing and unseen included."""
     tests = [branch.when for branch in split.branches]
     if len(tests) < 2 or len({test.feature for test in tests}) > 1:
         return False
-    if features[tests[0].feature].kind is not Kind.CATEGORICAL:
+    if features[tests[0].feature].kind is not ir.Kind.CATEGORICAL:
         return len(tests) == 2 and tests[1] == negate(tests[0])
-    rest = [test for test in tests if test.op is Op.NOT_IN]
-    named = [c for test in tests if test.op is Op.IN for c in members(test)]
+    rest = [test for test in tests if test.op is ir.Op.NOT_IN]
+    named = [c for test in tests if test.op is ir.Op.IN for c in members(test)]
     return (
         len(rest) == 1
         and sum(test.missing for test in tests) == 1
@@ -141,36 +129,36 @@ def is_partition(split: Split, features: Sequence[Feature]) -> bool:
     )
 
 
-def leaf_position(tree: Tree, row: Row) -> int:
+def leaf_position(tree: ir.Tree, row: ir.Row) -> int:
     """The position of the leaf that a row falls into by the conditions."""
     position = 0
     node = tree.nodes[0]
-    while isinstance(node, Split):
+    while isinstance(node, ir.Split):
         position = taken(tree, node, row)
         node = tree.nodes[position]
     return position
 
 
-def taken(tree: Tree, split: Split, row: Row) -> int:
+def taken(tree: ir.Tree, split: ir.Split, row: ir.Row) -> int:
     """The position of the child whose condition holds."""
     index = split.branches[0].when.feature
     feature, value = tree.features[index], row[index]
     return next(b.then for b in split.branches if holds(b.when, feature, value))
 
 
-def is_unknown(feature: Feature, value: Value) -> bool:
+def is_unknown(feature: ir.Feature, value: ir.Value) -> bool:
     """Whether a value is missing, or a category that the feature does not have."""
     if value is None or value != value:
         return True
-    return feature.kind is not Kind.NUMERIC and value not in feature.categories
+    return feature.kind is not ir.Kind.NUMERIC and value not in feature.categories
 
 
-def is_fractional(body: Body) -> TypeGuard[Tree]:
+def is_fractional(body: ir.Body) -> TypeGuard[ir.Tree]:
     """Whether an unknown value is divided among the branches of a split."""
-    return isinstance(body, Tree) and body.missing is MissingPolicy.FRACTIONAL
+    return isinstance(body, ir.Tree) and body.missing is ir.MissingPolicy.FRACTIONAL
 
 
-def distribution(tree: Tree, row: Row) -> tuple[float, ...]:
+def distribution(tree: ir.Tree, row: ir.Row) -> tuple[float, ...]:
     """The share of each label for a row; for a regression, the estimate alone.
 
     Under the fractional policy, a split on an unknown value gives the weighted mean of
@@ -186,7 +174,7 @@ def distribution(tree: Tree, row: Row) -> tuple[float, ...]:
     shares: dict[int, tuple[float, ...]] = {}
     for position in sorted(followed, reverse=True):  # children come after parents
         node = tree.nodes[position]
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             shares[position] = certain(node)
         elif len(followed[position]) > 1:
             shares[position] = _mixed(node, shares)
@@ -195,8 +183,8 @@ def distribution(tree: Tree, row: Row) -> tuple[float, ...]:
     return shares[0]
 
 
-def _followed(tree: Tree, node: Node, row: Row) -> tuple[int, ...]:
-    if isinstance(node, Leaf):
+def _followed(tree: ir.Tree, node: ir.Node, row: ir.Row) -> tuple[int, ...]:
+    if isinstance(node, ir.Leaf):
         return ()
     index = node.branches[0].when.feature
     if is_fractional(tree) and is_unknown(tree.features[index], row[index]):
@@ -204,15 +192,15 @@ def _followed(tree: Tree, node: Node, row: Row) -> tuple[int, ...]:
     return (taken(tree, node, row),)
 
 
-def certain(leaf: Leaf) -> tuple[float, ...]:
+def certain(leaf: ir.Leaf) -> tuple[float, ...]:
     """The share of each label in a leaf, or its number."""
-    if isinstance(leaf.stats, ClassCounts):
+    if isinstance(leaf.stats, ir.ClassCounts):
         return probabilities(leaf.stats)
     assert isinstance(leaf.value, float)
     return (leaf.value,)
 
 
-def _mixed(split: Split, shares: dict[int, tuple[float, ...]]) -> tuple[float, ...]:
+def _mixed(split: ir.Split, shares: dict[int, tuple[float, ...]]) -> tuple[float, ...]:
     sums, total = [0.0] * len(shares[split.branches[0].then]), 0.0
     for branch in split.branches:
         total += branch.weight
@@ -221,19 +209,19 @@ def _mixed(split: Split, shares: dict[int, tuple[float, ...]]) -> tuple[float, .
     return tuple(part / total for part in sums)
 
 
-def leaf_positions(tree: Tree) -> Iterator[int]:
+def leaf_positions(tree: ir.Tree) -> Iterator[int]:
     """The leaves in reading order: depth first, in the order of the branches."""
     stack = [0]
     while stack:
         position = stack.pop()
         node = tree.nodes[position]
-        if isinstance(node, Split):
+        if isinstance(node, ir.Split):
             stack.extend(branch.then for branch in reversed(node.branches))
         else:
             yield position
 
 
-def rule_position(rules: RuleSet, row: Row) -> int:
+def rule_position(rules: ir.RuleSet, row: ir.Row) -> int:
     """The position of the first rule whose conditions all hold.
 
     The default has the position after the last rule.
@@ -246,60 +234,60 @@ def rule_position(rules: RuleSet, row: Row) -> int:
     return len(rules.rules)
 
 
-def decider(body: Body, row: Row) -> int:
+def decider(body: ir.Body, row: ir.Row) -> int:
     """The position of the leaf or rule that decides a row.
 
     Under the fractional policy several leaves may share the decision; this is the one
     that the conditions lead to.
     """
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         return rule_position(body, row)
     return leaf_position(body, row)
 
 
-def predict(body: Body, row: Row) -> Label:
+def predict(body: ir.Body, row: ir.Row) -> ir.Label:
     """The answer to one row."""
     if is_fractional(body):
         shares = distribution(body, row)
         return body.labels[shares.index(max(shares))] if body.labels else shares[0]
     position = decider(body, row)
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         return (*body.rules, body.default)[position].value
     leaf = body.nodes[position]
-    assert isinstance(leaf, Leaf)
+    assert isinstance(leaf, ir.Leaf)
     return leaf.value
 
 
-def answer(stats: Stats, labels: Sequence[Label]) -> Label:
+def answer(stats: ir.Stats, labels: Sequence[ir.Label]) -> ir.Label:
     """The heaviest label, the first one at a tie; for a regression, the mean."""
-    if isinstance(stats, ClassCounts):
+    if isinstance(stats, ir.ClassCounts):
         return labels[stats.weights.index(max(stats.weights))]
     return stats.mean
 
 
-def probabilities(stats: Stats) -> tuple[float, ...]:
+def probabilities(stats: ir.Stats) -> tuple[float, ...]:
     """The share of each label: count / total, in double."""
-    assert isinstance(stats, ClassCounts)
+    assert isinstance(stats, ir.ClassCounts)
     total = stats.weight
     return tuple(weight / total for weight in stats.weights)
 
 
-def conditions(body: Body) -> Iterator[Condition]:
+def conditions(body: ir.Body) -> Iterator[ir.Condition]:
     """Every condition of a tree or rule set."""
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         for node in body.nodes:
-            if isinstance(node, Split):
+            if isinstance(node, ir.Split):
                 yield from (branch.when for branch in node.branches)
     else:
         for rule in body.rules:
             yield from rule.conditions
 
 
-def required_features(body: Body) -> tuple[int, ...]:
+def required_features(body: ir.Body) -> tuple[int, ...]:
     """The features that some condition tests, in column order."""
     return tuple(sorted({condition.feature for condition in conditions(body)}))
 
 
-def type_of_labels(labels: Sequence[Label]) -> ValueType:
+def type_of_labels(labels: Sequence[ir.Label]) -> ir.ValueType:
     """The type that all labels have; there is at least one."""
-    return ValueType(type(labels[0]).__name__)
+    return ir.ValueType(type(labels[0]).__name__)

@@ -13,18 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Op,
-    Rule,
-    RuleSet,
-    Stats,
-    Value,
-)
+from treecompile.model import ir
 from treecompile.model.semantics import asks_presence, members, threshold
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
@@ -54,7 +43,7 @@ def quoted(text: str) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in marked)
 
 
-def value(item: Value | Label) -> str:
+def value(item: ir.Value | ir.Label) -> str:
     """A category, a label or a number."""
     if isinstance(item, bool):
         return "true" if item else "false"
@@ -69,8 +58,8 @@ def amount(weight: float) -> str:
 
 
 def phrase(
-    conditions: Sequence[Condition],
-    feature: Feature,
+    conditions: Sequence[ir.Condition],
+    feature: ir.Feature,
     escape: Escape = str,
     figure: Figure = number,
 ) -> str:
@@ -83,52 +72,52 @@ def phrase(
         return " and ".join(parts)
     shown = escape(name(feature.name))
     first = conditions[0]
-    if asks_presence(first) and feature.kind is not Kind.ORDINAL:
+    if asks_presence(first) and feature.kind is not ir.Kind.ORDINAL:
         return f"{shown} is {'missing' if first.missing else 'known'}"
-    if feature.kind is Kind.CATEGORICAL:
+    if feature.kind is ir.Kind.CATEGORICAL:
         return _membership(first, feature, shown, escape)
 
-    def edge(condition: Condition) -> str:
-        if feature.kind is Kind.ORDINAL:
+    def edge(condition: ir.Condition) -> str:
+        if feature.kind is ir.Kind.ORDINAL:
             return escape(value(condition.value))  # type: ignore[arg-type]
         return escape(figure(threshold(condition)))
 
     if len(conditions) == 2:
-        low, high = sorted(conditions, key=lambda c: c.op is Op.LE)
+        low, high = sorted(conditions, key=lambda c: c.op is ir.Op.LE)
         text = f"{edge(low)} {escape('<')} {shown} {escape('<=')} {edge(high)}"
     else:
         text = f"{shown} {escape(first.op.value)} {edge(first)}"
     if not first.missing:
         return text
-    other = "or any other, " if feature.kind is Kind.ORDINAL else ""
+    other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
     return f"{text} ({other}or missing)"
 
 
-def _is_one_test(conditions: Sequence[Condition]) -> bool:
+def _is_one_test(conditions: Sequence[ir.Condition]) -> bool:
     """Whether there is only one condition, or the two bounds of an interval."""
     if len(conditions) != 2 or any(map(asks_presence, conditions)):
         return len(conditions) == 1
     one, other = conditions
-    return {one.op, other.op} == {Op.GT, Op.LE} and one.missing == other.missing
+    return {one.op, other.op} == {ir.Op.GT, ir.Op.LE} and one.missing == other.missing
 
 
 def _membership(
-    condition: Condition, feature: Feature, shown: str, escape: Escape
+    condition: ir.Condition, feature: ir.Feature, shown: str, escape: Escape
 ) -> str:
     named = members(condition)
     chosen = set(named)
     others = [c for c in feature.categories if c not in chosen]
     extra = ["or missing"] if condition.missing else []
     # "not in {a}" includes unseen values; written as "in {b, c}", they must be named.
-    if condition.op is Op.NOT_IN and (len(others) <= len(named) or len(others) == 1):
+    if condition.op is ir.Op.NOT_IN and (len(others) <= len(named) or len(others) == 1):
         extra.insert(0, "or any other")
         named, negated = tuple(others), False
     else:
-        negated = condition.op is Op.NOT_IN
+        negated = condition.op is ir.Op.NOT_IN
     texts = [escape(value(category)) for category in named]
-    if not texts and condition.op is Op.NOT_IN and not members(condition):
+    if not texts and condition.op is ir.Op.NOT_IN and not members(condition):
         return f"{shown} is anything"
-    if not texts and condition.op is Op.IN:
+    if not texts and condition.op is ir.Op.IN:
         return f"{shown} is nothing at all"
     if not texts:
         text = f"{shown} is none of the known values"
@@ -140,16 +129,18 @@ def _membership(
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
-def by_feature(conditions: Iterable[Condition]) -> list[tuple[Condition, ...]]:
+def by_feature(conditions: Iterable[ir.Condition]) -> list[tuple[ir.Condition, ...]]:
     """The conditions on each feature; features in the order of their first test."""
-    found: dict[int, list[Condition]] = {}
+    found: dict[int, list[ir.Condition]] = {}
     for condition in conditions:
         found.setdefault(condition.feature, []).append(condition)
     return [tuple(group) for group in found.values()]
 
 
 def conjunction(
-    conditions: Sequence[Condition], features: Sequence[Feature], escape: Escape = str
+    conditions: Sequence[ir.Condition],
+    features: Sequence[ir.Feature],
+    escape: Escape = str,
 ) -> list[str]:
     """The merged conditions of a rule as one phrase for each feature."""
     return [
@@ -159,12 +150,12 @@ def conjunction(
 
 
 def evidence(
-    stats: Stats, weight: float, answer: Label, labels: Sequence[Label]
+    stats: ir.Stats, weight: float, answer: ir.Label, labels: Sequence[ir.Label]
 ) -> str:
     """The cases behind a leaf or a rule: "4 of 5 cases", "12 cases, sd 0.3"."""
     if weight == 0:
         return "no case"
-    if isinstance(stats, ClassCounts):
+    if isinstance(stats, ir.ClassCounts):
         right = stats.weights[labels.index(answer)]
         return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
     spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
@@ -175,14 +166,14 @@ def plural(weight: float) -> str:
     return "case" if weight == 1 else "cases"
 
 
-def sentence(rule: Rule, rules: RuleSet, target: str) -> str:
+def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
     """A whole rule: "R3: if wind = strong then play = no (2 of 2 cases)"."""
     tests = conjunction(rule.conditions, rules.features)
     when = f"if {' and '.join(tests)} then " if tests else ""
     return f"{rule.id}: {when}{conclusion(rule, rules.labels, target)}"
 
 
-def conclusion(rule: Rule, labels: Sequence[Label], target: str) -> str:
+def conclusion(rule: ir.Rule, labels: Sequence[ir.Label], target: str) -> str:
     """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
     rests_on = evidence(rule.stats, rule.weight, rule.value, labels)
     return f"{name(target)} = {value(rule.value)} ({rests_on})"
@@ -207,7 +198,7 @@ class Rounding:
     feature apart and in order; where it cannot, they are written in full.
     """
 
-    def __init__(self, conditions: Iterable[Condition]) -> None:
+    def __init__(self, conditions: Iterable[ir.Condition]) -> None:
         thresholds: dict[int, set[float]] = {}
         for test in conditions:
             if isinstance(test.value, float):

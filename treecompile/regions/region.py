@@ -18,16 +18,7 @@ from functools import lru_cache
 from itertools import compress, pairwise
 from math import inf, nextafter
 
-from treecompile.model.ir import (
-    Category,
-    Condition,
-    Feature,
-    Kind,
-    Op,
-    Rule,
-    Value,
-    ValueType,
-)
+from treecompile.model import ir
 from treecompile.model.semantics import (
     is_missing,
     is_unknown,
@@ -108,18 +99,22 @@ class Interval:
             return interval(max(self.low, other.high), self.high, missing)
         return interval(self.low, min(self.high, other.low), missing)
 
-    def conditions(self, index: int, feature: Feature) -> tuple[Condition, ...] | None:
+    def conditions(
+        self, index: int, feature: ir.Feature
+    ) -> tuple[ir.Condition, ...] | None:
         """The fewest conditions that hold here and nowhere else.
 
         None if no value is in the region, and no condition if every value is.
         """
         if not self.has_known:
-            return (bound(index, feature, Op.GT, inf, True),) if self.missing else None
+            return (
+                (bound(index, feature, ir.Op.GT, inf, True),) if self.missing else None
+            )
         bounds = []
         if self.low > -inf:
-            bounds.append(bound(index, feature, Op.GT, self.low, self.missing))
+            bounds.append(bound(index, feature, ir.Op.GT, self.low, self.missing))
         if self.high < inf or (self.low == -inf and not self.missing):
-            bounds.append(bound(index, feature, Op.LE, self.high, self.missing))
+            bounds.append(bound(index, feature, ir.Op.LE, self.high, self.missing))
         return tuple(bounds)
 
 
@@ -128,12 +123,14 @@ def interval(low: float, high: float, missing: bool) -> Interval:
     return Interval(low, high, missing) if low < high else Interval(-inf, -inf, missing)
 
 
-def bound(index: int, feature: Feature, op: Op, end: float, missing: bool) -> Condition:
+def bound(
+    index: int, feature: ir.Feature, op: ir.Op, end: float, missing: bool
+) -> ir.Condition:
     """The condition that cuts a feature at the end of an interval."""
-    if feature.kind is Kind.NUMERIC:
-        return Condition(index, op, end, missing)
+    if feature.kind is ir.Kind.NUMERIC:
+        return ir.Condition(index, op, end, missing)
     place = -1 if end == inf else int(end)
-    return Condition(index, op, feature.categories[place], missing)
+    return ir.Condition(index, op, feature.categories[place], missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +175,14 @@ class CategorySet:
         assert isinstance(other, CategorySet)
         return CategorySet(self.bits & ~other.bits)
 
-    def members(self, feature: Feature) -> tuple[Category, ...]:
+    def members(self, feature: ir.Feature) -> tuple[ir.Category, ...]:
         """The known categories, in the order of the feature."""
         digits = reversed(f"{self.bits >> FIRST:b}")
         return tuple(compress(feature.categories, map("1".__eq__, digits)))
 
-    def conditions(self, index: int, feature: Feature) -> tuple[Condition, ...] | None:
+    def conditions(
+        self, index: int, feature: ir.Feature
+    ) -> tuple[ir.Condition, ...] | None:
         every = _every_bit(feature)
         if self.bits == every:
             return ()
@@ -192,64 +191,64 @@ class CategorySet:
         rest = CategorySet(every & ~self.bits)
         if self.bits & UNSEEN or rest.bits == MISSING:
             barred = rest.members(feature)
-            return (Condition(index, Op.NOT_IN, barred, self.missing),)
-        return (Condition(index, Op.IN, self.members(feature), self.missing),)
+            return (ir.Condition(index, ir.Op.NOT_IN, barred, self.missing),)
+        return (ir.Condition(index, ir.Op.IN, self.members(feature), self.missing),)
 
 
 Region = Interval | CategorySet
 Regions = dict[int, Region]  # by the index of a feature; features not tested are absent
 
 
-def everything(feature: Feature) -> Region:
+def everything(feature: ir.Feature) -> Region:
     """Every value of a feature, unseen and missing ones included."""
-    if feature.kind is not Kind.CATEGORICAL:
+    if feature.kind is not ir.Kind.CATEGORICAL:
         return Interval(-inf, inf, missing=True)
     return CategorySet(_every_bit(feature))
 
 
-def _every_bit(feature: Feature) -> int:
+def _every_bit(feature: ir.Feature) -> int:
     count = len(feature.categories)
     bits = (1 << FIRST + count) - 1
     # A boolean has no third value.
-    return bits & ~UNSEEN if feature.type is ValueType.BOOL and count == 2 else bits
+    return bits & ~UNSEEN if feature.type is ir.ValueType.BOOL and count == 2 else bits
 
 
 @lru_cache(maxsize=256)
-def _bit_of(categories: tuple[Category, ...]) -> dict[Category, int]:
+def _bit_of(categories: tuple[ir.Category, ...]) -> dict[ir.Category, int]:
     return {category: 1 << i for i, category in enumerate(categories, start=FIRST)}
 
 
-def where(condition: Condition, feature: Feature) -> Region:
+def where(condition: ir.Condition, feature: ir.Feature) -> Region:
     """The values that satisfy a condition."""
-    if condition.op is Op.LE:
+    if condition.op is ir.Op.LE:
         return interval(-inf, _end(condition, feature), condition.missing)
-    if condition.op is Op.GT:
+    if condition.op is ir.Op.GT:
         return interval(_end(condition, feature), inf, condition.missing)
     bit_of = _bit_of(feature.categories)
     bits = 0
     for category in members(condition):
         bits |= bit_of[category]
-    if condition.op is Op.NOT_IN:
+    if condition.op is ir.Op.NOT_IN:
         bits = _every_bit(feature) & ~(bits | MISSING)
     return CategorySet(bits | MISSING if condition.missing else bits)
 
 
-def _end(condition: Condition, feature: Feature) -> float:
-    if feature.kind is Kind.NUMERIC:
+def _end(condition: ir.Condition, feature: ir.Feature) -> float:
+    if feature.kind is ir.Kind.NUMERIC:
         return threshold(condition)
     place = rank(feature, condition.value)
     return inf if place == len(feature.categories) - 1 else float(place)
 
 
-def at(value: Value, feature: Feature) -> Region:
+def at(value: ir.Value, feature: ir.Feature) -> Region:
     """The smallest region that holds a value: what no condition tells from it."""
-    if feature.kind is Kind.CATEGORICAL:
+    if feature.kind is ir.Kind.CATEGORICAL:
         if value is None or value != value:
             return CategorySet(MISSING)
         return CategorySet(_bit_of(feature.categories).get(value, UNSEEN))  # type: ignore[arg-type]
     if is_unknown(feature, value):
         return Interval(-inf, -inf, missing=True)
-    if feature.kind is Kind.ORDINAL:
+    if feature.kind is ir.Kind.ORDINAL:
         place = rank(feature, value)
         is_last = place == len(feature.categories) - 1
         return Interval(place - 1 if place else -inf, inf if is_last else place, False)
@@ -258,7 +257,7 @@ def at(value: Value, feature: Feature) -> Region:
     return Interval(nextafter(number, -inf), max(number, least), missing=False)
 
 
-def region_of(conditions: Iterable[Condition], feature: Feature) -> Region:
+def region_of(conditions: Iterable[ir.Condition], feature: ir.Feature) -> Region:
     """The values that satisfy all conditions on a feature."""
     found: Region | None = None
     for condition in conditions:
@@ -267,7 +266,7 @@ def region_of(conditions: Iterable[Condition], feature: Feature) -> Region:
     return everything(feature) if found is None else found
 
 
-def rule_regions(rule: Rule, features: Sequence[Feature]) -> Regions:
+def rule_regions(rule: ir.Rule, features: Sequence[ir.Feature]) -> Regions:
     """What a rule accepts of each feature that it tests."""
     found: Regions = {}
     for condition in rule.conditions:
@@ -278,8 +277,8 @@ def rule_regions(rule: Rule, features: Sequence[Feature]) -> Regions:
 
 
 def intersect(
-    conditions: Sequence[Condition], feature: Feature
-) -> tuple[Condition, ...] | None:
+    conditions: Sequence[ir.Condition], feature: ir.Feature
+) -> tuple[ir.Condition, ...] | None:
     """Merge conditions on one feature into the fewest that say the same.
 
     At most a lower and an upper bound for numbers and ordinals, one set for categories,
@@ -298,19 +297,19 @@ def intersect(
     return absent if merged == absent else (first,)
 
 
-def parts(feature: Feature, conditions: Iterable[Condition]) -> list[Region]:
+def parts(feature: ir.Feature, conditions: Iterable[ir.Condition]) -> list[Region]:
     """The regions into which conditions cut a feature, the missing value last.
 
     They are disjoint, cover every value, and no condition tells two values of one
     apart: numbers between two thresholds, single categories, the unseen ones.
     """
-    if feature.kind is Kind.CATEGORICAL:
+    if feature.kind is ir.Kind.CATEGORICAL:
         every = _every_bit(feature)
         known = range(FIRST, FIRST + len(feature.categories))
         bits = (*(1 << number for number in known), every & UNSEEN, MISSING)
         return [CategorySet(bit) for bit in bits if bit]
     ends: list[float] = [*range(len(feature.categories) - 1), inf]
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         ends = sorted({*map(threshold, conditions), inf})
     known_parts = [
         Interval(low, high, missing=False) for low, high in pairwise((-inf, *ends))

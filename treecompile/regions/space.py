@@ -9,18 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from math import inf, isfinite, nextafter
 
-from treecompile.model.ir import (
-    Body,
-    ColumnSummary,
-    Condition,
-    Feature,
-    Kind,
-    Op,
-    Row,
-    RuleSet,
-    Value,
-    ValueType,
-)
+from treecompile.model import ir
 from treecompile.model.paths import path
 from treecompile.model.semantics import leaf_positions, negate
 from treecompile.regions.region import (
@@ -39,19 +28,19 @@ Box = tuple[Region, ...]
 class Space:
     """All rows over some features."""
 
-    def __init__(self, features: Sequence[Feature]) -> None:
+    def __init__(self, features: Sequence[ir.Feature]) -> None:
         self.features = features
         self.everything: Box = tuple(map(everything, features))
-        self._regions: dict[Condition, Region] = {}
+        self._regions: dict[ir.Condition, Region] = {}
 
-    def where(self, test: Condition) -> Region:
+    def where(self, test: ir.Condition) -> Region:
         """The values that satisfy a condition."""
         found = self._regions.get(test)
         if found is None:
             found = self._regions[test] = self.region(test)
         return found
 
-    def region(self, test: Condition) -> Region:
+    def region(self, test: ir.Condition) -> Region:
         return where(test, self.features[test.feature])
 
     def narrow(self, box: Box, index: int, region: Region) -> Box | None:
@@ -59,11 +48,11 @@ class Space:
         met = box[index].meet(region)
         return None if met.is_empty else (*box[:index], met, *box[index + 1 :])
 
-    def cut(self, box: Box, test: Condition) -> Box | None:
+    def cut(self, box: Box, test: ir.Condition) -> Box | None:
         """The part of a box where a condition holds; None if there is none."""
         return self.narrow(box, test.feature, self.where(test))
 
-    def inside(self, tests: Iterable[Condition]) -> Box | None:
+    def inside(self, tests: Iterable[ir.Condition]) -> Box | None:
         """Where all conditions hold; None if that is nowhere."""
         box = list(self.everything)
         for test in tests:
@@ -73,7 +62,7 @@ class Space:
             box[test.feature] = met
         return tuple(box)
 
-    def conditions(self, box: Box) -> tuple[Condition, ...]:
+    def conditions(self, box: Box) -> tuple[ir.Condition, ...]:
         """The fewest conditions that hold in a box and nowhere else."""
         pairs = zip(self.features, box, strict=True)
         return tuple(
@@ -82,7 +71,7 @@ class Space:
             for condition in region.conditions(index, feature) or ()
         )
 
-    def row(self, box: Box, columns: Sequence[ColumnSummary] = ()) -> Row:
+    def row(self, box: Box, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
         """A row within a box, with usual values where possible."""
         usual = [(column.low or 0.0, column.high or 0.0) for column in columns]
         usual = usual or [(0.0, 0.0)] * len(box)
@@ -90,7 +79,7 @@ class Space:
 
     def tests(
         self, index: int, box: Region, region: Region
-    ) -> tuple[Condition, Condition]:
+    ) -> tuple[ir.Condition, ir.Condition]:
         """A condition and its negation that divide a box at a region of one feature.
 
         An interval begins at the lowest number.
@@ -98,7 +87,7 @@ class Space:
         feature = self.features[index]
         if isinstance(region, Interval):
             flag = region.missing and box.missing
-            test = bound(index, feature, Op.LE, region.high, flag)
+            test = bound(index, feature, ir.Op.LE, region.high, flag)
             return test, negate(test)
         inner, outer = box.meet(region), box.without(region)
         assert isinstance(inner, CategorySet)
@@ -106,31 +95,33 @@ class Space:
         inside, outside = inner.members(feature), outer.members(feature)
         is_shorter = inner.bits & UNSEEN or len(outside) < len(inside)
         if is_shorter and not outer.bits & UNSEEN:
-            test = Condition(index, Op.NOT_IN, outside, inner.missing)
+            test = ir.Condition(index, ir.Op.NOT_IN, outside, inner.missing)
         else:
-            test = Condition(index, Op.IN, inside, inner.missing)
+            test = ir.Condition(index, ir.Op.IN, inside, inner.missing)
         return test, negate(test)
 
 
-def example(body: Body, columns: Sequence[ColumnSummary] = ()) -> Row:
+def example(body: ir.Body, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
     """A row inside the first leaf or rule that a row can reach."""
     space = Space(body.features)
     paths = (
         (rule.conditions for rule in body.rules)
-        if isinstance(body, RuleSet)
+        if isinstance(body, ir.RuleSet)
         else (path(body, position) for position in leaf_positions(body))
     )
     reachable = (box for box in map(space.inside, paths) if box is not None)
     return space.row(next(reachable, space.everything), columns)
 
 
-def value_inside(region: Region, feature: Feature, usual: tuple[float, float]) -> Value:
+def value_inside(
+    region: Region, feature: ir.Feature, usual: tuple[float, float]
+) -> ir.Value:
     """A value of a region that is not empty: the first category, a usual number."""
     if isinstance(region, CategorySet):
         if region.has_known:
             return region.members(feature)[0]
         return unseen(feature) if region.bits & UNSEEN else None
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         return next(_numbers(region, usual))
     if region.has_known:
         return feature.categories[0 if region.low == -inf else int(region.low) + 1]
@@ -149,16 +140,16 @@ def _numbers(region: Interval, usual: tuple[float, float]) -> Iterator[float | N
     yield None
 
 
-def unseen(feature: Feature) -> Value:
+def unseen(feature: ir.Feature) -> ir.Value:
     """A category that training never saw; None where every value is known."""
     match feature.type:
-        case ValueType.STR:
+        case ir.ValueType.STR:
             text = "unseen"
             while text in feature.categories:
                 text += "_"
             return text
-        case ValueType.INT:
+        case ir.ValueType.INT:
             return next(n for n in count() if n not in feature.categories)
-        case ValueType.BOOL:
+        case ir.ValueType.BOOL:
             return next((b for b in (False, True) if b not in feature.categories), None)
     return None

@@ -6,18 +6,7 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    Condition,
-    Label,
-    Program,
-    Row,
-    Rule,
-    RuleSet,
-    Tree,
-    Value,
-)
+from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
 from treecompile.model.semantics import (
     conditions,
@@ -32,12 +21,12 @@ from treecompile.verify.claims import Wanted
 class Reference:
     """The answers of the model: what `wanted` names, in that order."""
 
-    def __init__(self, program: Program, wanted: Wanted = ()) -> None:
+    def __init__(self, program: ir.Program, wanted: Wanted = ()) -> None:
         self.model = settled(program.body)
         self.wanted = wanted
-        self.body: Body = self.model  # whose cells are entered
+        self.body: ir.Body = self.model  # whose cells are entered
         decided = outcomes(self.model)
-        if isinstance(self.model, Tree) and divisible(self.model):
+        if isinstance(self.model, ir.Tree) and divisible(self.model):
             self.body, decided = exposed(self.model)
         self.divided = {cell for cell, rule in decided.items() if rule.id == DIVIDED}
         self.known = {
@@ -45,20 +34,22 @@ class Reference:
             for cell, rule in decided.items()
             if cell not in self.divided
         }
-        self.rules = RuleFinder(self.body) if isinstance(self.body, RuleSet) else None
+        self.rules = (
+            RuleFinder(self.body) if isinstance(self.body, ir.RuleSet) else None
+        )
 
-    def cell(self, row: Row) -> int:
+    def cell(self, row: ir.Row) -> int:
         return self.rules.first(row) if self.rules else decider(self.body, row)
 
     def answer(self, cell: int) -> object:
         """What tells a cell from others; the shares of divided rows are their own."""
         return cell if cell in self.divided else self.known[cell]
 
-    def expected(self, row: Row, cell: int) -> tuple[object, ...]:
+    def expected(self, row: ir.Row, cell: int) -> tuple[object, ...]:
         """The answer to a row of a cell."""
         if cell not in self.divided:
             return self.known[cell]
-        assert isinstance(self.model, Tree)
+        assert isinstance(self.model, ir.Tree)
         shares = distribution(self.model, row)
         if not self.model.labels:
             return self._parts(shares[0], DIVIDED, ())
@@ -66,7 +57,7 @@ class Reference:
         return self._parts(value, DIVIDED, shares)
 
     def _parts(
-        self, value: Label, rule: str, shares: tuple[float, ...]
+        self, value: ir.Label, rule: str, shares: tuple[float, ...]
     ) -> tuple[object, ...]:
         parts: list[object] = []
         for output, place in self.wanted:
@@ -81,9 +72,9 @@ class Reference:
         return tuple(parts)
 
 
-def _shares(rule: Rule) -> tuple[float, ...]:
+def _shares(rule: ir.Rule) -> tuple[float, ...]:
     """The probability of each label; none for a regression."""
-    return probabilities(rule.stats) if isinstance(rule.stats, ClassCounts) else ()
+    return probabilities(rule.stats) if isinstance(rule.stats, ir.ClassCounts) else ()
 
 
 class RuleFinder:
@@ -93,20 +84,20 @@ class RuleFinder:
     integer with one bit per condition.
     """
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: ir.RuleSet) -> None:
         self.features = rules.features
         different = dict.fromkeys(conditions(rules))
         self.bits = {condition: 1 << n for n, condition in enumerate(different)}
-        self.of_feature: dict[int, list[Condition]] = {}
+        self.of_feature: dict[int, list[ir.Condition]] = {}
         for condition in self.bits:
             self.of_feature.setdefault(condition.feature, []).append(condition)
         self.needed = [
             sum(self.bits[condition] for condition in set(rule.conditions))
             for rule in rules.rules
         ]
-        self.known: dict[tuple[int, type, Value], int] = {}
+        self.known: dict[tuple[int, type, ir.Value], int] = {}
 
-    def first(self, row: Row) -> int:
+    def first(self, row: ir.Row) -> int:
         """The position of the rule, as `semantics.decider` gives it."""
         true = 0
         for feature in self.of_feature:
@@ -116,7 +107,7 @@ class RuleFinder:
                 return position
         return len(self.needed)
 
-    def _satisfied(self, feature: int, value: Value) -> int:
+    def _satisfied(self, feature: int, value: ir.Value) -> int:
         key = feature, type(value), value  # True, 1 and 1.0 are equal, but differ here
         if key not in self.known:
             self.known[key] = sum(

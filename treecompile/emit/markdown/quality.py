@@ -18,37 +18,24 @@ from treecompile.emit.markdown.text import (
     table_of,
 )
 from treecompile.measure.statistics import Figures, figures
-from treecompile.model import words
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    ClassQuality,
-    Label,
-    Program,
-    Quality,
-    RuleSet,
-    RuleTally,
-    Stats,
-    Tree,
-    ValueQuality,
-)
+from treecompile.model import ir, words
 from treecompile.model.semantics import answer, is_fractional
 from treecompile.model.words import rounded
 
 # ---------------------------------------------------------------- the model
 
 
-def actual_counts(quality: ClassQuality) -> ClassCounts:
+def actual_counts(quality: ir.ClassQuality) -> ir.ClassCounts:
     """How many cases of each label there are, whatever was predicted."""
-    return ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
+    return ir.ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
 
 
-def training_counts(program: Program) -> Stats | None:
+def training_counts(program: ir.Program) -> ir.Stats | None:
     """The statistics of all training cases; None if they were not counted."""
-    if isinstance(program.body, Tree):
+    if isinstance(program.body, ir.Tree):
         return program.body.nodes[0].stats
     measured = program.training.quality if program.training else None
-    return actual_counts(measured) if isinstance(measured, ClassQuality) else None
+    return actual_counts(measured) if isinstance(measured, ir.ClassQuality) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +45,7 @@ class QualityPart:
     table: str  # the confusion matrix, or the errors of a regression
 
 
-def quality(program: Program, base: Stats | None) -> list[QualityPart]:
+def quality(program: ir.Program, base: ir.Stats | None) -> list[QualityPart]:
     training = program.training
     if training is None:
         return []
@@ -77,9 +64,9 @@ def quality(program: Program, base: Stats | None) -> list[QualityPart]:
 
 
 def _quality_part(
-    title: str, quality: Quality, labels: Sequence[Label], base: Stats | None
+    title: str, quality: ir.Quality, labels: Sequence[ir.Label], base: ir.Stats | None
 ) -> QualityPart:
-    if isinstance(quality, ValueQuality):
+    if isinstance(quality, ir.ValueQuality):
         return _value_quality(title, quality)
     actual = actual_counts(quality)
     total = actual.weight
@@ -101,7 +88,7 @@ def _quality_part(
     return QualityPart(title, summary, table(head, rows))
 
 
-def _value_quality(title: str, quality: ValueQuality) -> QualityPart:
+def _value_quality(title: str, quality: ir.ValueQuality) -> QualityPart:
     summary = (
         f"Measured on {number_of(quality.rows, 'row')}. The baseline answers the same"
         " mean for every case: R² is the share of its squared error that the rules"
@@ -152,13 +139,15 @@ class StatisticsPart:
     table: str  # one row for each rule
 
 
-def pruned_by(program: Program) -> str:
+def pruned_by(program: ir.Program) -> str:
     """How the rules of a program were pruned; "" if they were not."""
     how = dict(program.options).get("rules", "")
-    return str(how) if isinstance(program.body, RuleSet) else ""
+    return str(how) if isinstance(program.body, ir.RuleSet) else ""
 
 
-def counted(program: Program, base: Stats | None) -> tuple[str, Stats | None, float]:
+def counted(
+    program: ir.Program, base: ir.Stats | None
+) -> tuple[str, ir.Stats | None, float]:
     """Whose cases the rules rest on, their statistics, and their number.
 
     Rules that were pruned on validation rows carry the counts of these.
@@ -168,21 +157,21 @@ def counted(program: Program, base: Stats | None) -> tuple[str, Stats | None, fl
         rows = training.rows if training else 0
         return "training", base, base.weight if base else float(rows)
     measured = training.validation
-    if isinstance(measured, ClassQuality):
+    if isinstance(measured, ir.ClassQuality):
         counts = actual_counts(measured)
         return "validation", counts, counts.weight
     return "validation", None, float(measured.rows if measured else 0)
 
 
-def statistics_note(body: Body) -> str:
+def statistics_note(body: ir.Body) -> str:
     """What the columns of the statistics mean."""
     note = CLASS_NOTE if body.labels else VALUE_NOTE
-    if isinstance(body, RuleSet):
+    if isinstance(body, ir.RuleSet):
         return note + ORDER_NOTE
     return note + (DIVIDED_NOTE if is_fractional(body) else TREE_NOTE)
 
 
-def statistics(program: Program) -> list[StatisticsPart]:
+def statistics(program: ir.Program) -> list[StatisticsPart]:
     """The tables; none if nothing was counted."""
     training = program.training
     if training is None:
@@ -203,18 +192,20 @@ def statistics(program: Program) -> list[StatisticsPart]:
     ]
 
 
-def _table(body: Body, tallies: Sequence[RuleTally], quality: Quality | None) -> str:
+def _table(
+    body: ir.Body, tallies: Sequence[ir.RuleTally], quality: ir.Quality | None
+) -> str:
     actual = None
-    if isinstance(quality, ClassQuality):
+    if isinstance(quality, ir.ClassQuality):
         actual = list(actual_counts(quality).weights)
     total = sum(tally.decided for tally in tallies)
     rows = [_cells(entry, body, total) for entry in figures(body, tallies, actual)]
     return table_of(rows)
 
 
-def _cells(entry: Figures, body: Body, total: int) -> dict[str, str]:
+def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     """The row of one rule."""
-    is_ordered = isinstance(body, RuleSet)
+    is_ordered = isinstance(body, ir.RuleSet)
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {
         "Rule": entry.rule.id,

@@ -22,20 +22,7 @@ from treecompile.emit.markdown.text import (
     table,
     table_of,
 )
-from treecompile.model import words
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Moments,
-    Op,
-    Program,
-    Rule,
-    RuleSet,
-    Split,
-    Stats,
-    Tree,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional
 from treecompile.model.words import Rounding, rounded
@@ -68,23 +55,25 @@ class RuleText:
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    def __init__(self, program: Program, rules: RuleSet, base: Stats | None) -> None:
+    def __init__(
+        self, program: ir.Program, rules: ir.RuleSet, base: ir.Stats | None
+    ) -> None:
         body = program.body
         self.rules = rules
         self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
         self.target = shown_name(program.target)
-        self.ordered = isinstance(body, RuleSet)  # the first rule that holds decides
+        self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided
         # The cases that were counted, their statistics (or None) and number (or 0).
         self.whose, self.base, self.total = counted(program, base)
-        self.last = _last_tests(body) if isinstance(body, Tree) else {}
+        self.last = _last_tests(body) if isinstance(body, ir.Tree) else {}
         self.phrase = cache(self._phrase)
 
     def note(self) -> str:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
 
     def distribution(self) -> str:
-        if not isinstance(self.base, ClassCounts) or not self.total:
+        if not isinstance(self.base, ir.ClassCounts) or not self.total:
             return ""
         if self.whose != "training":
             return ""  # the section is about the training data
@@ -107,7 +96,7 @@ class RuleWriter:
         if dropped:
             text += f" Left out, because no case can meet them: {listing(dropped)}."
         tests = (test for rule in self.rules.rules for test in rule.conditions)
-        if any(test.op in (Op.LE, Op.GT) for test in tests):
+        if any(test.op in (ir.Op.LE, ir.Op.GT) for test in tests):
             text += " A value equal to a threshold meets ≤ and not >."
         return text
 
@@ -117,7 +106,7 @@ class RuleWriter:
         numbered = enumerate(self.rules.rules, start=1)
         return [self.rule(place, rule) for place, rule in numbered]
 
-    def rule(self, place: int, rule: Rule) -> RuleText:
+    def rule(self, place: int, rule: ir.Rule) -> RuleText:
         conclusion = self.conclusion(rule)
         tests = [self.tests(group) for group in words.by_feature(rule.conditions)]
         opening = "Otherwise, if" if self.ordered and place > 1 else "If"
@@ -129,7 +118,7 @@ class RuleWriter:
             evidence=self.evidence(rule) if rule.weight else self.stand_in(rule),
         )
 
-    def tests(self, tests: Sequence[Condition]) -> str:
+    def tests(self, tests: Sequence[ir.Condition]) -> str:
         """Tests of one feature: "heat > 20.3 (exactly 20.299999)"."""
         index = tests[0].feature
         feature, figure = self.rules.features[index], self.rounding.figure(index)
@@ -141,20 +130,20 @@ class RuleWriter:
         numbers = " and ".join(words.number(edge) for edge in edges)
         return f"{short} (exactly {numbers})"
 
-    def conclusion(self, rule: Rule) -> str:
+    def conclusion(self, rule: ir.Rule) -> str:
         return f"{self.target} = {shown_value(rule.value)}"
 
     # ------------------------------------------------------------ in few words
 
     def brief(
-        self, conditions: Sequence[Condition], common: Sequence[Condition] = ()
+        self, conditions: Sequence[ir.Condition], common: Sequence[ir.Condition] = ()
     ) -> str:
         """Conditions on one line, exact, without those in `common`."""
         shared = set(words.by_feature(common))
         groups = (g for g in words.by_feature(conditions) if g not in shared)
         return " and ".join(map(self.phrase, groups))
 
-    def _phrase(self, tests: tuple[Condition, ...]) -> str:
+    def _phrase(self, tests: tuple[ir.Condition, ...]) -> str:
         return words.phrase(tests, self.rules.features[tests[0].feature], shown)
 
     def heads(self) -> list[str]:
@@ -164,7 +153,7 @@ class RuleWriter:
             return [*heads, "Standard deviation"]
         return [*heads, "Confidence", *(["Lift"] if self.lifts else []), "By answer"]
 
-    def row(self, rule: Rule, common: Sequence[Condition]) -> list[str]:
+    def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
         """A rule as a row of that table."""
         tests = self.brief(rule.conditions, common)
         row = [rule.id, tests or "always", shown_value(rule.value)]
@@ -175,7 +164,7 @@ class RuleWriter:
         row.append(words.amount(rule.weight))
         if self.total:
             row[-1] += f" ({share(rule.weight, self.total)})"
-        if isinstance(stats, Moments):
+        if isinstance(stats, ir.Moments):
             return [*row, deviation(stats)]
         right = stats.weights[self.rules.labels.index(rule.value)]
         lift = [self.lift(rule)] if self.lifts else []
@@ -185,11 +174,11 @@ class RuleWriter:
     @property
     def lifts(self) -> bool:
         """Whether the frequency of each answer is known."""
-        return isinstance(self.base, ClassCounts) and self.base.weight > 0
+        return isinstance(self.base, ir.ClassCounts) and self.base.weight > 0
 
-    def lift(self, rule: Rule) -> str:
-        assert isinstance(self.base, ClassCounts)
-        assert isinstance(rule.stats, ClassCounts)
+    def lift(self, rule: ir.Rule) -> str:
+        assert isinstance(self.base, ir.ClassCounts)
+        assert isinstance(rule.stats, ir.ClassCounts)
         label = self.rules.labels.index(rule.value)
         usual = self.base.weights[label] / self.base.weight
         own = rule.stats.weights[label] / rule.stats.weight
@@ -197,7 +186,7 @@ class RuleWriter:
 
     # ------------------------------------------------------------ evidence
 
-    def evidence(self, rule: Rule) -> str:
+    def evidence(self, rule: ir.Rule) -> str:
         cells = {"Coverage": cases(rule.weight)}
         if self.total:
             cells["Coverage"] = (
@@ -205,7 +194,7 @@ class RuleWriter:
                 f" ({share(rule.weight, self.total)})"
             )
         stats = rule.stats
-        if isinstance(stats, Moments):
+        if isinstance(stats, ir.Moments):
             cells["Mean"] = rounded(stats.mean)
             cells["Standard deviation"] = deviation(stats)
         else:
@@ -219,7 +208,7 @@ class RuleWriter:
             cells["Cases by answer"] = spread(stats, self.rules.labels)
         return table_of([cells])
 
-    def stand_in(self, rule: Rule) -> str:
+    def stand_in(self, rule: ir.Rule) -> str:
         """A sentence for a rule that no case reached: which cases it rests on."""
         if not has_counts(rule, self.rules.labels) and self.ordered:
             return BY_HAND
@@ -245,13 +234,13 @@ class RuleWriter:
         return f"{text} No {self.whose} case reached it.", ""
 
 
-def _last_tests(tree: Tree) -> dict[str, Feature]:
+def _last_tests(tree: ir.Tree) -> dict[str, ir.Feature]:
     """The feature of the split above each leaf, by the id of the leaf's rule."""
     ids = rule_ids(tree)
     return {
         ids[branch.then]: tree.features[branch.when.feature]
         for node in tree.nodes
-        if isinstance(node, Split)
+        if isinstance(node, ir.Split)
         for branch in node.branches
         if branch.then in ids
     }

@@ -19,18 +19,7 @@ from treecompile.emit.markdown.text import (
 )
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
-from treecompile.model import words
-from treecompile.model.ir import (
-    Body,
-    Kind,
-    Leaf,
-    Moments,
-    Program,
-    RuleSet,
-    Stats,
-    Training,
-    Tree,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
@@ -42,7 +31,7 @@ from treecompile.rules.language.evidence import ALGORITHM
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 
 
-def summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
+def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     body = program.body
     labels = [shown_value(label) for label in body.labels]
     kind = f"one of {listing(labels)}" if labels else "a number"
@@ -52,7 +41,7 @@ def summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
     algorithm = ALGORITHMS.get(program.algorithm) or shown_name(program.algorithm)
     if is_fractional(body):
         order = "exactly one rule applies to every case whose values are known"
-    elif isinstance(body, Tree):
+    elif isinstance(body, ir.Tree):
         order = "exactly one rule applies to every case"
     else:
         order = "the first rule whose conditions all hold decides, else the default"
@@ -68,7 +57,7 @@ def summary(program: Program, rules: RuleSet, glossary: Glossary) -> str:
     )
 
 
-def data(program: Program, base: Stats | None) -> str:
+def data(program: ir.Program, base: ir.Stats | None) -> str:
     training = program.training
     if program.algorithm == ALGORITHM:
         text = "The rules are the source; the data behind them is not recorded."
@@ -83,7 +72,7 @@ def data(program: Program, base: Stats | None) -> str:
             f"{shown_name(key)} = {shown_value(item)}" for key, item in program.options
         ]
         text += f" Options: {', '.join(chosen)}."
-    if isinstance(base, Moments) and base.weight:
+    if isinstance(base, ir.Moments) and base.weight:
         text += f" Over all {cases(base.weight)}, {shown_name(program.target)} has"
         text += f" {spread(base, ())}."
     return text
@@ -94,7 +83,7 @@ def data(program: Program, base: Stats | None) -> str:
 SQL_TYPES = ByType("DOUBLE PRECISION", "VARCHAR", "BIGINT", "BOOLEAN")
 
 
-def features_note(body: Body) -> str:
+def features_note(body: ir.Body) -> str:
     note = (
         "The SQL type is the type that the column must have in a database;"
         " each database has its own name for it."
@@ -104,7 +93,7 @@ def features_note(body: Body) -> str:
     return note
 
 
-def features(body: Body, training: Training | None, glossary: Glossary) -> str:
+def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) -> str:
     """The table of the columns: what they contain and mean, and their SQL types."""
     tested = set(required_features(body))
     entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
@@ -114,7 +103,7 @@ def features(body: Body, training: Training | None, glossary: Glossary) -> str:
     for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
         column = training.columns[index] if training else None
         values = listing([shown_value(category) for category in feature.categories])
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             values = "not recorded"
             if column and column.low is not None and column.high is not None:
                 values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
@@ -155,7 +144,7 @@ MARKED = (
 )
 
 
-def missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
+def missing(rules: ir.RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
     """What the rules do with missing and unseen values, in sentences."""
     tests = [condition for rule in rules.rules for condition in rule.conditions]
     kinds = {rules.features[test.feature].kind for test in tests}
@@ -174,13 +163,13 @@ def missing(rules: RuleSet, na_values: Sequence[str], fractional: bool) -> list[
         )
     else:
         sentences.append("A missing value meets no condition on its column.")
-    if Kind.CATEGORICAL in kinds:
+    if ir.Kind.CATEGORICAL in kinds:
         sentences.append(
             "A category that never occurred in training meets the conditions marked"
             " “or any other” or saying “is none of the known values”, “is known”, “!=”"
             " or “not in”, and no other condition on its column."
         )
-    if Kind.ORDINAL in kinds:
+    if ir.Kind.ORDINAL in kinds:
         sentences.append(
             "In an ordinal column, a category that never occurred in training has no"
             " place in the order and is treated as missing."
@@ -194,7 +183,7 @@ MAX_LEAVES = 32  # in a picture
 MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
 
 
-def picture(tree: Tree, rounding: Rounding) -> tuple[str, str]:
+def picture(tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
     """A sentence, and the Mermaid diagram, or "" if it would be too large."""
     ids = rule_ids(tree)
     if len(ids) > MAX_LEAVES:
@@ -213,11 +202,11 @@ def picture(tree: Tree, rounding: Rounding) -> tuple[str, str]:
 
 
 def _diagram(
-    tree: Tree, ids: dict[int, str], rounding: Rounding | None
+    tree: ir.Tree, ids: dict[int, str], rounding: Rounding | None
 ) -> Iterator[str]:
     yield "flowchart TD"
     for position, node in enumerate(tree.nodes):
-        if isinstance(node, Leaf):
+        if isinstance(node, ir.Leaf):
             rests = words.evidence(node.stats, node.weight, node.value, tree.labels)
             lines = [words.value(node.value), f"{ids[position]}, {rests}"]
             yield f'    n{position}["{"<br>".join(map(in_mermaid, lines))}"]'

@@ -18,19 +18,7 @@ from treecompile.emit.python.layout import collection, in_docstring
 from treecompile.emit.runtime import columns
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
-from treecompile.model import words
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Op,
-    Rule,
-    RuleSet,
-    Split,
-    Tree,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import (
     probabilities,
@@ -108,8 +96,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         runtime=_runtime(body, used, is_tree=tree is not None),
         helpers=helpers.texts(),
         limits=copied(columns, limits),
-        has_numbers=any(f.kind is Kind.NUMERIC for f in used),
-        has_categories=any(f.kind is not Kind.NUMERIC for f in used),
+        has_numbers=any(f.kind is ir.Kind.NUMERIC for f in used),
+        has_categories=any(f.kind is not ir.Kind.NUMERIC for f in used),
         converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
         table=list(_table(body, tree, required, places)),
         answer_type=_answer_type(body),
@@ -117,7 +105,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         shares=[
             f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
             for rule in decided.values()
-            if isinstance(rule.stats, ClassCounts)
+            if isinstance(rule.stats, ir.ClassCounts)
         ],
         ids=[f'        "{rule.id}",' for rule in decided.values()],
         branches=list(_branches(body, places)),
@@ -130,33 +118,33 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     return Lowered(module, notes=(note(body),))
 
 
-def _runtime(body: Body, used: Sequence[Feature], *, is_tree: bool) -> list[str]:
+def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> list[str]:
     """The functions of the module."""
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
     names += ["walk" if is_tree else "holds", "read"]
-    if any(feature.kind is Kind.NUMERIC for feature in used):
+    if any(feature.kind is ir.Kind.NUMERIC for feature in used):
         names.append("numbers")
-    if any(feature.kind is not Kind.NUMERIC for feature in used):
+    if any(feature.kind is not ir.Kind.NUMERIC for feature in used):
         names.append("codes")
     flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
     return copied(columns, names, flags, RENAMED)
 
 
-def _names(name: str, features: Sequence[Feature]) -> list[str]:
+def _names(name: str, features: Sequence[ir.Feature]) -> list[str]:
     return collection(f"{name} = (", (python_string(f.name) for f in features), ")")
 
 
-def _converter(feature: Feature) -> str:
+def _converter(feature: ir.Feature) -> str:
     """The call that turns a column into numbers or codes."""
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         return "numbers"
     codes = (f"{python_literal(c)}: {i}" for i, c in enumerate(feature.categories))
     return f"codes({CONVERTERS.of(feature.type)}, {{{', '.join(codes)}}})"
 
 
-def _answer_type(body: Body) -> str:
+def _answer_type(body: ir.Body) -> str:
     """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
     if not body.labels or isinstance(body.labels[0], float):
         return "np.float64"
@@ -169,9 +157,11 @@ def _answer_type(body: Body) -> str:
     return "object"
 
 
-def _tree(body: Body, decided: Mapping[int, Rule]) -> tuple[Tree | None, Places]:
+def _tree(
+    body: ir.Body, decided: Mapping[int, ir.Rule]
+) -> tuple[ir.Tree | None, Places]:
     """The tree to walk, if there is one, and where its table has each node."""
-    if isinstance(body, Tree):
+    if isinstance(body, ir.Tree):
         tree, answers = body, {leaf: number for number, leaf in enumerate(decided)}
     else:
         nested = nest(body)
@@ -179,33 +169,37 @@ def _tree(body: Body, decided: Mapping[int, Rule]) -> tuple[Tree | None, Places]
             return None, {}
         tree, answers = nested.tree, nested.outcomes
     places = {node: ~number for node, number in answers.items()}
-    splits = (node for node, kind in enumerate(tree.nodes) if isinstance(kind, Split))
+    splits = (
+        node for node, kind in enumerate(tree.nodes) if isinstance(kind, ir.Split)
+    )
     return tree, places | {node: number for number, node in enumerate(splits)}
 
 
 def _table(
-    body: Body, tree: Tree | None, required: list[int], places: Places
+    body: ir.Body, tree: ir.Tree | None, required: list[int], places: Places
 ) -> Iterator[str]:
     """The splits of the tree, or the rules."""
     if tree is not None:
         for node in tree.nodes:
-            if isinstance(node, Split):
+            if isinstance(node, ir.Split):
                 yield f"    {_split(node, tree, required, places)},"
         return
-    assert isinstance(body, RuleSet)
+    assert isinstance(body, ir.RuleSet)
     for rule in body.rules:
         tests = (_rule_test(test, body, required) for test in rule.conditions)
         yield f"    [{', '.join(tests)}],"
 
 
-def _split(split: Split, tree: Tree, required: list[int], places: Places) -> str:
+def _split(split: ir.Split, tree: ir.Tree, required: list[int], places: Places) -> str:
     """(column, threshold, whether missing is low, low child, high child), or
     (column, the child for each code)."""
     where = split.branches[0].when.feature
     feature = tree.features[where]
     column = required.index(where)
-    if feature.kind is Kind.NUMERIC:
-        low, high = sorted(split.branches, key=lambda branch: branch.when.op is Op.GT)
+    if feature.kind is ir.Kind.NUMERIC:
+        low, high = sorted(
+            split.branches, key=lambda branch: branch.when.op is ir.Op.GT
+        )
         limit = repr(threshold(low.when))
         return (
             f"({column}, {limit}, {low.when.missing},"
@@ -219,18 +213,18 @@ def _split(split: Split, tree: Tree, required: list[int], places: Places) -> str
     return f"({column}, {children})"
 
 
-def _branches(body: Body, places: Places) -> Iterator[str]:
+def _branches(body: ir.Body, places: Places) -> Iterator[str]:
     """For a tree that divides: the children of each split, in order, with weights."""
-    for node in body.nodes if isinstance(body, Tree) and divisible(body) else ():
-        if isinstance(node, Split):
+    for node in body.nodes if isinstance(body, ir.Tree) and divisible(body) else ():
+        if isinstance(node, ir.Split):
             pairs = (f"({places[b.then]}, {b.weight!r})" for b in node.branches)
             yield f"    ({', '.join(pairs)}),"
 
 
-def _rule_test(test: Condition, body: Body, required: list[int]) -> str:
+def _rule_test(test: ir.Condition, body: ir.Body, required: list[int]) -> str:
     """(column, threshold, whether above it, truth if missing), or (column, truths)."""
     column = required.index(test.feature)
     feature = body.features[test.feature]
-    if feature.kind is Kind.NUMERIC:
-        return f"({column}, {threshold(test)!r}, {test.op is Op.GT}, {test.missing})"
+    if feature.kind is ir.Kind.NUMERIC:
+        return f"({column}, {threshold(test)!r}, {test.op is ir.Op.GT}, {test.missing})"
     return f"({column}, {truth_table(test, feature)})"

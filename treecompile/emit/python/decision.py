@@ -27,19 +27,7 @@ from treecompile.emit.python.layout import (
 )
 from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
-from treecompile.model import words
-from treecompile.model.ir import (
-    Body,
-    Category,
-    Condition,
-    Kind,
-    Label,
-    Op,
-    Rule,
-    Split,
-    Tree,
-    ValueType,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import DIVIDED, divisible
 from treecompile.model.semantics import membership, required_features, threshold
 
@@ -85,12 +73,12 @@ class DecisionCode:
     `taken` has the names that no local variable may have.
     """
 
-    def __init__(self, body: Body, taken: Iterable[str]) -> None:
+    def __init__(self, body: ir.Body, taken: Iterable[str]) -> None:
         self.body = body
         self.variables = identifiers(
             body, {*taken, *RESERVED}, NAME_WIDTH - 4, lower=True
         )
-        self.sets: dict[tuple[Category | None, ...], str] = {}
+        self.sets: dict[tuple[ir.Category | None, ...], str] = {}
         self.steps = list(decision_steps(body))
         asked = dict.fromkeys(test for step in self.steps for test in step.tests)
         self.texts = {test: self.test(test) for test in asked}
@@ -102,7 +90,7 @@ class DecisionCode:
         widest = max(map(len, self.texts.values()), default=0)
         self.levels = max(1, (WIDTH - len("if :") - widest) // 4 - 1)
 
-    def functions(self, decided: Mapping[int, Rule]) -> list[FunctionText]:
+    def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
         """`predict` first, then the functions that continue it."""
         body = self.body
         root = Function("predict", 0)
@@ -166,7 +154,7 @@ class DecisionCode:
         tests = []
         for index, variable in self.variables.items():
             feature = self.body.features[index]
-            if feature.kind is Kind.NUMERIC:
+            if feature.kind is ir.Kind.NUMERIC:
                 tests.append(f"{variable} != {variable}")
             else:
                 tests.append(self.member_test(False, feature.categories, index))
@@ -180,14 +168,14 @@ class DecisionCode:
         double first. Below 2^53 the results are the same.
         """
         value_type = self.body.features[index].type
-        if value_type is not ValueType.FLOAT:
+        if value_type is not ir.ValueType.FLOAT:
             return (value_type.value,)
         return ("float",) if index in self.large else ("float", "int")
 
-    def test(self, test: Condition) -> str:
+    def test(self, test: ir.Condition) -> str:
         feature = self.body.features[test.feature]
         variable = self.variables[test.feature]
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             name, _ = form_of(test, feature)
             value = python_literal(test.value)
             return NUMBER_TESTS[name].format(x=variable, value=value)
@@ -197,7 +185,7 @@ class DecisionCode:
         return self.member_test(inside, chosen, test.feature)
 
     def member_test(
-        self, inside: bool, chosen: tuple[Category | None, ...], index: int
+        self, inside: bool, chosen: tuple[ir.Category | None, ...], index: int
     ) -> str:
         variable = self.variables[index]
         if not chosen:
@@ -213,7 +201,7 @@ class DecisionCode:
             text = f"{self.named(chosen, index)}{item}"
         return f"{variable} {operator} {text}"
 
-    def named(self, chosen: tuple[Category | None, ...], index: int) -> str:
+    def named(self, chosen: tuple[ir.Category | None, ...], index: int) -> str:
         """The constant for a set of categories that is too long for a line: TOWN_1."""
         if chosen not in self.sets:
             stem = self.variables[index].upper().strip("_")[: NAME_WIDTH - 4]
@@ -230,7 +218,7 @@ class DecisionCode:
                 lines += frozen_set(name, items)
         return lines
 
-    def answer(self, label: Label) -> str:
+    def answer(self, label: ir.Label) -> str:
         text = python_literal(label)
         if len(text) <= INLINE_WIDTH or not self.body.labels:
             return text
@@ -248,23 +236,23 @@ RESERVED = {
 # ---------------------------------------------------------------- dividing
 
 
-def readers(body: Body) -> Iterator[str]:
+def readers(body: ir.Body) -> Iterator[str]:
     """For each required feature, its converter and its categories, if it has any."""
     for index in required_features(body):
         feature = body.features[index]
         known = "None"
-        if feature.kind is not Kind.NUMERIC:
+        if feature.kind is not ir.Kind.NUMERIC:
             items = ", ".join(map(python_literal, feature.categories))
             known = f"frozenset({{{items}}})"
         convert = CONVERTERS.of(feature.type)
         yield f"    {python_string(feature.name)}: ({convert}, {known}),"
 
 
-def node_table(tree: Tree, decided: Mapping[int, Rule]) -> Iterator[str]:
+def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
     """The rule of a leaf, or (column, choice, children, weights) of a split."""
     columns = {index: column for column, index in enumerate(required_features(tree))}
     for position, node in enumerate(tree.nodes):
-        if not isinstance(node, Split):
+        if not isinstance(node, ir.Split):
             yield f'    "{decided[position].id}",'
             continue
         column = columns[node.branches[0].when.feature]
@@ -273,15 +261,15 @@ def node_table(tree: Tree, decided: Mapping[int, Rule]) -> Iterator[str]:
         yield f"    ({column}, {_choice(node, tree)}, ({children}), ({weights})),"
 
 
-def _choice(split: Split, tree: Tree) -> str:
+def _choice(split: ir.Split, tree: ir.Tree) -> str:
     """How a known value chooses its branch.
 
     A threshold and the number of the low branch: `20.0, 0`; or the branches of the
     named categories and the branch of all others: `{"clear": 0}, 1`.
     """
     feature = tree.features[split.branches[0].when.feature]
-    if feature.kind is Kind.NUMERIC:
-        low = next(b for b in split.branches if b.when.op is Op.LE)
+    if feature.kind is ir.Kind.NUMERIC:
+        low = next(b for b in split.branches if b.when.op is ir.Op.LE)
         limit = repr(threshold(low.when))  # `inf` is imported for as_number
         return f"{limit}, {split.branches.index(low)}"
     items, others = [], []

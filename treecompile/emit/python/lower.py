@@ -24,16 +24,7 @@ from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
-from treecompile.model import words
-from treecompile.model.ir import (
-    Body,
-    ClassCounts,
-    Program,
-    Rule,
-    RuleSet,
-    Split,
-    Tree,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
@@ -106,7 +97,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decision, *others = code.functions(decided)
     sentences = _sentences(program, decided)
     steps, ends = ([], []) if sentences else _steps(program, decided)
-    dividing = body if isinstance(body, Tree) and divisible(body) else None
+    dividing = body if isinstance(body, ir.Tree) and divisible(body) else None
     target = words.name(program.target)
     flags = {
         "SENTENCES": bool(sentences),
@@ -168,7 +159,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     return Lowered(module, notes=(note(body),))
 
 
-def _runtime(body: Body) -> list[str]:
+def _runtime(body: ir.Body) -> list[str]:
     """The functions that users call beside `predict`, and what these call."""
     first = ["predict_proba"] if body.labels else []
     many = ["predict_many", "predict_columns"]
@@ -225,21 +216,21 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
     return [in_docstring(line).rstrip() for line in lines]
 
 
-def _probabilities(decided: Mapping[int, Rule]) -> list[str]:
+def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
     lines = []
     for rule in decided.values():
-        if isinstance(rule.stats, ClassCounts):
+        if isinstance(rule.stats, ir.ClassCounts):
             shares = map(repr, probabilities(rule.stats))
             lines += collection(f'    "{rule.id}": (', shares, "),", 4)
     return lines
 
 
-def _sentences(program: Program, decided: Mapping[int, Rule]) -> list[str]:
+def _sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
     """What `explain` says about each rule; empty if there are too many rules."""
     body = program.body
-    if isinstance(body, Tree) and len(decided) > SENTENCES:
+    if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return []
-    extracted = extract(body) if isinstance(body, Tree) else body
+    extracted = extract(body) if isinstance(body, ir.Tree) else body
     rules = apply_rule_passes(extracted)
     said = {
         rule.id: words.sentence(rule, rules, program.target)
@@ -256,7 +247,7 @@ def _sentences(program: Program, decided: Mapping[int, Rule]) -> list[str]:
     ]
 
 
-def _unmerged_sentence(rule: Rule, rules: RuleSet, target: str) -> str:
+def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
     """A rule that no whole row can meet, with each of its tests by itself."""
     tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
     said = words.conclusion(rule, rules.labels, target)
@@ -264,14 +255,14 @@ def _unmerged_sentence(rule: Rule, rules: RuleSet, target: str) -> str:
 
 
 def _steps(
-    program: Program, decided: Mapping[int, Rule]
+    program: ir.Program, decided: Mapping[int, ir.Rule]
 ) -> tuple[list[str], list[str]]:
     """For each node the node above it and the test between; for each rule its leaf."""
     tree = program.body
-    assert isinstance(tree, Tree)
+    assert isinstance(tree, ir.Tree)
     steps = ['    (0, ""),'] * len(tree.nodes)
     for position, node in enumerate(tree.nodes):
-        if isinstance(node, Split):
+        if isinstance(node, ir.Split):
             feature = tree.features[node.branches[0].when.feature]
             for branch in node.branches:
                 test = python_string(words.phrase([branch.when], feature))

@@ -13,16 +13,8 @@ from math import inf
 from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
 from treecompile.emit.lowering import form_of
 from treecompile.emit.sql.dialect import Dialect
+from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import (
-    Body,
-    Category,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    ValueType,
-)
 from treecompile.model.semantics import (
     conditions,
     membership,
@@ -80,7 +72,7 @@ class Quoting:
 
 
 def column_names(
-    body: Body, dialect: Dialect, renamed: Mapping[str, str]
+    body: ir.Body, dialect: Dialect, renamed: Mapping[str, str]
 ) -> dict[int, str]:
     """The quoted column of each required feature."""
     known = {feature.name for feature in body.features}
@@ -104,7 +96,7 @@ def column_names(
 # ---------------------------------------------------------------- values
 
 
-def literal(value: Label | None, dialect: Dialect) -> str:
+def literal(value: ir.Label | None, dialect: Dialect) -> str:
     """A label or a category of any type."""
     if isinstance(value, bool):
         return dialect.literals.true if value else dialect.literals.false
@@ -124,7 +116,7 @@ def literal(value: Label | None, dialect: Dialect) -> str:
     return STRINGS[dialect.literals.string](value)
 
 
-def compared(value: Category, dialect: Dialect) -> str:
+def compared(value: ir.Category, dialect: Dialect) -> str:
     """A category as it is compared with its column."""
     text = literal(value, dialect)
     if isinstance(value, str) and dialect.literals.stop:
@@ -141,22 +133,22 @@ class ConditionWriter:
     def __init__(
         self,
         dialect: Dialect,
-        body: Body,
+        body: ir.Body,
         columns: Mapping[int, str],
-        answer: ValueType = ValueType.STR,
+        answer: ir.ValueType = ir.ValueType.STR,
     ) -> None:
         self.dialect = dialect
         self.features = body.features
         self.columns = columns  # by the feature's index: "age"
         cast = dialect.columns
-        if dialect.number_for_number and answer is not ValueType.STR:
+        if dialect.number_for_number and answer is not ir.ValueType.STR:
             cast = replace(cast, number=dialect.number_for_number)
         self.typed = {  # CAST("age" AS DOUBLE)
             index: cast.of(body.features[index].type).format(column)
             for index, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]
-        self.texts: dict[Condition, str] = {}
+        self.texts: dict[ir.Condition, str] = {}
         limits = dialect.limits
         values = [condition.value for condition in conditions(body)]
         thresholds = {value for value in values if isinstance(value, float)}
@@ -166,12 +158,12 @@ class ConditionWriter:
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
-    def text(self, test: Condition) -> str:
+    def text(self, test: ir.Condition) -> str:
         if test not in self.texts:
             self.texts[test] = self._text(test, self.features[test.feature])
         return self.texts[test]
 
-    def _text(self, test: Condition, feature: Feature) -> str:
+    def _text(self, test: ir.Condition, feature: ir.Feature) -> str:
         forms = self.dialect.conditions
         name, chosen = form_of(test, feature)
         values = [compared(category, self.dialect) for category in chosen]
@@ -183,7 +175,7 @@ class ConditionWriter:
             return self._filled(form, test.feature, text)
         if len(chosen) == 1:
             name = name.replace("within", "equal").replace("without", "unequal")
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             if name in ("missing", "known"):
                 name = f"number_{name}"
             elif test.value != inf:
@@ -193,7 +185,7 @@ class ConditionWriter:
     def _filled(self, form: str, index: int, value: str) -> str:
         return form.format(x=self.typed[index], column=self.columns[index], value=value)
 
-    def _in_parts(self, test: Condition, inside: bool, values: Sequence[str]) -> str:
+    def _in_parts(self, test: ir.Condition, inside: bool, values: Sequence[str]) -> str:
         """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
         forms = self.dialect.conditions
         if self.singly:

@@ -17,21 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treecompile.learning.grow.draft import Draft, is_categorical
+from treecompile.model import ir
 from treecompile.model.arrays import Floats, Mask, Positions
-from treecompile.model.ir import (
-    Branch,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Leaf,
-    MissingPolicy,
-    Node,
-    Op,
-    Split,
-    Stats,
-    Tree,
-)
 
 T = TypeVar("T")
 
@@ -51,9 +38,9 @@ class TreeBuilder:
 
     draft: Draft
     order: Positions  # the reading order of the draft
-    features: tuple[Feature, ...]
-    stats: Sequence[Stats]
-    values: Sequence[Label]  # what each node predicts if it is a leaf
+    features: tuple[ir.Feature, ...]
+    stats: Sequence[ir.Stats]
+    values: Sequence[ir.Label]  # what each node predicts if it is a leaf
     weights: Sequence[float]
     gains: Sequence[float]
     branch_weights: Floats  # of each branch of the draft
@@ -67,26 +54,26 @@ class TreeBuilder:
 
     def build(
         self,
-        labels: tuple[Label, ...],
-        policy: MissingPolicy = MissingPolicy.BRANCH,
-    ) -> Tree:
+        labels: tuple[ir.Label, ...],
+        policy: ir.MissingPolicy = ir.MissingPolicy.BRANCH,
+    ) -> ir.Tree:
         feature = self.draft.splits.feature[self.order]
         by_category = is_categorical(self.features)[feature]
         form = np.where(feature < 0, 0, np.where(by_category, 2, 1))
         leaves, cuts, categories = (np.flatnonzero(form == each) for each in range(3))
-        makers: tuple[Iterator[Node], ...] = (
+        makers: tuple[Iterator[ir.Node], ...] = (
             iter(self.leaves(leaves)),
             iter(self.cuts(cuts)),
             self.categories(categories),
         )
         nodes = tuple(map(next, map(makers.__getitem__, form.tolist())))
-        return Tree(self.features, labels, nodes, policy)
+        return ir.Tree(self.features, labels, nodes, policy)
 
-    def leaves(self, places: Positions) -> list[Leaf]:
+    def leaves(self, places: Positions) -> list[ir.Leaf]:
         columns = (self.values, self.stats, self.weights)
-        return make(Leaf, len(places), *(_taken(each, places) for each in columns))
+        return make(ir.Leaf, len(places), *(_taken(each, places) for each in columns))
 
-    def cuts(self, places: Positions) -> list[Split]:
+    def cuts(self, places: Positions) -> list[ir.Split]:
         """The splits at a threshold."""
         draft, nodes, count = self.draft, self.order[places], len(places)
         feature = draft.splits.feature[nodes].tolist()
@@ -95,12 +82,19 @@ class TreeBuilder:
         known = [draft.known[first + side].tolist() for side in range(2)]
         is_left = list(map(ge, *known))  # the heavier branch takes missing values
         tests = (
-            make(Condition, count, feature, repeat(Op.LE), value, is_left),
-            make(Condition, count, feature, repeat(Op.GT), value, map(not_, is_left)),
+            make(ir.Condition, count, feature, repeat(ir.Op.LE), value, is_left),
+            make(
+                ir.Condition,
+                count,
+                feature,
+                repeat(ir.Op.GT),
+                value,
+                map(not_, is_left),
+            ),
         )
         branches = (
             make(
-                Branch,
+                ir.Branch,
                 count,
                 tests[side],
                 self.place[draft.child[first + side]].tolist(),
@@ -110,19 +104,19 @@ class TreeBuilder:
         )
         stats = _taken(self.stats, places)
         gains = _taken(self.gains, places)
-        return make(Split, count, zip(*branches, strict=True), stats, gains)
+        return make(ir.Split, count, zip(*branches, strict=True), stats, gains)
 
     def _values(self, nodes: Positions) -> list[Any]:
         """The thresholds; of ordinal features, the categories."""
         splits = self.draft.splits
         values: list[Any] = splits.threshold[nodes].tolist()
         for index, feature in enumerate(self.features):
-            if feature.kind is Kind.ORDINAL:
+            if feature.kind is ir.Kind.ORDINAL:
                 for place in np.flatnonzero(splits.feature[nodes] == index).tolist():
                     values[place] = feature.categories[int(values[place])]
         return values
 
-    def categories(self, places: Positions) -> Iterator[Split]:
+    def categories(self, places: Positions) -> Iterator[ir.Split]:
         """The splits by categories, in two or more branches."""
         draft = self.draft
         for place, node in zip(
@@ -134,10 +128,10 @@ class TreeBuilder:
             tests = self._tests(node, draft.known[slots].tolist())
             children = self.place[draft.child[slots]].tolist()
             weights = self.branch_weights[slots].tolist()
-            branches = tuple(map(Branch, tests, children, weights))
-            yield Split(branches, self.stats[place], self.gains[place])
+            branches = tuple(map(ir.Branch, tests, children, weights))
+            yield ir.Split(branches, self.stats[place], self.gains[place])
 
-    def _tests(self, node: int, known: list[float]) -> list[Condition]:
+    def _tests(self, node: int, known: list[float]) -> list[ir.Condition]:
         """The heaviest branch takes missing and unseen values as well."""
         index = int(self.draft.splits.feature[node])
         names = self.features[index].categories
@@ -145,12 +139,14 @@ class TreeBuilder:
         heaviest = known.index(max(known))
         tests = []
         for place, group in enumerate(groups):
-            op, codes = Op.IN, list(group)
+            op, codes = ir.Op.IN, list(group)
             if place == heaviest:
                 others = (codes for i, codes in enumerate(groups) if i != heaviest)
-                op, codes = Op.NOT_IN, sorted(code for each in others for code in each)
+                op, codes = ir.Op.NOT_IN, sorted(
+                    code for each in others for code in each
+                )
             value = tuple(names[code] for code in codes)
-            tests.append(Condition(index, op, value, missing=place == heaviest))
+            tests.append(ir.Condition(index, op, value, missing=place == heaviest))
         return tests
 
 

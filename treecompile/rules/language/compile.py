@@ -12,19 +12,7 @@ from itertools import count
 
 from lark import Token
 
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Moments,
-    Program,
-    Rule,
-    RuleSet,
-    Stats,
-    ValueType,
-)
+from treecompile.model import ir
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.regions.region import intersect
 from treecompile.rules.language.conditions import (
@@ -50,7 +38,7 @@ SHOWN = 10  # ids that a note lists
 
 @dataclass(frozen=True, slots=True)
 class CompiledRules:
-    program: Program
+    program: ir.Program
     notes: tuple[str, ...]  # for the author of the rules
 
 
@@ -72,10 +60,10 @@ def compile_script(script: Script) -> CompiledRules:
     )
     compiler = _RuleCompiler(features, labels)
     rules = compiler.rules(script)
-    program = Program(
+    program = ir.Program(
         target=name(target.name),
         algorithm=ALGORITHM,
-        body=RuleSet(features, labels, rules[:-1], rules[-1]),
+        body=ir.RuleSet(features, labels, rules[:-1], rules[-1]),
         na_values=tuple(dict.fromkeys(str(typed(t, str)) for t in script.absent)),
     )
     if not compiler.edited:
@@ -85,7 +73,7 @@ def compile_script(script: Script) -> CompiledRules:
     return CompiledRules(program, (note,))
 
 
-def _labels(target: Declaration) -> tuple[Label, ...]:
+def _labels(target: Declaration) -> tuple[ir.Label, ...]:
     if target.values is None:
         return ()
     if not target.values:
@@ -93,17 +81,17 @@ def _labels(target: Declaration) -> tuple[Label, ...]:
     return _values(target, "label")[1]
 
 
-def _feature(declaration: Declaration) -> Feature:
+def _feature(declaration: Declaration) -> ir.Feature:
     text = name(declaration.name)
     if declaration.values is None:
-        return Feature(text, Kind.NUMERIC, ValueType.FLOAT)
-    kind = Kind.ORDINAL if declaration.ordered else Kind.CATEGORICAL
+        return ir.Feature(text, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
+    kind = ir.Kind.ORDINAL if declaration.ordered else ir.Kind.CATEGORICAL
     value_type, categories = _values(declaration, "category")
-    named = ValueType(value_type.__name__)
-    return Feature(text, kind, named, categories)  # type: ignore[arg-type]
+    named = ir.ValueType(value_type.__name__)
+    return ir.Feature(text, kind, named, categories)  # type: ignore[arg-type]
 
 
-def _values(declaration: Declaration, what: str) -> tuple[type, tuple[Label, ...]]:
+def _values(declaration: Declaration, what: str) -> tuple[type, tuple[ir.Label, ...]]:
     """The type of the declared values, and the values."""
     tokens = declaration.values or ()
     kind = common_type(tokens, declaration.type, declaration.is_target)
@@ -125,7 +113,7 @@ class _RuleCompiler:
     """Compiles the rules of a script over given features and labels."""
 
     def __init__(
-        self, features: tuple[Feature, ...], labels: tuple[Label, ...]
+        self, features: tuple[ir.Feature, ...], labels: tuple[ir.Label, ...]
     ) -> None:
         self.features = features
         self.labels = labels
@@ -134,7 +122,7 @@ class _RuleCompiler:
         self.checksums = Checksums(features, labels)
         self.edited: list[str] = []  # ids of the rules whose counts are dropped
 
-    def rules(self, script: Script) -> tuple[Rule, ...]:
+    def rules(self, script: Script) -> tuple[ir.Rule, ...]:
         """All rules, the default last."""
         last = script.default
         taken = self._ids((*script.rules, last))
@@ -169,11 +157,11 @@ class _RuleCompiler:
             taken[identity] = token
         return set(taken)
 
-    def _rule(self, statement: Statement, identity: str) -> Rule:
+    def _rule(self, statement: Statement, identity: str) -> ir.Rule:
         conditions = self._conditions(statement)
         value = self._label(statement.value)
         stats = assumed_stats(value, self.labels)
-        uncounted = Rule(identity, conditions, value, stats, 0.0)
+        uncounted = ir.Rule(identity, conditions, value, stats, 0.0)
         if statement.evidence is None:
             return uncounted
         stats, weight = self._evidence(statement.evidence)
@@ -184,9 +172,9 @@ class _RuleCompiler:
             return uncounted
         return rule
 
-    def _conditions(self, statement: Statement) -> tuple[Condition, ...]:
-        found: list[Condition] = []
-        by_feature: dict[int, list[Condition]] = {}
+    def _conditions(self, statement: Statement) -> tuple[ir.Condition, ...]:
+        found: list[ir.Condition] = []
+        by_feature: dict[int, list[ir.Condition]] = {}
         for test in statement.tests:
             token, conditions = self.reader.conditions(test)
             index = conditions[0].feature
@@ -201,7 +189,7 @@ class _RuleCompiler:
             found.extend(conditions)
         return tuple(found)
 
-    def _label(self, token: Token) -> Label:
+    def _label(self, token: Token) -> ir.Label:
         if not self.labels:
             return number(token)
         label = typed(token, type(self.labels[0]))
@@ -209,7 +197,7 @@ class _RuleCompiler:
             raise unknown(token, "there is no label", self.labels)
         return label
 
-    def _evidence(self, evidence: Evidence) -> tuple[Stats, float]:
+    def _evidence(self, evidence: Evidence) -> tuple[ir.Stats, float]:
         stats = self._counts(evidence) if self.labels else _moments(evidence)
         if not 0 < stats.weight < float("inf"):
             raise at(evidence.counts[0][1], "the counts must add up to more than 0")
@@ -220,17 +208,17 @@ class _RuleCompiler:
             raise at(key, f"expected reached, found {key}")
         return stats, _weight(weight)
 
-    def _counts(self, evidence: Evidence) -> ClassCounts:
+    def _counts(self, evidence: Evidence) -> ir.ClassCounts:
         weights = dict.fromkeys(self.labels, 0.0)
         _check_distinct(
             ((key, key) for key, _ in evidence.counts), "{} is counted twice"
         )
         for key, weight in evidence.counts:
             weights[self._label(key)] = _weight(weight)
-        return ClassCounts(tuple(weights.values()))
+        return ir.ClassCounts(tuple(weights.values()))
 
 
-def _moments(evidence: Evidence) -> Moments:
+def _moments(evidence: Evidence) -> ir.Moments:
     keys = ("cases", "mean", "sse")
     found: dict[str, float] = {}
     for key, amount in evidence.counts:
@@ -242,7 +230,7 @@ def _moments(evidence: Evidence) -> Moments:
     for needed in keys[:2]:
         if needed not in found:
             raise at(evidence.counts[0][0], f"the evidence does not give its {needed}")
-    return Moments(found["cases"], found["mean"], found.get("sse"))
+    return ir.Moments(found["cases"], found["mean"], found.get("sse"))
 
 
 def _weight(token: Token) -> float:

@@ -15,23 +15,15 @@ from math import inf, isfinite, nextafter
 
 from lark import Token
 
+from treecompile.model import ir
 from treecompile.model.errors import RulesError
-from treecompile.model.ir import (
-    Category,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Op,
-    ValueType,
-)
 from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
 from treecompile.rules.language.printer import TYPES, literal, word
 from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
-PYTHON_TYPES: dict[ValueType, type] = {
-    ValueType(kind.__name__): kind for kind in (str, int, float, bool)
+PYTHON_TYPES: dict[ir.ValueType, type] = {
+    ir.ValueType(kind.__name__): kind for kind in (str, int, float, bool)
 }
 DECLARED_TYPES = {keyword: PYTHON_TYPES[kind] for kind, keyword in TYPES.items()}
 TYPE_NAMES = {
@@ -58,7 +50,7 @@ def name(token: Token) -> str:
     return text
 
 
-def value(token: Token) -> Label:
+def value(token: Token) -> ir.Label:
     """A category or a label; its type follows from how it is written."""
     if token.type in ("TRUE", "FALSE"):
         return token.type == "TRUE"
@@ -77,7 +69,7 @@ def number(token: Token) -> float:
     return found
 
 
-def typed(token: Token, kind: type) -> Label:
+def typed(token: Token, kind: type) -> ir.Label:
     """A value of a given type. Only a whole number is converted, to a float."""
     found = value(token)
     if kind is float and type(found) is int:
@@ -117,7 +109,7 @@ def common_type(
     return kind
 
 
-def unknown(token: Token, what: str, known: Sequence[Label]) -> RulesError:
+def unknown(token: Token, what: str, known: Sequence[ir.Label]) -> RulesError:
     """An error for a name that is not declared, with the closest one that is."""
     texts = [literal(item) for item in known]
     near = get_close_matches(str(token), texts, n=1)
@@ -146,12 +138,12 @@ MIRRORED = {
 class ConditionReader:
     """Turns the tests of rules over given features into conditions."""
 
-    def __init__(self, features: Sequence[Feature]) -> None:
+    def __init__(self, features: Sequence[ir.Feature]) -> None:
         self.features = features
         self.indices = {feature.name: i for i, feature in enumerate(features)}
         self.categories = [frozenset(feature.categories) for feature in features]
 
-    def conditions(self, test: Test) -> tuple[Token, tuple[Condition, ...]]:
+    def conditions(self, test: Test) -> tuple[Token, tuple[ir.Condition, ...]]:
         """The token of the feature, and at least one condition on it."""
         if isinstance(test, Presence):
             index = self._index(test.feature)
@@ -161,11 +153,11 @@ class ConditionReader:
         token, pairs = self._oriented(test)
         index = self._index(token)
         feature = self.features[index]
-        if feature.kind is Kind.CATEGORICAL:
+        if feature.kind is ir.Kind.CATEGORICAL:
             return token, self._equality(test, token, pairs)
         _check_flags(test, token, feature)
         bounds = [
-            Condition(index, op, value, test.flags.missing)
+            ir.Condition(index, op, value, test.flags.missing)
             for sign, edge in pairs
             for op, value in self._bounds(index, sign, edge)
         ]
@@ -194,17 +186,17 @@ class ConditionReader:
             return right, [(MIRRORED[signs[0]], left)]
         return left, [(signs[0], right)]
 
-    def _presence(self, index: int, missing: bool) -> Condition:
+    def _presence(self, index: int, missing: bool) -> ir.Condition:
         feature = self.features[index]
-        if feature.kind is Kind.ORDINAL and feature.categories:
-            test = Condition(index, Op.GT, feature.categories[-1], missing=True)
+        if feature.kind is ir.Kind.ORDINAL and feature.categories:
+            test = ir.Condition(index, ir.Op.GT, feature.categories[-1], missing=True)
         else:
             test = is_missing(index, feature)
         return test if missing else negate(test)
 
     # ------------------------------------------------------------ categories
 
-    def _category(self, index: int, token: Token) -> Category:
+    def _category(self, index: int, token: Token) -> ir.Category:
         feature = self.features[index]
         found = typed(token, PYTHON_TYPES[feature.type])
         if found not in self.categories[index]:
@@ -212,10 +204,10 @@ class ConditionReader:
             raise unknown(token, f"{shown} has no category", feature.categories)
         return found  # type: ignore[return-value]
 
-    def _membership(self, test: Membership) -> tuple[Condition, ...]:
+    def _membership(self, test: Membership) -> tuple[ir.Condition, ...]:
         index = self._index(test.feature)
         feature = self.features[index]
-        if feature.kind is not Kind.CATEGORICAL:
+        if feature.kind is not ir.Kind.CATEGORICAL:
             raise at(
                 test.feature,
                 f"{test.feature} is {feature.kind.value}: compare it, as in"
@@ -227,7 +219,7 @@ class ConditionReader:
 
     def _equality(
         self, test: Comparison, token: Token, pairs: Sequence[tuple[str, Token]]
-    ) -> tuple[Condition, ...]:
+    ) -> tuple[ir.Condition, ...]:
         (sign, edge), *more = pairs
         if more or sign not in ("EQUAL", "UNEQUAL"):
             raise at(
@@ -242,9 +234,9 @@ class ConditionReader:
         index: int,
         tokens: Sequence[Token],
         negated: bool,
-    ) -> tuple[Condition, ...]:
+    ) -> tuple[ir.Condition, ...]:
         named = tuple(dict.fromkeys(self._category(index, token) for token in tokens))
-        op = Op.NOT_IN if negated else Op.IN
+        op = ir.Op.NOT_IN if negated else ir.Op.IN
         if test.flags.others:
             if negated:
                 raise at(
@@ -255,13 +247,13 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
-        return (Condition(index, op, named, test.flags.missing),)
+        return (ir.Condition(index, op, named, test.flags.missing),)
 
     # ------------------------------------------------------------ ordered values
 
     def _bounds(
         self, index: int, sign: str, edge: Token
-    ) -> Iterator[tuple[Op, Category | float]]:
+    ) -> Iterator[tuple[ir.Op, ir.Category | float]]:
         feature = self.features[index]
         if sign == "UNEQUAL":
             raise at(
@@ -269,9 +261,9 @@ class ConditionReader:
                 f"a feature that is {feature.kind.value} cannot be compared with !=:"
                 " write one rule for the values below and one for those above",
             )
-        value: Category | float
-        before: Category | float | None  # the value just below, if there is one
-        if feature.kind is Kind.NUMERIC:
+        value: ir.Category | float
+        before: ir.Category | float | None  # the value just below, if there is one
+        if feature.kind is ir.Kind.NUMERIC:
             value = number(edge)
             before = nextafter(value, -inf)
         else:
@@ -279,23 +271,23 @@ class ConditionReader:
             place = rank(feature, value)
             before = feature.categories[place - 1] if place else None
         if sign in ("AT_MOST", "EQUAL"):
-            yield Op.LE, value
+            yield ir.Op.LE, value
         elif sign == "ABOVE":
-            yield Op.GT, value
+            yield ir.Op.GT, value
         if sign in ("AT_MOST", "ABOVE"):
             return
         if before == -inf or (before is None and sign == "BELOW"):
             raise at(edge, f"{edge} is the lowest value: no value lies below it")
         if before is not None:
-            yield (Op.LE if sign == "BELOW" else Op.GT), before
+            yield (ir.Op.LE if sign == "BELOW" else ir.Op.GT), before
         elif sign == "AT_LEAST":  # true for every declared value
-            yield Op.LE, feature.categories[-1]
+            yield ir.Op.LE, feature.categories[-1]
 
 
-def _check_flags(test: Comparison, token: Token, feature: Feature) -> None:
+def _check_flags(test: Comparison, token: Token, feature: ir.Feature) -> None:
     if not test.flags.others:
         return
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         raise at(
             token, f'{token} is numeric, with no other values: leave out "or any other"'
         )
@@ -307,7 +299,7 @@ def _check_flags(test: Comparison, token: Token, feature: Feature) -> None:
         )
 
 
-def _example(feature: Feature, token: Token) -> str:
-    if feature.kind is Kind.NUMERIC:
+def _example(feature: ir.Feature, token: Token) -> str:
+    if feature.kind is ir.Kind.NUMERIC:
         return f"3 < {token} <= 5"
     return f"{token} <= {feature.categories[-1] if feature.categories else 'value'}"

@@ -12,48 +12,40 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Moments,
-    Op,
-    Rule,
-    Stats,
-)
+from treecompile.model import ir
 from treecompile.model.semantics import rank
 
 ALGORITHM = "rules"  # of a program that was written, not learned
 DIGITS = 6
 
 
-def assumed_stats(value: Label, labels: Sequence[Label]) -> Stats:
+def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
     """The statistics of a rule without counts: certain of its conclusion."""
     if not labels:
         assert isinstance(value, float)
-        return Moments(1.0, value, None)
-    return ClassCounts(tuple(float(label == value) for label in labels))
+        return ir.Moments(1.0, value, None)
+    return ir.ClassCounts(tuple(float(label == value) for label in labels))
 
 
-def has_counts(rule: Rule, labels: Sequence[Label]) -> bool:
+def has_counts(rule: ir.Rule, labels: Sequence[ir.Label]) -> bool:
     return rule.weight != 0 or rule.stats != assumed_stats(rule.value, labels)
 
 
 class Checksums:
     """Computes the checksums of rules over given features and labels."""
 
-    def __init__(self, features: Sequence[Feature], labels: Sequence[Label]) -> None:
+    def __init__(
+        self, features: Sequence[ir.Feature], labels: Sequence[ir.Label]
+    ) -> None:
         self.features = features
         self.labels = labels
-        self.texts: dict[Condition, str] = {}  # rules share most of their conditions
+        self.texts: dict[ir.Condition, str] = {}  # rules share most of their conditions
 
-    def checksum(self, rule: Rule) -> str:
+    def checksum(self, rule: ir.Rule) -> str:
         """The id of the rule and the order of its conditions do not matter."""
         conditions = sorted(map(self._text, rule.conditions))
         stats = rule.stats
-        if isinstance(stats, ClassCounts):
+        if isinstance(stats, ir.ClassCounts):
             pairs = zip(self.labels, stats.weights, strict=True)
             counts: list[object] = [
                 [label, weight] for label, weight in pairs if weight
@@ -64,7 +56,7 @@ class Checksums:
         text = "\n".join((*conditions, rest))
         return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
-    def _text(self, condition: Condition) -> str:
+    def _text(self, condition: ir.Condition) -> str:
         found = self.texts.get(condition)
         if found is None:
             found = _as_json(condition, self.features[condition.feature])
@@ -72,11 +64,13 @@ class Checksums:
         return found
 
 
-def _as_json(condition: Condition, feature: Feature) -> str:
+def _as_json(condition: ir.Condition, feature: ir.Feature) -> str:
     value: object = condition.value
-    if feature.kind is Kind.ORDINAL:  # the meaning depends on the order of categories
+    if (
+        feature.kind is ir.Kind.ORDINAL
+    ):  # the meaning depends on the order of categories
         value = feature.categories[: rank(feature, condition.value) + 1]
-    elif condition.op in (Op.IN, Op.NOT_IN):
+    elif condition.op in (ir.Op.IN, ir.Op.NOT_IN):
         assert isinstance(value, tuple)
         value = sorted(value)
     return json.dumps([feature.name, condition.op.value, value, condition.missing])

@@ -10,19 +10,7 @@ import re
 from collections.abc import Sequence
 from math import inf, nextafter
 
-from treecompile.model import words
-from treecompile.model.ir import (
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Label,
-    Op,
-    Program,
-    Rule,
-    RuleSet,
-    ValueType,
-)
+from treecompile.model import ir, words
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, members, rank, threshold
 from treecompile.rules.extract import flatten
@@ -37,15 +25,19 @@ KEYWORDS = frozenset(
         *("any", "other", "missing", "known", "present", "true", "false"),
     )
 )
-TYPES = {ValueType.STR: "TEXT", ValueType.INT: "INTEGER", ValueType.BOOL: "BOOLEAN"}
+TYPES = {
+    ir.ValueType.STR: "TEXT",
+    ir.ValueType.INT: "INTEGER",
+    ir.ValueType.BOOL: "BOOLEAN",
+}
 
 
-def print_rules(program: Program) -> str:
+def print_rules(program: ir.Program) -> str:
     """The whole text: declarations, rules, and the default."""
     return print_rule_set(program, flatten(program.body))
 
 
-def print_rule_set(program: Program, rules: RuleSet) -> str:
+def print_rule_set(program: ir.Program, rules: ir.RuleSet) -> str:
     """The same, if the merged rules of the program are already at hand."""
     lines = [_target(program)]
     if program.na_values:
@@ -70,7 +62,7 @@ def word(text: str) -> str:
     return words.quoted(text)
 
 
-def literal(item: Label) -> str:
+def literal(item: ir.Label) -> str:
     """A category or a label, written so that its type can be read from it."""
     if isinstance(item, bool):
         return "true" if item else "false"
@@ -80,17 +72,17 @@ def literal(item: Label) -> str:
 # ---------------------------------------------------------------- declarations
 
 
-def _target(program: Program) -> str:
+def _target(program: ir.Program) -> str:
     labels = program.body.labels
     values = f"IN {_set(labels)}" if labels else "NUMERIC"
     return _wrapped(f"TARGET {word(program.target)} {values}")
 
 
-def _feature(feature: Feature) -> str:
+def _feature(feature: ir.Feature) -> str:
     shown = f"FEATURE {word(feature.name)}"
-    if feature.kind is Kind.NUMERIC:
+    if feature.kind is ir.Kind.NUMERIC:
         return f"{shown} NUMERIC"
-    order = " ORDER" if feature.kind is Kind.ORDINAL else ""
+    order = " ORDER" if feature.kind is ir.Kind.ORDINAL else ""
     # The categories, if there are any, show the type.
     kind = "" if feature.categories else f" {TYPES[feature.type]}"
     return _wrapped(f"{shown}{kind} IN{order} {_set(feature.categories)}")
@@ -109,7 +101,7 @@ def _wrapped(line: str) -> str:
     return "\n".join((*lines, current))
 
 
-def _set(values: Sequence[Label]) -> str:
+def _set(values: Sequence[ir.Label]) -> str:
     return f"{{{', '.join(map(literal, values))}}}"
 
 
@@ -119,12 +111,12 @@ def _set(values: Sequence[Label]) -> str:
 class _Printer:
     """Prints rules; the text of a test is kept, since rules of a tree share tests."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
         self.checksums = Checksums(rules.features, rules.labels)
-        self.texts: dict[tuple[Condition, ...], str] = {}
+        self.texts: dict[tuple[ir.Condition, ...], str] = {}
 
-    def rule(self, rule: Rule) -> str:
+    def rule(self, rule: ir.Rule) -> str:
         tests = self.tests(rule.conditions)
         conclusion = self.conclusion(rule)
         name = f"{word(rule.id)}: "
@@ -141,7 +133,7 @@ class _Printer:
         name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
         return f"{name}OTHERWISE {self.conclusion(rule)}"
 
-    def tests(self, conditions: Sequence[Condition]) -> list[str]:
+    def tests(self, conditions: Sequence[ir.Condition]) -> list[str]:
         found = []
         for group in words.by_feature(conditions):
             text = self.texts.get(group)
@@ -151,7 +143,7 @@ class _Printer:
             found.append(text)
         return found
 
-    def conclusion(self, rule: Rule) -> str:
+    def conclusion(self, rule: ir.Rule) -> str:
         labels = self.rules.labels
         value = literal(rule.value) if labels else words.number(float(rule.value))
         if not has_counts(rule, labels):
@@ -160,18 +152,18 @@ class _Printer:
         return f"{value} [{text} @{self.checksums.checksum(rule)}]"
 
 
-def _test(tests: Sequence[Condition], feature: Feature) -> str:
+def _test(tests: Sequence[ir.Condition], feature: ir.Feature) -> str:
     """The merged tests of one feature: a single one, or both bounds of an interval."""
     shown, first = word(feature.name), tests[0]
     missing = " (or missing)" if first.missing else ""
-    if feature.kind is not Kind.ORDINAL and asks_presence(first):
+    if feature.kind is not ir.Kind.ORDINAL and asks_presence(first):
         return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
-    if feature.kind is Kind.CATEGORICAL:
+    if feature.kind is ir.Kind.CATEGORICAL:
         return _membership(first, feature, shown)
-    if feature.kind is Kind.ORDINAL and first.missing:
+    if feature.kind is ir.Kind.ORDINAL and first.missing:
         missing = " (or any other, or missing)"
-    low = next((t for t in tests if t.op is Op.GT), None)
-    high = next((t for t in tests if t.op is Op.LE), None)
+    low = next((t for t in tests if t.op is ir.Op.GT), None)
+    high = next((t for t in tests if t.op is ir.Op.LE), None)
     if low is not None and high is not None:
         over, edge = _edge(low, feature)
         under, end = _edge(high, feature)
@@ -181,29 +173,29 @@ def _test(tests: Sequence[Condition], feature: Feature) -> str:
     return f"{shown} {sign} {edge}{missing}"
 
 
-def _edge(test: Condition, feature: Feature) -> tuple[str, str]:
+def _edge(test: ir.Condition, feature: ir.Feature) -> tuple[str, str]:
     """The comparison sign and the threshold, in the shorter of two equivalent forms.
 
     `x <= 4.999999999999999` and `x < 5` agree on every double.
     """
     sign = test.op.value
-    if feature.kind is Kind.ORDINAL:
+    if feature.kind is ir.Kind.ORDINAL:
         return sign, literal(feature.categories[rank(feature, test.value)])
     value = threshold(test)
     text, after = words.number(value), nextafter(value, inf)
     if after != inf:
         other = words.number(after + 0.0)
         if len(other) + 4 < len(text):
-            return ("<" if test.op is Op.LE else ">="), other
+            return ("<" if test.op is ir.Op.LE else ">="), other
     return sign, text
 
 
-def _membership(test: Condition, feature: Feature, shown: str) -> str:
+def _membership(test: ir.Condition, feature: ir.Feature, shown: str) -> str:
     named = members(test)
     chosen = set(named)
     others = [c for c in feature.categories if c not in chosen]
     said = ["or missing"] if test.missing else []
-    negated = test.op is Op.NOT_IN
+    negated = test.op is ir.Op.NOT_IN
     if negated and others and (len(others) <= len(named) or len(others) == 1):
         said.insert(0, "or any other")
         named, negated = tuple(others), False
@@ -213,9 +205,9 @@ def _membership(test: Condition, feature: Feature, shown: str) -> str:
     return f"{shown} {'NOT IN' if negated else 'IN'} {_set(named)}{flags}"
 
 
-def _evidence(rule: Rule, labels: Sequence[Label]) -> str:
+def _evidence(rule: ir.Rule, labels: Sequence[ir.Label]) -> str:
     stats = rule.stats
-    if isinstance(stats, ClassCounts):
+    if isinstance(stats, ir.ClassCounts):
         pairs = zip(labels, stats.weights, strict=True)
         counts = [f"{literal(label)}: {words.number(w)}" for label, w in pairs if w]
     else:
