@@ -21,7 +21,7 @@ from peers import TABLE
 from sql import ENGINES
 
 import treecompile
-from treecompile.emit import retree
+from treecompile.emit import steps
 from treecompile.model.batch import Columns, holds
 from treecompile.model.ir import Condition, Program, Rule, RuleSet
 from treecompile.tables.dataset import encode_features
@@ -84,12 +84,12 @@ def accuracy(
 
 def one_after_the_other(emit: Callable[[], str]) -> str:
     """Emit rules without nesting them."""
-    nest = retree.nest
-    retree.nest = lambda rules: None  # type: ignore[assignment,misc]
+    nest = steps.nest
+    steps.nest = lambda rules: None  # type: ignore[assignment,misc]
     try:
         return emit()
     finally:
-        retree.nest = nest
+        steps.nest = nest
 
 
 def main() -> None:
@@ -109,7 +109,7 @@ def main() -> None:
         grown = treecompile.learn(training, max_leaves=leaves, **learned)  # type: ignore[arg-type]
         rules = treecompile.Model(pruned(grown.rules().program, validation))
         tree = treecompile.learn(training, max_leaves=rules.n_leaves, **learned)  # type: ignore[arg-type]
-        title = f"{leaves} rules: {retree.note(rules.program.body)}"
+        title = f"{leaves} rules: {steps.note(rules.program.body)}"
         compare(title, rules, tree, table, arguments.engine or USUAL, rounds)
 
 
