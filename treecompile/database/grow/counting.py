@@ -89,12 +89,7 @@ def finer(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinHist
         # A range whose width overflows is not cut.
         f" WHEN a.scale = 0 THEN 1 ELSE {inner} END"
     )
-    return {
-        index: _gathered(work, keys, group, found[:2], found[2:])
-        for index, (keys, group, found) in _within(
-            work, ranges, ["a.low", part], ENDS
-        ).items()
-    }
+    return _within(work, ranges, ["a.low", part], ENDS)
 
 
 def values(
@@ -102,25 +97,17 @@ def values(
 ) -> dict[int, BinHistogram]:
     """Count every value in some ranges; in one range, the first `most` lines of it."""
     first = "" if most is None else f" ORDER BY k2 LIMIT {most}"
-    return {
-        index: _gathered(work, keys, group, [keys[2], keys[2]], sums)
-        for index, (keys, group, sums) in _within(
-            work, ranges, ["x"], [], first
-        ).items()
-    }
-
-
-Lines = tuple[list[Array], Array, list[Array]]  # keys, labels and what was asked for
+    return _within(work, ranges, ["x"], [], first)
 
 
 def _within(
     work: WorkTable,
     ranges: Mapping[int, BinRanges],
     more_keys: Sequence[str],
-    asked: Sequence[str],
+    ends: Sequence[str],  # of each bin; none: the last key is its only value
     first: str = "",  # ORDER BY and LIMIT
-) -> dict[int, Lines]:
-    """Ask for the rows of some ranges, grouped by node, code and further keys."""
+) -> dict[int, BinHistogram]:
+    """Count the rows of some ranges, in a bin for each node, code and further keys."""
     target, result = work.target, {}
     size = 2 + len(more_keys)
     for some in _together(work, [*ranges]):
@@ -132,7 +119,7 @@ def _within(
         if not is_one:
             selected, names = ["w.p AS which", *selected], ["which", *names]
         answer = work.store.arrays(
-            f"SELECT {', '.join([*selected, *asked, *target.asked(is_bounded=True)])}"
+            f"SELECT {', '.join([*selected, *ends, *target.asked(is_bounded=True)])}"
             f" FROM {_stack(work, some)} AS w {work.store.dialect.learning.join}"
             f" {_table(work, [ranges[index] for index in some])}"
             f" ON {'' if is_one else 'w.p = a.p AND '}w.node = a.node AND c = a.code"
@@ -140,10 +127,12 @@ def _within(
         )
         for index, lines in zip(some, _by_feature(answer, len(some)), strict=True):
             lines[:2] = (each.astype(np.intp) for each in lines[:2])
-            group, found = np.zeros(len(lines[0]), np.intp), lines[size:]
+            of_bins, found = lines[:size], lines[size:]
+            group = np.zeros(len(lines[0]), np.intp)
             if target.groups > 1:
-                group, found = found[0].astype(np.intp), found[1:]
-            result[index] = lines[:size], group, found
+                group = found.pop(0).astype(np.intp)
+            bounds = [found.pop(0) for _ in ends] or [of_bins[-1]] * 2
+            result[index] = _gathered(work, of_bins, group, bounds, found)
     return result
 
 
