@@ -21,7 +21,6 @@ from treecompile.database.grow.targets import (
     LabelTarget,
     TableTarget,
     WeightedLabelTarget,
-    weigh,
 )
 from treecompile.database.grow.work import WorkTable
 from treecompile.database.journal import Journal, TableState, run_of
@@ -140,7 +139,8 @@ def learn(
     measured = _measured(run, grown, program)
     validated = None if validation is None else validation.evaluation(program)
     program = with_quality(program, measured, validated)
-    return training.Learned(program, (*schema.notes, *_notes(run), *grown.notes))
+    notes = training.notes_on(options, algorithm)
+    return training.Learned(program, (*schema.notes, *notes, *grown.notes))
 
 
 def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
@@ -196,13 +196,14 @@ def _by_impurity(run: TableRun) -> GrownTree:
     if is_multiway:
         schema = replace(schema, features=unordered(schema.features))
     criterion, notes = chosen(run.options, "criterion", run.algorithm), []
-    weights = None
+    weighting = training.weighting_of(run.options)
+    is_weighted = bool(weighting or schema.weights)
     if not schema.labels:
         target: TableTarget = NumberTarget(store, schema)
-    elif weights := weigh(store, schema, run.data, training.weighting_of(run.options)):
-        target = WeightedLabelTarget(store, schema, criterion, weights)
-        if weights.mean is not None and run.options.chi2 is not None:
-            notes = odd_mean(weights.mean)
+    elif is_weighted:
+        target = WeightedLabelTarget(store, schema, criterion, run.data, weighting)
+        if target.mean is not None and run.options.chi2 is not None:
+            notes = odd_mean(target.mean)
     else:
         target = LabelTarget(store, schema, criterion)
     former = run.former(schema)
@@ -214,7 +215,7 @@ def _by_impurity(run: TableRun) -> GrownTree:
     draft = Draft.of(levels)
     tree = finish_tree(draft, target.response, schema.features, schema.labels)
     of_nodes = () if schema.labels else distances(draft)
-    return GrownTree(tree, not weights, of_nodes, (*notes,))
+    return GrownTree(tree, not is_weighted, of_nodes, (*notes,))
 
 
 def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
@@ -237,15 +238,6 @@ def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:
     if tree.labels:
         return counted_labels(tree)
     return summed_numbers(tree, grown.tree, grown.distances)
-
-
-def _notes(run: TableRun) -> list[str]:
-    notes = []
-    if not run.options.algorithm:
-        notes.append(f"algorithm: {run.algorithm}")
-    if run.options.prune == REDUCED_ERROR:
-        notes.append(training.OPTIMISTIC)
-    return notes
 
 
 # --- what needs the rows in memory ----------------------------------------------------

@@ -52,15 +52,10 @@ class QueriedCases:
     """The cases of some nodes: of the grown tree, or as a query finds them."""
 
     counts: Floats  # of each class at each node
-    nodes: (
-        Positions  # numbers in the grown tree; with a query, values of its column `m`
-    )
+    nodes: Positions  # numbers in the grown tree, or values of the query's column `m`
     query: str = ""  # for their rows
     size: int = 0  # `m` is below
     table: TemporaryTable | None = None  # from which the query reads
-
-    def some(self, chosen: Positions) -> QueriedCases:
-        return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +88,7 @@ class CasePassing:
         return QueriedCases(self.grown.stats[:1], np.zeros(1, np.intp))
 
     def some(self, cases: QueriedCases, chosen: Positions) -> QueriedCases:
-        return cases.some(chosen)
+        return replace(cases, counts=cases.counts[chosen], nodes=cases.nodes[chosen])
 
     def counts(self, cases: QueriedCases) -> Floats:
         return cases.counts

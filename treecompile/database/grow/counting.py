@@ -35,7 +35,7 @@ def counts(
     if nodes is not None:
         which = f"node >= {nodes.start} AND node < {nodes.stop}"
     found = []
-    for some in _together(work, indices):
+    for some in together(work, indices):
         width = 1 + max(work.sizes[index] for index in some)
         is_bounded = any(map(work.is_binned, some))
         # Grouping by one number takes two thirds of the time of several columns.
@@ -110,7 +110,7 @@ def _within(
     """Count the rows of some ranges, in a bin for each node, code and further keys."""
     target, result = work.target, {}
     size = 2 + len(more_keys)
-    for some in _together(work, [*ranges]):
+    for some in together(work, [*ranges]):
         is_one = len(some) == 1
         keys = ["w.node", "a.code", *more_keys]
         keys += ["y"] if target.groups > 1 else []
@@ -140,14 +140,8 @@ def _table(work: WorkTable, ranges: Sequence[BinRanges]) -> str:
     """Some ranges as a table to join with the rows."""
     rows = []
     for place, some in enumerate(ranges):
-        for node, code, low, high, bins in zip(
-            some.node.tolist(),
-            some.code.tolist(),
-            some.low.tolist(),
-            some.high.tolist(),
-            some.bins.tolist(),
-            strict=True,
-        ):
+        lines = zip(*(column.tolist() for column in some), strict=True)
+        for node, code, low, high, bins in lines:
             parts = bins * FINER
             numbers = (low, high, _scale(parts, low, high), parts - 1.0)
             texts = map(work.writer.number, numbers)
@@ -183,20 +177,22 @@ def _gathered(
     sums, spread = work.target.gather(
         len(starts), np.cumsum(is_new) - 1, group[order], [f[order] for f in found]
     )
-    return BinHistogram.counted(
+    return BinHistogram(
         ordered[0][starts],
         ordered[1][starts],
         sums,
         spread,
         np.minimum.reduceat(low, starts) if len(starts) else low,
         np.maximum.reduceat(high, starts) if len(starts) else high,
+        np.full(len(starts), np.inf),
+        np.zeros(len(starts), np.intp),
     )
 
 
 # ---------------------------------------------------------------- stacked features
 
 
-def _together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
+def together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
     """The features that are counted in one query."""
     if work.store.dialect.learning.stack and indices:
         yield indices
