@@ -110,7 +110,16 @@ def learn(
     if options.algorithm:  # refuse before the first query
         check_in_database(options.algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    data = _as_data(schema, columns)
+    # Without rows: the checks need the columns only.
+    data = Dataset(
+        columns.target,
+        schema.features,
+        (),
+        schema.labels,
+        np.zeros(0),
+        schema.notes,
+        "",
+    )
     algorithm = options.algorithm or training.default_algorithm(data)
     check_in_database(algorithm, columns, options)
     run = TableRun(
@@ -143,21 +152,18 @@ def learn(
     return training.Learned(program, (*schema.notes, *notes, *grown.notes))
 
 
-def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
-    """The dataset without rows, for checks that need its columns only."""
-    none = np.zeros(0)
-    return Dataset(
-        columns.target, schema.features, (), schema.labels, none, schema.notes, ""
-    )
-
-
 def _check(run: TableRun, validation: Validation | None) -> None:
     """Refuse what does not suit the table, before the first count."""
-    options, target = run.options, run.columns.target
-    check_task(options, target, has_labels=bool(run.data.labels))
+    options, target, weights = run.options, run.columns.target, run.columns.weights
+    has_labels = bool(run.data.labels)
+    check_task(options, target, has_labels=has_labels)
     training.CHECKS[run.algorithm](run.data, options.criterion)
-    check_weights(run.columns, options, has_labels=bool(run.data.labels))
-    if not run.data.labels:
+    if weights and not has_labels:
+        _refuse("--weights, for a target that is a number,")
+    is_weighted = weights or training.weighting_of(options)
+    if is_weighted and options.prune == REDUCED_ERROR:
+        _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
+    if not has_labels:
         training.check_weighting(options, run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
@@ -261,17 +267,6 @@ def check_in_database(
                 _refuse(each.flag, *use)
     if options.alpha in (CV, ONE_SE):
         _refuse(f"--alpha {options.alpha}")
-
-
-def check_weights(
-    columns: DataOptions, options: LearnOptions, *, has_labels: bool
-) -> None:
-    """Refuse weights where the database cannot use them."""
-    if columns.weights and not has_labels:
-        _refuse("--weights, for a target that is a number,")
-    is_weighted = columns.weights or training.weighting_of(options)
-    if is_weighted and options.prune == REDUCED_ERROR:
-        _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
 
 
 def _refuse(option: str, instead: str = "leave it out in a database") -> None:

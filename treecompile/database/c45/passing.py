@@ -18,9 +18,9 @@ from weakref import finalize
 import numpy as np
 
 from treecompile.database.c45.source import CaseTableSource
-from treecompile.database.c45.table import BORN, GONE, Part
+from treecompile.database.c45.table import BORN, Part
+from treecompile.database.grow.work import CLOSED
 from treecompile.engines.base import Store
-from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
     ReachedLeaves,
@@ -202,7 +202,7 @@ class CasePassing:
         new = np.repeat(at, counts)
         children = np.flatnonzero(np.repeat(splits.size > 0, counts))
         new[children] = draft.child[draft.branches(at[inner])]
-        stays = np.where(at < 0, GONE, np.cumsum(counts) - counts)
+        stays = np.where(at < 0, CLOSED, np.cumsum(counts) - counts)
         return self._sent(splits, children, stays), new
 
     def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
@@ -220,22 +220,16 @@ class CasePassing:
         every = Splits.none(cases.size)
         every.note(cases.nodes, splits)
         size, nodes = int(splits.size.sum()), len(cases.nodes)
-        missing = np.full(cases.size, GONE)
+        missing = np.full(cases.size, CLOSED)
         missing[cases.nodes] = size + np.arange(nodes)
         slot = self._sent(every, np.arange(size), missing)
         placed = f"SELECT {slot} AS slot, {self.columns} FROM ({cases.query}) AS w"
         placed, kept = self._kept(placed)
         sums = self.target.at_nodes(f"({placed})", size + nodes, "slot")
-        table, lost = sums[:size], sums[size:]
-        known = table.sum(axis=1) * self.target.unit
-        shares = shares_of(
-            known,
-            splits.size,
-            splits.starts,
-            is_fractional=self.options.is_fractional,
+        known, shares, weights = self.target.shared(
+            sums[:size], sums[size:], splits, is_fractional=self.options.is_fractional
         )
         parent = np.repeat(np.arange(nodes), splits.size)
-        weights = (table + lost[parent] * shares[:, None]) * self.target.unit
         branches = np.flatnonzero(known)
         parts: list[Part] = []
         for new, branch in enumerate(branches.tolist()):

@@ -24,10 +24,8 @@ ENDS = ["min(x)", "max(x)"]
 # ---------------------------------------------------------------- all open nodes
 
 
-def counts(
-    work: WorkTable, indices: Sequence[int], nodes: range | None = None
-) -> list[BinHistogram]:
-    """Count the values or bins of features at all open nodes, or at some of them.
+def counts(work: WorkTable, nodes: range | None = None) -> list[BinHistogram]:
+    """Count the values or bins of all features at all open nodes, or at some of them.
 
     A bin with the last code of a feature holds the missing values.
     """
@@ -35,17 +33,15 @@ def counts(
     if nodes is not None:
         which = f"node >= {nodes.start} AND node < {nodes.stop}"
     found = []
-    for some in together(work, indices):
+    for some in together(work, range(len(work.sizes))):
         width = 1 + max(work.sizes[index] for index in some)
         is_bounded = any(map(work.is_binned, some))
         # Grouping by one number takes two thirds of the time of several columns.
         key = f"CAST(node AS {work.store.dialect.learning.long}) * {width} + c"
         if work.target.groups > 1:
             key = f"({key}) * {work.target.groups} + y"
-        asked = [
-            *(ENDS if is_bounded else []),
-            *work.target.asked(is_bounded=is_bounded),
-        ]
+        asked = ENDS if is_bounded else []
+        asked = [*asked, *work.target.asked(is_bounded=is_bounded)]
         keys = ["p", "k"] if len(some) > 1 else ["k"]
         answer = work.store.arrays(
             f"SELECT {', '.join([*keys[:-1], f'{key} AS k', *asked])}"

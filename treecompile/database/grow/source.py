@@ -145,7 +145,7 @@ class ImpurityTableSource(TableSource):
     def _winners(self, nodes: range) -> list[BinHistogram]:
         """Of each feature, the bins of those nodes that it splits best."""
         some = nodes if len(nodes) < len(self.sums) else None
-        counts = counting.counts(self.work, range(len(self.features)), some)
+        counts = counting.counts(self.work, some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
         self.sums[nodes.start : nodes.stop] = sums
         bins = [
