@@ -110,16 +110,8 @@ def learn(
     if options.algorithm:  # refuse before the first query
         check_in_database(options.algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    # Without rows: the checks need the columns only.
-    data = Dataset(
-        columns.target,
-        schema.features,
-        (),
-        schema.labels,
-        np.zeros(0),
-        schema.notes,
-        "",
-    )
+    none = np.zeros(0)  # rows: checks need the columns only
+    data = Dataset(columns.target, schema.features, (), schema.labels, none, (), "")
     algorithm = options.algorithm or training.default_algorithm(data)
     check_in_database(algorithm, columns, options)
     run = TableRun(

@@ -48,11 +48,7 @@ class Route(NamedTuple):
 
 class WorkTable:
     def __init__(
-        self,
-        target: TableTarget,
-        former: TableState | None,
-        *,
-        is_inline: bool,
+        self, target: TableTarget, former: TableState | None, *, is_inline: bool
     ) -> None:
         self.store, self.schema, self.target = target.store, target.schema, target
         self.writer = target.writer
