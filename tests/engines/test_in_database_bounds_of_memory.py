@@ -25,6 +25,7 @@ from tests.support.tables import table_of
 from treecompile.database import learn as in_database
 from treecompile.database.grow import counting, refine, source
 from treecompile.database.grow.bins import BinHistogram
+from treecompile.database.grow.work import WorkTable
 from treecompile.database.locations import open_table
 from treecompile.learning import training
 from treecompile.learning.options import LearnOptions
@@ -115,12 +116,19 @@ def assert_bounded(
     options = LearnOptions("cart", max_depth=2, min_leaf=3)
     asked: list[int] = []
     held: list[int] = []
-    ask, opened = counting._within, BinHistogram.opened
+    lines: list[int] = []
+    ask, gathered = counting._within, counting._gathered
+    opened = BinHistogram.opened
 
     def watched(*arguments: Any) -> Any:
+        lines.clear()
         found = ask(*arguments)
-        asked.append(sum(len(group) for _, group, _ in found.values()))
+        asked.append(sum(lines))
         return found
+
+    def watched_lines(work: WorkTable, keys: Any, group: Any, *rest: Any) -> Any:
+        lines.append(len(group))
+        return gathered(work, keys, group, *rest)
 
     def counted(self: BinHistogram, *arguments: object) -> BinHistogram:
         cells = opened(self, *arguments)  # type: ignore[arg-type]
@@ -128,6 +136,7 @@ def assert_bounded(
         return cells
 
     patch.setattr(counting, "_within", watched)
+    patch.setattr(counting, "_gathered", watched_lines)
     patch.setattr(BinHistogram, "opened", counted)
     with (
         table_of(store, frame, folder) as (url, table),

@@ -202,7 +202,7 @@ def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
         text = state.read_text()
         made = {
             "cut": text[: len(text) // 2],
-            "changed": text.replace('"depth":2', '"depth":1'),
+            "changed": text.replace('"feature":', '"feature": '),
             "empty": "",
             "older": text.replace('"version": "', '"version": "0.0.'),
             "bytes": "\ud800",

@@ -28,18 +28,15 @@ from treecompile.engines.base import Store
 from treecompile.learning.grow.draft import DraftLevel, Splits
 from treecompile.learning.grow.growth import GrowthState
 from treecompile.learning.options import LearnOptions
-from treecompile.model.arrays import Array
 from treecompile.model.options import as_flag, options_of
 from treecompile.tables.options import DataOptions
 
-FORMAT = 2
+FORMAT = 3
 FLAGS = {
     name: each.flag
     for kind in (DataOptions, LearnOptions)
     for name, each in options_of(kind).items()
 }
-SPLITS = ("feature", "gain", "threshold", "size")
-LEVEL = ("stats", "weight", "first", "known")
 ARRAY = "array"  # the key of an array in JSON
 
 
@@ -168,49 +165,29 @@ def _differing(one: Any, other: Mapping[str, str]) -> str:
 
 
 def dumps(state: TableState) -> str:
-    growth = state.growth
-    written = {
-        "depth": state.depth,
-        "edges": {index: [e.low, e.scale] for index, e in state.edges.items()},
-        "levels": [_level(level) for level in growth.levels],
-        "nodes": growth.nodes,
-        "rows": growth.rows,
-        "settled": growth.settled,
-        "more": growth.more,
-        "source": state.source,
-    }
-    return json.dumps(written, default=_array, separators=(",", ":"))
+    return json.dumps(state, default=_plain, separators=(",", ":"))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """An array or a dataclass as JSON."""
+    if isinstance(value, np.ndarray):
+        return {ARRAY: [value.dtype.str, value.shape, value.ravel().tolist()]}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def loads(text: str) -> TableState:
     """Raises ValueError, TypeError or KeyError if the text is not a state."""
     read = json.loads(text, object_hook=_read_array)
-    growth = GrowthState(
-        list(map(_read_level, read["levels"])),
-        read["nodes"],
-        read["rows"],
-        read["settled"],
-        read["more"],
-    )
-    edges = {int(index): BinEdges(*arrays) for index, arrays in read["edges"].items()}
-    return TableState(edges, growth, read["source"])
+    levels = list(map(_read_level, read["growth"].pop("levels")))
+    edges = {int(index): BinEdges(**each) for index, each in read["edges"].items()}
+    return TableState(edges, GrowthState(levels, **read["growth"]), read["source"])
 
 
-def _level(level: DraftLevel) -> list[Any]:
-    splits = [getattr(level.splits, name) for name in SPLITS]
-    rest = [getattr(level, name) for name in LEVEL]
-    return [splits, list(level.splits.groups.items()), rest]
-
-
-def _read_level(written: list[Any]) -> DraftLevel:
-    (feature, gain, threshold, size), groups, rest = written
-    of_node = {node: tuple(map(tuple, each)) for node, each in groups}
-    splits = Splits(feature, gain, threshold, size, of_node)
-    return DraftLevel(splits, *rest)
-
-
-def _array(values: Array) -> dict[str, list[Any]]:
-    return {ARRAY: [values.dtype.str, values.shape, values.ravel().tolist()]}
+def _read_level(read: dict[str, Any]) -> DraftLevel:
+    splits = read.pop("splits")
+    groups = splits.pop("groups").items()
+    of_node = {int(node): tuple(map(tuple, each)) for node, each in groups}
+    return DraftLevel(Splits(**splits, groups=of_node), **read)
 
 
 def _read_array(written: dict[str, Any]) -> Any:

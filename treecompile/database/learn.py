@@ -21,13 +21,13 @@ from treecompile.database.grow.targets import (
     LabelTarget,
     TableTarget,
     WeightedLabelTarget,
-    weigh,
 )
 from treecompile.database.grow.work import WorkTable
 from treecompile.database.journal import Journal, TableState, run_of
 from treecompile.database.schema import Schema, read_schema
 from treecompile.database.validation import Validation
 from treecompile.engines.base import Store
+from treecompile.learning import training
 from treecompile.learning.c45.case_growth import CaseGrowth
 from treecompile.learning.c45.learner import choice_of
 from treecompile.learning.c45.pessimistic_pruning import finish_case_tree, prune
@@ -51,17 +51,6 @@ from treecompile.learning.options import (
     given_options,
 )
 from treecompile.learning.pruning import cost_complexity, least_loss
-from treecompile.learning.training import (
-    CHECKS,
-    OPTIMISTIC,
-    Learned,
-    alpha_of,
-    c45_options_of,
-    check_weighting,
-    default_algorithm,
-    limits_of,
-    weighting_of,
-)
 from treecompile.learning.weighting import odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
@@ -115,14 +104,15 @@ def learn(
     *,
     temporary_tables: bool = True,
     journal: Journal | None = None,
-) -> Learned:
+) -> training.Learned:
     """Grow a tree in the database; `relation` is a FROM clause."""
     check_options(options, validation is not None)
     if options.algorithm:  # refuse before the first query
         check_in_database(options.algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    data = _as_data(schema, columns)
-    algorithm = options.algorithm or default_algorithm(data)
+    none = np.zeros(0)  # rows: checks need the columns only
+    data = Dataset(columns.target, schema.features, (), schema.labels, none, (), "")
+    algorithm = options.algorithm or training.default_algorithm(data)
     check_in_database(algorithm, columns, options)
     run = TableRun(
         store,
@@ -139,37 +129,34 @@ def learn(
     _check(run, validation)
     grown = _by_cases(run) if algorithm == C45 else _by_impurity(run)
     given = given_options(options, columns.weights)
-    training = Training(source, schema.rows, schema.summaries)
     program = Program(
         columns.target,
         algorithm,
         _pruned(run, grown.tree, validation),
         given,
         columns.na_values,
-        training,
+        Training(source, schema.rows, schema.summaries),
     )
     measured = _measured(run, grown, program)
     validated = None if validation is None else validation.evaluation(program)
     program = with_quality(program, measured, validated)
-    return Learned(program, (*schema.notes, *_notes(run), *grown.notes))
-
-
-def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
-    """The dataset without rows, for checks that need its columns only."""
-    none = np.zeros(0)
-    return Dataset(
-        columns.target, schema.features, (), schema.labels, none, schema.notes, ""
-    )
+    notes = training.notes_on(options, algorithm)
+    return training.Learned(program, (*schema.notes, *notes, *grown.notes))
 
 
 def _check(run: TableRun, validation: Validation | None) -> None:
     """Refuse what does not suit the table, before the first count."""
-    options, target = run.options, run.columns.target
-    check_task(options, target, has_labels=bool(run.data.labels))
-    CHECKS[run.algorithm](run.data, options.criterion)
-    check_weights(run.columns, options, has_labels=bool(run.data.labels))
-    if not run.data.labels:
-        check_weighting(options, run.data)
+    options, target, weights = run.options, run.columns.target, run.columns.weights
+    has_labels = bool(run.data.labels)
+    check_task(options, target, has_labels=has_labels)
+    training.CHECKS[run.algorithm](run.data, options.criterion)
+    if weights and not has_labels:
+        _refuse("--weights, for a target that is a number,")
+    is_weighted = weights or training.weighting_of(options)
+    if is_weighted and options.prune == REDUCED_ERROR:
+        _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
+    if not has_labels:
+        training.check_weighting(options, run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
@@ -181,8 +168,8 @@ def _check(run: TableRun, validation: Validation | None) -> None:
 
 def _by_cases(run: TableRun) -> GrownTree:
     """C4.5."""
-    schema, own = run.schema, c45_options_of(run.options)
-    limits = limits_of(run.options, C45)
+    schema, own = run.schema, training.c45_options_of(run.options)
+    limits = training.limits_of(run.options, C45)
     former = run.former(schema)
     has_missing = any(each.missing for each in schema.summaries)
     is_divided = own.is_fractional and has_missing  # some cases take several branches
@@ -207,30 +194,31 @@ def _by_impurity(run: TableRun) -> GrownTree:
     if is_multiway:
         schema = replace(schema, features=unordered(schema.features))
     criterion, notes = chosen(run.options, "criterion", run.algorithm), []
-    weights = None
+    weighting = training.weighting_of(run.options)
+    is_weighted = bool(weighting or schema.weights)
     if not schema.labels:
         target: TableTarget = NumberTarget(store, schema)
-    elif weights := weigh(store, schema, run.data, weighting_of(run.options)):
-        target = WeightedLabelTarget(store, schema, criterion, weights)
-        if weights.mean is not None and run.options.chi2 is not None:
-            notes = odd_mean(weights.mean)
+    elif is_weighted:
+        target = WeightedLabelTarget(store, schema, criterion, run.data, weighting)
+        if target.mean is not None and run.options.chi2 is not None:
+            notes = odd_mean(target.mean)
     else:
         target = LabelTarget(store, schema, criterion)
     former = run.former(schema)
     work = WorkTable(target, former, is_inline=not run.temporary_tables)
-    limits = limits_of(run.options, run.algorithm)
+    limits = training.limits_of(run.options, run.algorithm)
     source = ImpurityTableSource(work, limits, is_multiway=is_multiway)
     growth = ImpurityGrowth(source, limits, run.progress)
     levels = grow_in_table(growth, source, run.listener, run.journal, former)
     draft = Draft.of(levels)
     tree = finish_tree(draft, target.response, schema.features, schema.labels)
     of_nodes = () if schema.labels else distances(draft)
-    return GrownTree(tree, not weights, of_nodes, (*notes,))
+    return GrownTree(tree, not is_weighted, of_nodes, (*notes,))
 
 
 def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
     if run.options.prune == COST_COMPLEXITY:
-        return cost_complexity(tree, alpha_of(run.options))
+        return cost_complexity(tree, training.alpha_of(run.options))
     if run.options.prune == REDUCED_ERROR:
         assert validation is not None
         columns = run.columns
@@ -248,15 +236,6 @@ def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:
     if tree.labels:
         return counted_labels(tree)
     return summed_numbers(tree, grown.tree, grown.distances)
-
-
-def _notes(run: TableRun) -> list[str]:
-    notes = []
-    if not run.options.algorithm:
-        notes.append(f"algorithm: {run.algorithm}")
-    if run.options.prune == REDUCED_ERROR:
-        notes.append(OPTIMISTIC)
-    return notes
 
 
 # --- what needs the rows in memory ----------------------------------------------------
@@ -280,17 +259,6 @@ def check_in_database(
                 _refuse(each.flag, *use)
     if options.alpha in (CV, ONE_SE):
         _refuse(f"--alpha {options.alpha}")
-
-
-def check_weights(
-    columns: DataOptions, options: LearnOptions, *, has_labels: bool
-) -> None:
-    """Refuse weights where the database cannot use them."""
-    if columns.weights and not has_labels:
-        _refuse("--weights, for a target that is a number,")
-    is_weighted = columns.weights or weighting_of(options)
-    if is_weighted and options.prune == REDUCED_ERROR:
-        _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
 
 
 def _refuse(option: str, instead: str = "leave it out in a database") -> None:

@@ -95,15 +95,10 @@ class ColumnReader(StoredTable):
         if not labels:
             return f"CASE WHEN {missing} THEN NULL ELSE {x} END"
         arms = " ".join(
-            f"WHEN {x} = {self._literal(label)} THEN {code}"
+            f"WHEN {x} = {compared(label, self.dialect)} THEN {code}"
             for code, label in enumerate(labels)
         )
         return f"CASE WHEN {missing} THEN {MISSING} {arms} ELSE {len(labels)} END"
-
-    def _literal(self, label: Label) -> str:
-        if isinstance(label, float):
-            return literal(label, self.dialect)
-        return compared(label, self.dialect)
 
     # ------------------------------------------------------------ types
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from treecompile.database.evaluate import evaluate
 from treecompile.database.locations import TableLocation
 from treecompile.database.model_rows import ModelRows, rows_for_model
-from treecompile.emit.literals import DOUBLES
-from treecompile.emit.sql.text import ConditionWriter
+from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.engines.base import Store
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import no_known_answer, no_row, with_quality
@@ -68,7 +67,7 @@ def prune_in_database(
         if not left_out:
             raise no_row(location.source)
         raise no_known_answer(program.target, rules.labels, location.source)
-    tests = FeatureCoding(store, read, rules).bits() if by_training else None
+    tests = grouping.bits() if by_training else None
     pruned = pruned_rules(program, how, cases, start, tests)
     if pruned.training is not None:
         found = evaluate(store, relation, pruned, na_values)
@@ -99,20 +98,25 @@ class FeatureParts:
 
 
 class RowGroups:
-    """Queries the groups of rows that some rules do not tell apart."""
+    """Queries the groups of rows that some rules do not tell apart, and counts."""
 
     def __init__(self, store: Store, read: ModelRows, rules: RuleSet) -> None:
-        self.store, self.rules = store, rules
-        self.source, self.known = read.rows, read.known
-        self.parts = parts_of(store, read, rules)
+        self.store, self.rules, self.read = store, rules, read
+        self.rows = f"{read.rows} WHERE {read.known}"  # those with a known answer
+        # Tests are thresholds and sets of categories.
+        sets = replace(rules, features=tuple(map(_as_set, rules.features)))
+        self.writer = ConditionWriter(store.dialect, sets, read.columns)
+        self.parts = parts_of(rules, self.writer)
 
     def unknown(self) -> int:
         """How many rows have no known answer."""
-        every, known = self.store.arrays(
-            f"SELECT count(*), count(CASE WHEN {self.known} THEN 1 END)"
-            f" FROM {self.source}"
-        )
-        return int(every[0]) - int(known[0])
+        known = f"count(CASE WHEN {self.read.known} THEN 1 END)"
+        every, some = self._counts(self.read.rows, "count(*)", known)
+        return every - some
+
+    def _counts(self, rows: str, *asked: str) -> list[int]:
+        found = self.store.arrays(f"SELECT {', '.join(asked)} FROM {rows}")
+        return [int(column[0]) for column in found]
 
     def cases(self) -> Cases:
         """The groups as weighted cases; too many groups are an error."""
@@ -120,11 +124,9 @@ class RowGroups:
             keys, (counts,) = self._groups("y", ["count(*)"])
             y = keys[-1].astype(np.int32)
             return Cases(self._columns(keys), y, counts)
-        (mean,) = self.store.arrays(
-            f"SELECT avg(y) FROM {self.source} WHERE {self.known}"
-        )
+        (mean,) = self.store.arrays(f"SELECT avg(y) FROM {self.rows}")
         centre = 0.0 if np.isnan(mean[0]) else float(mean[0])
-        off = f"(y - {DOUBLES[self.store.dialect.literals.double](centre)})"
+        off = f"(y - {literal(centre, self.store.dialect)})"
         # There must be something to group by: a constant.
         keys, (counts, sums, squares) = self._groups(
             "0 AS one", ["count(*)", f"sum({off})", f"sum({off} * {off})"]
@@ -148,7 +150,7 @@ class RowGroups:
         inner = ", ".join(dict.fromkeys([*asked, last, "y"]))
         found = self.store.arrays(
             f"SELECT {', '.join([*keys, *wanted])} FROM (SELECT {inner}"
-            f" FROM {self.source} WHERE {self.known}) AS treecompile_parts"
+            f" FROM {self.rows}) AS treecompile_parts"
             f" GROUP BY {', '.join(keys)} LIMIT {MOST + 1}"
         )
         if len(found[0]) > MOST:
@@ -161,27 +163,64 @@ class RowGroups:
         values = [column.astype(np.float64)[order] for column in found[len(keys) :]]
         return [column[order] for column in codes], values
 
+    # ------------------------------------------------------------ description length
+
+    def bits(self) -> list[float]:
+        """The bits of a test of each feature, over the rows with a known answer.
+
+        `rules.postprune.description_length` computes them from these counts.
+        """
+        (rows,) = self._counts(self.rows, "count(*)")
+        return [
+            (
+                category_bits(self._by_code(index)[:-1], rows)
+                if feature.kind is Kind.CATEGORICAL
+                else threshold_bits(self._distinct(index))
+            )
+            for index, feature in enumerate(self.rules.features)
+        ]
+
+    def _missing(self, index: int) -> str:
+        return self.writer.text(is_missing(index, self.rules.features[index]))
+
+    def _by_code(self, index: int) -> NDArray[np.int64]:
+        """The rows of each category; last, those of all unseen ones."""
+        column, feature = self.writer.columns[index], self.rules.features[index]
+        codes = {category: code for code, category in enumerate(feature.categories)}
+        counts = np.zeros(len(codes) + 1, np.int64)
+        values, times = self.store.arrays(
+            f"SELECT {column}, count(*) FROM {self.rows}"
+            f" AND NOT ({self._missing(index)}) GROUP BY {column}"
+        )
+        for value, count in zip(values.tolist(), times.tolist(), strict=True):
+            counts[codes.get(value, len(codes))] += int(count)
+        return counts
+
+    def _distinct(self, index: int) -> int:
+        """The different values; all missing ones are one, all unseen ones another."""
+        missing = self._missing(index)
+        absent = f"count(CASE WHEN {missing} THEN 1 END)"
+        if self.rules.features[index].kind is not Kind.NUMERIC:
+            (rows,) = self._counts(self.rows, absent)
+            return int((self._by_code(index) > 0).sum()) + bool(rows)
+        # -0.0 + 0 is 0.0: both zeros are one value.
+        value = f"{self.writer.typed[index]} + 0e0"
+        known = f"count(DISTINCT CASE WHEN NOT ({missing}) THEN {value} END)"
+        values, rows = self._counts(self.rows, known, absent)
+        return values + bool(rows)
+
 
 # ---------------------------------------------------------------- parts of features
 
 
-def parts_of(store: Store, read: ModelRows, rules: RuleSet) -> dict[int, FeatureParts]:
+def parts_of(rules: RuleSet, writer: ConditionWriter) -> dict[int, FeatureParts]:
     """The parts into which the rules cut each feature that they test."""
-    writer = writer_of(store, read, rules)
     found = {}
     for tests in by_feature(dict.fromkeys(conditions(rules))):
         index = tests[0].feature
         cut = _intervals if rules.features[index].kind is Kind.NUMERIC else _groups
         found[index] = cut(index, rules.features[index], tests, writer)
     return dict(sorted(found.items()))
-
-
-def writer_of(store: Store, read: ModelRows, rules: RuleSet) -> ConditionWriter:
-    """Writes tests of the columns that are read: thresholds and sets of categories."""
-    features = tuple(map(_as_set, rules.features))
-    return ConditionWriter(
-        store.dialect, replace(rules, features=features), read.columns
-    )
 
 
 def _as_set(feature: Feature) -> Feature:
@@ -231,62 +270,3 @@ def _groups(
     sql = f"CASE {' '.join(arms)} ELSE {number[unseen]} END"
     values = [-1 if codes[0] == missing else codes[0] for codes in ordered]
     return FeatureParts(sql, np.array(values))
-
-
-# ---------------------------------------------------------------- description length
-
-
-class FeatureCoding:
-    """The bits of a test of each feature, over the rows with a known answer.
-
-    `rules.postprune.description_length` computes them from the counts queried here.
-    """
-
-    def __init__(self, store: Store, read: ModelRows, rules: RuleSet) -> None:
-        self.store, self.features = store, rules.features
-        self.rows = f"{read.rows} WHERE {read.known}"
-        self.writer = writer_of(store, read, rules)
-
-    def bits(self) -> list[float]:
-        (rows,) = self._counts("count(*)")
-        return [
-            (
-                category_bits(self._by_code(index)[:-1], rows)
-                if feature.kind is Kind.CATEGORICAL
-                else threshold_bits(self._distinct(index))
-            )
-            for index, feature in enumerate(self.features)
-        ]
-
-    def _counts(self, *asked: str) -> list[int]:
-        query = f"SELECT {', '.join(asked)} FROM {self.rows}"
-        return [int(column[0]) for column in self.store.arrays(query)]
-
-    def _missing(self, index: int) -> str:
-        return self.writer.text(is_missing(index, self.features[index]))
-
-    def _by_code(self, index: int) -> NDArray[np.int64]:
-        """The rows of each category; last, those of all unseen ones."""
-        column, categories = self.writer.columns[index], self.features[index].categories
-        codes = {category: code for code, category in enumerate(categories)}
-        counts = np.zeros(len(codes) + 1, np.int64)
-        values, times = self.store.arrays(
-            f"SELECT {column}, count(*) FROM {self.rows}"
-            f" AND NOT ({self._missing(index)}) GROUP BY {column}"
-        )
-        for value, count in zip(values.tolist(), times.tolist(), strict=True):
-            counts[codes.get(value, len(codes))] += int(count)
-        return counts
-
-    def _distinct(self, index: int) -> int:
-        """The different values; all missing ones are one, all unseen ones another."""
-        missing = self._missing(index)
-        absent = f"count(CASE WHEN {missing} THEN 1 END)"
-        if self.features[index].kind is not Kind.NUMERIC:
-            (rows,) = self._counts(absent)
-            return int((self._by_code(index) > 0).sum()) + bool(rows)
-        # -0.0 + 0 is 0.0: both zeros are one value.
-        value = f"{self.writer.typed[index]} + 0e0"
-        known = f"count(DISTINCT CASE WHEN NOT ({missing}) THEN {value} END)"
-        values, rows = self._counts(known, absent)
-        return values + bool(rows)

@@ -65,6 +65,7 @@ class ColumnSql:
     column: str  # '"size"'
     value: str  # in the type that is compared: 'CAST("size" AS DOUBLE)'
     missing: str  # the condition '"size" IS NULL'
+    family: Family  # of the value
 
     @property
     def known(self) -> str:
@@ -175,17 +176,14 @@ class SchemaReader(StoredTable):
         if family.is_number:
             value = typed.number.format(column)
             missing = conditions.number_missing.format(column=column, x=value)
-            return ColumnSql(name, column, value, missing)
+            return ColumnSql(name, column, value, missing, family)
         missing = f"{column} IS NULL"
         if family is Family.BOOLEAN:
             value = typed.of(ValueType.BOOL).format(column)
-            return ColumnSql(name, column, value, missing)
+            return ColumnSql(name, column, value, missing, family)
         if self.na_values:
             missing = f"({missing} OR {self.is_na(column)})"
-        return ColumnSql(name, column, typed.text.format(column), missing)
-
-    def family(self, sql: ColumnSql) -> Family:
-        return self.columns[sql.name].family
+        return ColumnSql(name, column, typed.text.format(column), missing, family)
 
     def count_rows(self) -> tuple[int, int]:
         """The rows with a known target, and those without."""
@@ -199,7 +197,7 @@ class SchemaReader(StoredTable):
 
     def labels(self) -> tuple[tuple[Label, ...], list[str]]:
         """The labels of the target, none of a regression, and notes about them."""
-        target, family = self.target, self.family(self.target)
+        target, family = self.target, self.target.family
         distinct = self.distinct(target, MOST_LABELS)
         if family.is_number and len(distinct):
             type_ = ValueType.INT if family is Family.INTEGER else ValueType.FLOAT
@@ -223,7 +221,7 @@ class SchemaReader(StoredTable):
     def weights(self) -> ColumnSql:
         """The column of weights, which needs a number above 0 in every row."""
         sql = self.column_sql(self.options.weights)
-        if not self.family(sql).is_number:
+        if not sql.family.is_number:
             raise DataError(f"the weights {sql.name!r} are not numbers: convert them")
         least, most = (literal(n, self.dialect) for n in (LEAST_WEIGHT, MOST_WEIGHT))
         right = f"{sql.value} >= {least} AND {sql.value} <= {most}"
@@ -268,11 +266,7 @@ class SchemaReader(StoredTable):
 
     def is_numeric(self, sql: ColumnSql) -> bool:
         """Whether a column makes a numeric feature."""
-        stated = self.stated.get(sql.name)
-        is_number = self.family(sql).is_number and stated is None
-        return is_number or (
-            stated == "numeric" and self.family(sql) is not Family.TEXT
-        )
+        return sql.family.is_number and self.stated.get(sql.name) in (None, "numeric")
 
     def _few_numbers(
         self, columns: Sequence[ColumnSql]
@@ -319,27 +313,27 @@ class SchemaReader(StoredTable):
 
     # ------------------------------------------------------------ distinct values
 
-    def distinct(self, sql: ColumnSql, most: int, where: str = "") -> np.ndarray:
+    def distinct(self, sql: ColumnSql, most: int, *where: str) -> np.ndarray:
         """The distinct known values; if there are more than `most`, one more."""
         # Integers as they are stored, text as it is compared.
-        is_whole = self.family(sql) is Family.INTEGER
+        is_whole = sql.family is Family.INTEGER
         column = sql.column if is_whole else sql.value
         (found,) = self.store.arrays(
             f"SELECT DISTINCT {column} FROM {self.relation}"
-            f" WHERE {_both(sql.known, where)} LIMIT {most + 1}"
+            f" WHERE {' AND '.join([sql.known, *where])} LIMIT {most + 1}"
         )
         return found
 
-    def count_distinct(self, sql: ColumnSql, where: str = "") -> int:
+    def count_distinct(self, sql: ColumnSql, *where: str) -> int:
         (count,) = self.one_row(
             f"SELECT count(DISTINCT {sql.value}) FROM {self.relation}"
-            f" WHERE {_both(sql.known, where)}"
+            f" WHERE {' AND '.join([sql.known, *where])}"
         )
         return int(count)
 
     def _raw(self, sql: ColumnSql, values: np.ndarray, dtype: str = "") -> Raw:
         """Values as a column in memory, for `tables` to decide on."""
-        dtype = dtype or DTYPES[self.family(sql)]
+        dtype = dtype or DTYPES[sql.family]
         series = pd.Series(sorted(values.tolist()), dtype=dtype)
         table = RawTable((sql.name,), (series,), text=False, source="")
         return Raw.of(table, sql.name, frozenset())
@@ -347,7 +341,3 @@ class SchemaReader(StoredTable):
 
 def boolean_as_number(column: str) -> str:
     return f"(CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END)"
-
-
-def _both(one: str, other: str) -> str:
-    return f"{one} AND {other}" if other else one

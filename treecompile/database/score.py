@@ -37,25 +37,11 @@ def score(
     if location.is_files:
         _check_file(into)
     options = EmitOptions(form=SELECT, output=output, label=label, comments=False)
-    query, notes = scoring(program, location, options, na_values)
-    if location.is_files:
-        _write(location, query, Path(into))
-    else:
-        location.store.save(Quoting(location.store.dialect).path("--into", into), query)
-    return notes
-
-
-def scoring(
-    program: Program,
-    location: TableLocation,
-    options: EmitOptions,
-    na_values: tuple[str, ...],
-) -> tuple[str, tuple[str, ...]]:
-    """The query that predicts for each row, and notes for the user."""
-    body, store = program.body, location.store
-    dialect = store.dialect
+    body, dialect = program.body, location.store.dialect
     check_values(body, dialect)
-    reader = ColumnReader(store, location.relation, (*program.na_values, *na_values))
+    reader = ColumnReader(
+        location.store, location.relation, (*program.na_values, *na_values)
+    )
     made = expressions(body, dialect, reader.features(body), options)
     fold = str.casefold if dialect.names.fold_case else str
     taken = set(map(fold, reader.columns))
@@ -73,7 +59,12 @@ def scoring(
         lines[-1] += f" AS {reader.quoted(name)}"
     lines.append(f"FROM {location.relation}")
     warnings = size_warnings(lines, len(outcomes(body)), dialect)
-    return "\n".join(lines), (*warnings, *filter(None, [note(body)]))
+    query = "\n".join(lines)
+    if location.is_files:
+        _write(location, query, Path(into))
+    else:
+        location.store.save(Quoting(dialect).path("--into", into), query)
+    return (*warnings, *filter(None, [note(body)]))
 
 
 # ---------------------------------------------------------------- files

@@ -17,15 +17,21 @@ from treecompile.engines import (
 from treecompile.engines.base import Borrow, Engine, Store
 from treecompile.model.errors import OptionError
 
+SERVER = "a server has its own"  # limit of memory
+
 # Explicit, so that a search for a name finds it. The names are those of the dialects.
 ENGINES: dict[str, Engine] = {
-    "sqlite": Engine("sqlite", sqlite.sandbox, sqlite.open_sqlite),
+    "sqlite": Engine(
+        "sqlite", sqlite.sandbox, sqlite.open_sqlite, "SQLite needs little"
+    ),
     "duckdb": Engine("duckdb", duckdb.sandbox, duckdb.open_duckdb),
-    "postgres": Engine("postgres", postgres.sandbox, postgres.open_postgres),
-    "mariadb": Engine("mariadb", mariadb.sandbox, mariadb.open_mariadb),
+    "postgres": Engine("postgres", postgres.sandbox, postgres.open_postgres, SERVER),
+    "mariadb": Engine("mariadb", mariadb.sandbox, mariadb.open_mariadb, SERVER),
     "mysql": Engine("mysql", mariadb.sandbox),
     "clickhouse": Engine("clickhouse", clickhouse.sandbox),
-    "spark": Engine("spark", spark.sandbox, spark.open_spark),
+    "spark": Engine(
+        "spark", spark.sandbox, spark.open_spark, "Spark has its own settings"
+    ),
     "datafusion": Engine("datafusion", datafusion.sandbox),
 }
 # First words of addresses that are not engines' names. MySQL itself is refused by name
@@ -62,6 +68,8 @@ def open_store(
         if engine is None or engine.open is None or ":" not in source:
             scheme = source.partition(":")[0]
             raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
+        if memory_limit and engine.own_memory:
+            raise OptionError(f"--memory-limit is for DuckDB: {engine.own_memory}")
         return engine.open(source, memory_limit, writes)
     kind = type(source).__name__
     if kind not in BORROWED:

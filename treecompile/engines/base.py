@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from treecompile.emit.sql.dialect import Dialect, read_dialect
-from treecompile.model.errors import EngineError, OptionError
+from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class Engine:
     # To learn and score: takes the address, the memory limit or "", and whether tables
     # that last are created. None if learning is not supported.
     open: Open | None = None
+    own_memory: str = ""  # why it takes no memory limit
     url: str = ""  # of the server that runs artefacts; "": in this process
 
     @property
@@ -286,8 +287,3 @@ def database_file(url: str, *, is_optional: bool = False) -> str:
     if not Path(path).is_file() and (path or not is_optional):
         raise EngineError(f"{path!r}: there is no such database file")
     return path
-
-
-def refuse_memory_limit(memory_limit: str, why: str) -> None:
-    if memory_limit:
-        raise OptionError(f"--memory-limit is for DuckDB: {why}")

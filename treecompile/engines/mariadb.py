@@ -12,14 +12,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from treecompile.engines.base import (
-    Connection,
-    SqlStore,
-    Store,
-    StoredColumn,
-    driver,
-    refuse_memory_limit,
-)
+from treecompile.engines.base import Connection, SqlStore, Store, StoredColumn, driver
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import Row
 
@@ -122,7 +115,6 @@ def sandbox(url: str) -> Iterator[Connection]:
 @contextmanager
 def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is mysql://user:password@host:port/database."""
-    refuse_memory_limit(memory_limit, "a server has its own")
     database = unquote(urlsplit(url).path.strip("/"))
     if not database:
         raise OptionError(

@@ -13,14 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treecompile.engines.base import (
-    Connection,
-    SqlStore,
-    Store,
-    StoredColumn,
-    driver,
-    refuse_memory_limit,
-)
+from treecompile.engines.base import Connection, SqlStore, Store, StoredColumn, driver
 from treecompile.model.errors import EngineError
 
 # SQLSTATEs of a user who may not create a table: no privilege, read-only transaction.
@@ -112,7 +105,6 @@ def sandbox(url: str) -> Iterator[Connection]:
 @contextmanager
 def open_postgres(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is a connection URI of libpq."""
-    refuse_memory_limit(memory_limit, "a server has its own")
     with closing(_connect(url, autocommit=True)) as connection:
         yield PostgreSQL(connection, driver("psycopg").Error)
 

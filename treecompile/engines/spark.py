@@ -15,7 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -34,7 +34,6 @@ from treecompile.engines.base import (
     as_array,
     driver,
     first_line,
-    refuse_memory_limit,
 )
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
@@ -200,12 +199,9 @@ def _plain(column: Any) -> np.ndarray:
     return as_array(column.to_pylist())
 
 
-@contextmanager
-def _open_sockets() -> Iterator[None]:
+def _open_sockets() -> AbstractContextManager[object]:
     """No warning about the sockets of results, which Spark does not close itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield
+    return warnings.catch_warnings(action="ignore", category=ResourceWarning)
 
 
 # ---------------------------------------------------------------- sessions
@@ -237,7 +233,6 @@ def _session_for_artefacts(master: str) -> Any:
 @contextmanager
 def open_spark(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is spark: followed by a master such as local[2], or spark://HOST:PORT."""
-    refuse_memory_limit(memory_limit, "Spark has its own settings")
     driver("pyspark")
     from pyspark.sql import SparkSession
 
@@ -314,12 +309,8 @@ def _no_logs() -> Iterator[None]:
     """Errors become ours: without this, PySpark also logs each with its stack."""
     from pyspark.logger import PySparkLogger
 
-    loggers = [PySparkLogger.getLogger(name) for name in LOGGERS]
-    were = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
+    with ExitStack() as stack:
+        for logger in map(PySparkLogger.getLogger, LOGGERS):
+            stack.callback(setattr, logger, "disabled", logger.disabled)
+            logger.disabled = True
         yield
-    finally:
-        for logger, was in zip(loggers, were, strict=True):
-            logger.disabled = was

@@ -20,7 +20,6 @@ from treecompile.engines.base import (
     Store,
     StoredColumn,
     database_file,
-    refuse_memory_limit,
 )
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
@@ -88,7 +87,6 @@ def sandbox(url: str) -> Iterator[Connection]:
 @contextmanager
 def open_sqlite(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is sqlite:// followed by the path of a database file."""
-    refuse_memory_limit(memory_limit, "SQLite needs little")
     path = database_file(url)
     uri = f"{Path(path).resolve().as_uri()}?mode={'rw' if writes else 'ro'}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:

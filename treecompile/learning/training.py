@@ -120,7 +120,7 @@ def learn(
     )
     cases = Cases(training.columns, training.y)
     validated = to_validate(tree)
-    notes = [*whole.notes, *_notes(options, algorithm, choice)]
+    notes = [*whole.notes, *notes_on(options, algorithm, choice)]
     if algorithm == C45 or options.chi2 is not None:
         notes += odd_scale(training)
     known = measured(done, cases, validated)
@@ -138,9 +138,10 @@ def read_dataset(
     return whole
 
 
-def _notes(
-    options: LearnOptions, algorithm: str, choice: AlphaChoice | None
+def notes_on(
+    options: LearnOptions, algorithm: str, choice: AlphaChoice | None = None
 ) -> list[str]:
+    """What was chosen, and what to keep in mind."""
     notes = [] if options.algorithm else [f"algorithm: {algorithm}"]
     if choice is not None:
         leaves = choice.table[choice.place].step.leaves

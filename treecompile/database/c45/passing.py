@@ -18,9 +18,9 @@ from weakref import finalize
 import numpy as np
 
 from treecompile.database.c45.source import CaseTableSource
-from treecompile.database.c45.table import BORN, GONE, Part
+from treecompile.database.c45.table import BORN, Part
+from treecompile.database.grow.work import CLOSED
 from treecompile.engines.base import Store
-from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
     ReachedLeaves,
@@ -52,15 +52,10 @@ class QueriedCases:
     """The cases of some nodes: of the grown tree, or as a query finds them."""
 
     counts: Floats  # of each class at each node
-    nodes: (
-        Positions  # numbers in the grown tree; with a query, values of its column `m`
-    )
+    nodes: Positions  # numbers in the grown tree, or values of the query's column `m`
     query: str = ""  # for their rows
     size: int = 0  # `m` is below
     table: TemporaryTable | None = None  # from which the query reads
-
-    def some(self, chosen: Positions) -> QueriedCases:
-        return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +88,7 @@ class CasePassing:
         return QueriedCases(self.grown.stats[:1], np.zeros(1, np.intp))
 
     def some(self, cases: QueriedCases, chosen: Positions) -> QueriedCases:
-        return cases.some(chosen)
+        return replace(cases, counts=cases.counts[chosen], nodes=cases.nodes[chosen])
 
     def counts(self, cases: QueriedCases) -> Floats:
         return cases.counts
@@ -207,7 +202,7 @@ class CasePassing:
         new = np.repeat(at, counts)
         children = np.flatnonzero(np.repeat(splits.size > 0, counts))
         new[children] = draft.child[draft.branches(at[inner])]
-        stays = np.where(at < 0, GONE, np.cumsum(counts) - counts)
+        stays = np.where(at < 0, CLOSED, np.cumsum(counts) - counts)
         return self._sent(splits, children, stays), new
 
     def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
@@ -225,22 +220,16 @@ class CasePassing:
         every = Splits.none(cases.size)
         every.note(cases.nodes, splits)
         size, nodes = int(splits.size.sum()), len(cases.nodes)
-        missing = np.full(cases.size, GONE)
+        missing = np.full(cases.size, CLOSED)
         missing[cases.nodes] = size + np.arange(nodes)
         slot = self._sent(every, np.arange(size), missing)
         placed = f"SELECT {slot} AS slot, {self.columns} FROM ({cases.query}) AS w"
         placed, kept = self._kept(placed)
         sums = self.target.at_nodes(f"({placed})", size + nodes, "slot")
-        table, lost = sums[:size], sums[size:]
-        known = table.sum(axis=1) * self.target.unit
-        shares = shares_of(
-            known,
-            splits.size,
-            splits.starts,
-            is_fractional=self.options.is_fractional,
+        known, shares, weights = self.target.shared(
+            sums[:size], sums[size:], splits, is_fractional=self.options.is_fractional
         )
         parent = np.repeat(np.arange(nodes), splits.size)
-        weights = (table + lost[parent] * shares[:, None]) * self.target.unit
         branches = np.flatnonzero(known)
         parts: list[Part] = []
         for new, branch in enumerate(branches.tolist()):

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from treecompile.database.c45.bins import BinnedFeature, cuts_between, decide
-from treecompile.database.c45.table import GONE, CaseTable, Move, Part, at_rest
+from treecompile.database.c45.table import CaseTable, Move, Part, at_rest
 from treecompile.database.grow import counting
 from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.levels import CHANGED, TableSource
-from treecompile.database.grow.work import Route
+from treecompile.database.grow.work import CLOSED, Route
 from treecompile.learning.c45.case_growth import node_stats
 from treecompile.learning.c45.category_groups import group_values
-from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.gain_ratio import (
     FeatureChoice,
     GainCandidates,
@@ -129,7 +128,7 @@ class CaseTableSource(TableSource):
         return found
 
     def _count(self) -> None:
-        counts = counting.counts(self.work, range(len(self.features)))
+        counts = counting.counts(self.work)
         self.known, self.missing = [], []
         for bins, size in zip(counts, self.work.sizes, strict=True):
             is_missing = bins.code == size
@@ -175,35 +174,29 @@ class CaseTableSource(TableSource):
 
     def divide(self, splits: Splits) -> Division:
         """The counts of the branches follow from the bins; `keep` moves the rows."""
-        unit = self.target.unit
         sums = self.work.branch_sums(splits, self.known)
         missing = np.zeros(self.weights.shape, np.int64)
         for node in splits.nodes.tolist():
             missing[node] = self.missing[int(splits.feature[node])][node]
-        known = sums.sum(axis=1) * unit
-        is_fractional = self.options.is_fractional
-        some = splits.nodes
-        shares = shares_of(
-            known, splits.size[some], splits.starts[some], is_fractional=is_fractional
+        known, shares, weights = self.target.shared(
+            sums, missing, splits, is_fractional=self.options.is_fractional
         )
         filled = np.flatnonzero(known)
-        parent = np.repeat(np.arange(len(splits.size)), splits.size)
-        weights = (sums + missing[parent] * shares[:, None]) * unit
         self.split = CaseSplits(splits, self.numbers, shares, filled)
         self.numbers = self.drafted + filled
         self.drafted += len(known)
         self.weights = weights[filled]
-        return Division(filled, known, sums * unit)
+        return Division(filled, known, sums * self.target.unit)
 
     def _move(self, split: CaseSplits, is_open: Mask) -> None:
         """Send the rows of the last level to the new nodes."""
         splits, is_pruning = split.splits, self.options.is_pruning
-        children = np.full(len(split.shares), GONE)
+        children = np.full(len(split.shares), CLOSED)
         if is_pruning:
             children[split.filled] = [at_rest(n) for n in self.numbers.tolist()]
         children[split.filled[is_open]] = np.arange(np.count_nonzero(is_open))
         former = [at_rest(number) for number in split.numbers.tolist()]
-        missing = former if is_pruning else [GONE] * len(former)
+        missing = former if is_pruning else [CLOSED] * len(former)
         parts: list[Part] = []
         for node in splits.nodes.tolist():
             start, size = int(splits.starts[node]), int(splits.size[node])
@@ -216,7 +209,7 @@ class CaseTableSource(TableSource):
                 parts += [
                     (former[node], child, float(share))
                     for child, share in zip(mine, shares, strict=True)
-                    if share and child != GONE
+                    if share and child != CLOSED
                 ]
         routes = self.work.routes(splits, children.tolist(), missing)
         self.moves.append(Move(routes, parts, len(self.moves) + 1))

@@ -18,16 +18,17 @@ import numpy as np
 
 from treecompile.database.grow.bins import BinRanges
 from treecompile.database.grow.targets import LabelTarget
-from treecompile.database.grow.work import NAME, Route, WorkTable
+from treecompile.database.grow.work import CLOSED, NAME, Route, WorkTable
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
+from treecompile.learning.c45.fractional_cases import shares_of
 from treecompile.learning.c45.gain_ratio import Scale
 from treecompile.learning.c45.thresholds import GAP
+from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.search import LARGEST
 from treecompile.model.arrays import Array, Floats, Positions
 
 WEIGHT, BORN = "u", "born"  # columns: the weight, and the depth where a part was made
-GONE = -1  # the node of a row that no query needs any more
 FAR = 1e300  # greater numbers are far apart or equal: no need to subtract them
 
 Part = tuple[int, int, float]  # a node, a branch, and the share that the branch gets
@@ -58,6 +59,19 @@ class CaseTarget(LabelTarget):
     def unit(self) -> float:
         return self.scale.unit
 
+    def shared(
+        self, sums: Array, missing: Array, splits: Splits, *, is_fractional: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """The known weight of each branch, its share of what is missing, and both.
+
+        `sums` are those of the branches, `missing` those of the nodes, in units.
+        """
+        known, some = sums.sum(axis=1) * self.unit, splits.nodes
+        size, starts = splits.size[some], splits.starts[some]
+        shares = shares_of(known, size, starts, is_fractional=is_fractional)
+        of_branch = np.repeat(missing, splits.size, axis=0) * shares[:, None]
+        return known, shares, (sums + of_branch) * self.unit
+
     def columns(self) -> dict[str, str]:
         columns = super().columns()
         if self.is_divided:
@@ -87,7 +101,7 @@ class CaseTable(WorkTable):
             return
         moved = (
             f"SELECT CASE WHEN node >= 0 THEN {node} ELSE node END AS node, {columns}"
-            f" FROM {self.rows()} AS w WHERE node <> {GONE}"
+            f" FROM {self.rows()} AS w WHERE node <> {CLOSED}"
         )
         query = self.store.dialect.learning.once.format(name="moved", query=moved)
         query += " SELECT * FROM moved"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,8 +72,7 @@ class BinEdges:
         return f"CASE {' '.join((*ends, *whens))} ELSE {arms[-1]} END"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BinRanges:
+class BinRanges(NamedTuple):
     """Ranges of numbers at open nodes; each covers neighbouring bins."""
 
     node: Positions
@@ -106,20 +106,6 @@ class BinHistogram:
     high: Floats
     most: Floats  # no cut inside the bin that is of interest gains more
     age: Positions  # how often the bin was cut out of another
-
-    @classmethod
-    def counted(
-        cls,
-        node: Positions,
-        code: Positions,
-        sums: Array,
-        spread: Array,
-        low: Floats,
-        high: Floats,
-    ) -> BinHistogram:
-        """Bins of which nothing is known but their counts."""
-        most, age = np.full(len(node), np.inf), np.zeros(len(node), np.intp)
-        return cls(node, code, sums, spread, low, high, most, age)
 
     def segments(self) -> Segments:
         """The bins of each node."""

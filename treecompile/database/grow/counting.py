@@ -24,10 +24,8 @@ ENDS = ["min(x)", "max(x)"]
 # ---------------------------------------------------------------- all open nodes
 
 
-def counts(
-    work: WorkTable, indices: Sequence[int], nodes: range | None = None
-) -> list[BinHistogram]:
-    """Count the values or bins of features at all open nodes, or at some of them.
+def counts(work: WorkTable, nodes: range | None = None) -> list[BinHistogram]:
+    """Count the values or bins of all features at all open nodes, or at some of them.
 
     A bin with the last code of a feature holds the missing values.
     """
@@ -35,17 +33,15 @@ def counts(
     if nodes is not None:
         which = f"node >= {nodes.start} AND node < {nodes.stop}"
     found = []
-    for some in _together(work, indices):
+    for some in together(work, range(len(work.sizes))):
         width = 1 + max(work.sizes[index] for index in some)
         is_bounded = any(map(work.is_binned, some))
         # Grouping by one number takes two thirds of the time of several columns.
         key = f"CAST(node AS {work.store.dialect.learning.long}) * {width} + c"
         if work.target.groups > 1:
             key = f"({key}) * {work.target.groups} + y"
-        asked = [
-            *(ENDS if is_bounded else []),
-            *work.target.asked(is_bounded=is_bounded),
-        ]
+        asked = ENDS if is_bounded else []
+        asked = [*asked, *work.target.asked(is_bounded=is_bounded)]
         keys = ["p", "k"] if len(some) > 1 else ["k"]
         answer = work.store.arrays(
             f"SELECT {', '.join([*keys[:-1], f'{key} AS k', *asked])}"
@@ -89,12 +85,7 @@ def finer(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinHist
         # A range whose width overflows is not cut.
         f" WHEN a.scale = 0 THEN 1 ELSE {inner} END"
     )
-    return {
-        index: _gathered(work, keys, group, found[:2], found[2:])
-        for index, (keys, group, found) in _within(
-            work, ranges, ["a.low", part], ENDS
-        ).items()
-    }
+    return _within(work, ranges, ["a.low", part], ENDS)
 
 
 def values(
@@ -102,28 +93,20 @@ def values(
 ) -> dict[int, BinHistogram]:
     """Count every value in some ranges; in one range, the first `most` lines of it."""
     first = "" if most is None else f" ORDER BY k2 LIMIT {most}"
-    return {
-        index: _gathered(work, keys, group, [keys[2], keys[2]], sums)
-        for index, (keys, group, sums) in _within(
-            work, ranges, ["x"], [], first
-        ).items()
-    }
-
-
-Lines = tuple[list[Array], Array, list[Array]]  # keys, labels and what was asked for
+    return _within(work, ranges, ["x"], [], first)
 
 
 def _within(
     work: WorkTable,
     ranges: Mapping[int, BinRanges],
     more_keys: Sequence[str],
-    asked: Sequence[str],
+    ends: Sequence[str],  # of each bin; none: the last key is its only value
     first: str = "",  # ORDER BY and LIMIT
-) -> dict[int, Lines]:
-    """Ask for the rows of some ranges, grouped by node, code and further keys."""
+) -> dict[int, BinHistogram]:
+    """Count the rows of some ranges, in a bin for each node, code and further keys."""
     target, result = work.target, {}
     size = 2 + len(more_keys)
-    for some in _together(work, [*ranges]):
+    for some in together(work, [*ranges]):
         is_one = len(some) == 1
         keys = ["w.node", "a.code", *more_keys]
         keys += ["y"] if target.groups > 1 else []
@@ -132,7 +115,7 @@ def _within(
         if not is_one:
             selected, names = ["w.p AS which", *selected], ["which", *names]
         answer = work.store.arrays(
-            f"SELECT {', '.join([*selected, *asked, *target.asked(is_bounded=True)])}"
+            f"SELECT {', '.join([*selected, *ends, *target.asked(is_bounded=True)])}"
             f" FROM {_stack(work, some)} AS w {work.store.dialect.learning.join}"
             f" {_table(work, [ranges[index] for index in some])}"
             f" ON {'' if is_one else 'w.p = a.p AND '}w.node = a.node AND c = a.code"
@@ -140,10 +123,12 @@ def _within(
         )
         for index, lines in zip(some, _by_feature(answer, len(some)), strict=True):
             lines[:2] = (each.astype(np.intp) for each in lines[:2])
-            group, found = np.zeros(len(lines[0]), np.intp), lines[size:]
+            of_bins, found = lines[:size], lines[size:]
+            group = np.zeros(len(lines[0]), np.intp)
             if target.groups > 1:
-                group, found = found[0].astype(np.intp), found[1:]
-            result[index] = lines[:size], group, found
+                group = found.pop(0).astype(np.intp)
+            bounds = [found.pop(0) for _ in ends] or [of_bins[-1]] * 2
+            result[index] = _gathered(work, of_bins, group, bounds, found)
     return result
 
 
@@ -151,14 +136,8 @@ def _table(work: WorkTable, ranges: Sequence[BinRanges]) -> str:
     """Some ranges as a table to join with the rows."""
     rows = []
     for place, some in enumerate(ranges):
-        for node, code, low, high, bins in zip(
-            some.node.tolist(),
-            some.code.tolist(),
-            some.low.tolist(),
-            some.high.tolist(),
-            some.bins.tolist(),
-            strict=True,
-        ):
+        lines = zip(*(column.tolist() for column in some), strict=True)
+        for node, code, low, high, bins in lines:
             parts = bins * FINER
             numbers = (low, high, _scale(parts, low, high), parts - 1.0)
             texts = map(work.writer.number, numbers)
@@ -194,20 +173,22 @@ def _gathered(
     sums, spread = work.target.gather(
         len(starts), np.cumsum(is_new) - 1, group[order], [f[order] for f in found]
     )
-    return BinHistogram.counted(
+    return BinHistogram(
         ordered[0][starts],
         ordered[1][starts],
         sums,
         spread,
         np.minimum.reduceat(low, starts) if len(starts) else low,
         np.maximum.reduceat(high, starts) if len(starts) else high,
+        np.full(len(starts), np.inf),
+        np.zeros(len(starts), np.intp),
     )
 
 
 # ---------------------------------------------------------------- stacked features
 
 
-def _together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
+def together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
     """The features that are counted in one query."""
     if work.store.dialect.learning.stack and indices:
         yield indices

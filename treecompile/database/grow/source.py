@@ -145,7 +145,7 @@ class ImpurityTableSource(TableSource):
     def _winners(self, nodes: range) -> list[BinHistogram]:
         """Of each feature, the bins of those nodes that it splits best."""
         some = nodes if len(nodes) < len(self.sums) else None
-        counts = counting.counts(self.work, range(len(self.features)), some)
+        counts = counting.counts(self.work, some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
         self.sums[nodes.start : nodes.stop] = sums
         bins = [
@@ -174,8 +174,7 @@ class ImpurityTableSource(TableSource):
             wanted = np.ldexp(self.limits.min_gain, -unit)
         binned = [i for i in range(len(self.features)) if self.work.is_binned(i)]
         # One by one, a cut found for one feature saves opening bins of the next.
-        at_once = binned if self.work.store.dialect.learning.stack else []
-        for some in [at_once] if at_once else [[index] for index in binned]:
+        for some in counting.together(self.work, binned):
             best = np.max([each.gain for each in found], axis=0)
             least = np.maximum(best, wanted) - tie
             known = {index: bins[index] for index in some}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -154,8 +154,20 @@ class LabelTarget(TableTarget):
         self.response = LabelResponse(np.zeros(0), schema.labels)
 
     def columns(self) -> dict[str, str]:
-        codes = by_label(self.store, self.schema, map(str, range(self.groups)))
-        return {"y": f"CAST({codes} AS {self.writer.small(self.groups)})"}
+        return {"y": f"CAST({self.codes()} AS {self.writer.small(self.groups)})"}
+
+    def codes(self) -> str:
+        """A SQL expression: the code of the label of a row."""
+        return self.by_label(map(str, range(self.groups)))
+
+    def by_label(self, values: Iterable[str]) -> str:
+        """A SQL expression: the value given for the label of a row."""
+        arms = " ".join(
+            f"WHEN {self.schema.target.value} = {literal(label, self.store.dialect)}"
+            f" THEN {value}"
+            for label, value in zip(self.schema.labels, values, strict=True)
+        )
+        return f"CASE {arms} END"
 
     def asked(self, *, is_bounded: bool) -> list[str]:
         return ["count(*)"]
@@ -198,96 +210,72 @@ class LabelTarget(TableTarget):
         return label_bound(self.name, *parts)
 
 
-def by_label(store: Store, schema: Schema, values: Iterable[str]) -> str:
-    """A SQL expression: the value given for the label of a row."""
-    value = schema.target.value
-    arms = " ".join(
-        f"WHEN {value} = {literal(label, store.dialect)} THEN {each}"
-        for label, each in zip(schema.labels, values, strict=True)
-    )
-    return f"CASE {arms} END"
-
-
 # --- weights --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RowWeights:
-    """How much the rows of a table count: by a column, and by their labels."""
-
-    sql: str  # the weight of a row of the source, in units
-    units: Units
-    mean: float | None  # of the column of weights, if there is one
-
-
-def weigh(
-    store: Store, schema: Schema, data: Dataset, weighting: Weighting
-) -> RowWeights | None:
-    """How much each row counts; None if all count the same."""
-    if not weighting and schema.weights is None:
-        return None
-    writer, own = QueryWriter(store), schema.weights
-    value = own.value if own else "1e0"
-    counts, sums, _ = _sums(store, schema, value)
-    total = sum(sums)
-    if weighting:
-        # A row for each label that occurs.
-        weighting.check(replace(data, y=np.flatnonzero(counts)))
-    of_labels = np.array([float(each) for each in sums])
-    factors = weighting.factors(data, counts, of_labels, float(total))
-    if weighting:
-        texts = map(writer.double, factors.tolist())
-        factor = by_label(store, schema, texts)
-        value = f"({value} * {factor})" if own else factor
-    counts, sums, is_whole = _sums(store, schema, value)
-    rows = int(counts.sum())
-    units = Units.of_total(float(sum(sums)), rows, is_whole=is_whole)
-    if units.exponent:
-        value = f"{value} * {writer.double(2.0**-units.exponent)}"
-    whole = store.dialect.learning.round_even.format(value)
-    mean = float(total) / rows if own else None
-    at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
-    return RowWeights(f"CAST({at_least} AS {store.dialect.learning.long})", units, mean)
-
-
-def _sums(
-    store: Store, schema: Schema, weight: str
-) -> tuple[Array, Sequence[Fraction], bool]:
-    """The rows of each label, the sum of their weights, and whether all are whole."""
-    writer, rounded = QueryWriter(store), store.dialect.learning.round_even
-    codes = by_label(store, schema, map(str, range(len(schema.labels))))
-    rows = (
-        f"(SELECT {codes} AS y, {weight} AS w FROM {schema.relation}"
-        f" WHERE {schema.target.known}) AS source"
-    )
-    (most,) = store.arrays(f"SELECT max(w) FROM {rows}")
-    bits = SPARE_BITS - schema.rows.bit_length()
-    power = bits - int(np.frexp(float(most[0]))[1])
-    scaled = f"w * {writer.double(2.0**power)}"
-    in_two = ", ".join(writer.sum_in_two(scaled, rounded, bits))
-    y, count, odd, first, second = store.arrays(
-        f"SELECT y, count(*), count(CASE WHEN w <> {rounded.format('w')} THEN 1 END),"
-        f" {in_two} FROM {rows} GROUP BY y"
-    )
-    counts = np.zeros(len(schema.labels), np.int64)
-    counts[y.astype(np.intp)] = count
-    sums = [Fraction(0)] * len(schema.labels)
-    for label, whole, part in zip(
-        y.astype(np.intp).tolist(), first.tolist(), second.tolist(), strict=True
-    ):
-        exact = Fraction(int(whole)) + Fraction(int(part), 2**bits)
-        sums[label] = exact / Fraction(2) ** power
-    return counts, sums, not odd.any()
-
-
 class WeightedLabelTarget(LabelTarget):
-    """The sums are the weight of each label, in units, and the rows."""
+    """Labels of rows that count by a column of weights, and by their labels.
+
+    The sums are the weight of each label, in units, and the rows.
+    """
+
+    mean: float | None = None  # of the column of weights, if there is one
 
     def __init__(
-        self, store: Store, schema: Schema, criterion: str, weights: RowWeights
+        self,
+        store: Store,
+        schema: Schema,
+        criterion: str,
+        data: Dataset,
+        weighting: Weighting,
     ) -> None:
         super().__init__(store, schema, criterion)
-        self.of_row, self.units = weights.sql, weights.units
+        own, double = schema.weights, self.writer.double
+        value = own.value if own else "1e0"
+        counts, sums, is_whole = self._sums(value)
+        total, rows = float(sum(sums)), int(counts.sum())
+        if own:
+            self.mean = total / rows
+        if weighting:
+            # A row for each label that occurs.
+            weighting.check(replace(data, y=np.flatnonzero(counts)))
+            of_labels = np.array([float(each) for each in sums])
+            factors = weighting.factors(data, counts, of_labels, total)
+            factor = self.by_label(map(double, factors.tolist()))
+            value = f"({value} * {factor})" if own else factor
+            _, sums, is_whole = self._sums(value)
+        self.units = Units.of_total(float(sum(sums)), rows, is_whole=is_whole)
+        if self.units.exponent:
+            value = f"{value} * {double(2.0**-self.units.exponent)}"
+        learning = store.dialect.learning
+        whole = learning.round_even.format(value)
+        at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
+        self.of_row = f"CAST({at_least} AS {learning.long})"
+
+    def _sums(self, weight: str) -> tuple[Array, Sequence[Fraction], bool]:
+        """The rows of each label, their weight, and whether all weights are whole."""
+        schema, rounded = self.schema, self.store.dialect.learning.round_even
+        rows = (
+            f"(SELECT {self.codes()} AS y, {weight} AS w FROM {schema.relation}"
+            f" WHERE {schema.target.known}) AS source"
+        )
+        (most,) = self.store.arrays(f"SELECT max(w) FROM {rows}")
+        bits = SPARE_BITS - schema.rows.bit_length()
+        power = bits - int(np.frexp(float(most[0]))[1])
+        scaled = f"w * {self.writer.double(2.0**power)}"
+        in_two = ", ".join(self.writer.sum_in_two(scaled, rounded, bits))
+        y, count, odd, first, second = self.store.arrays(
+            f"SELECT y, count(*), count(CASE WHEN w <> {rounded.format('w')} THEN 1"
+            f" END), {in_two} FROM {rows} GROUP BY y"
+        )
+        labels = y.astype(np.intp)
+        counts = np.zeros(self.groups, np.int64)
+        counts[labels] = count
+        sums = [Fraction(0)] * self.groups
+        for label, whole, part in zip(labels, first, second, strict=True):
+            exact = Fraction(int(whole)) + Fraction(int(part), 2**bits)
+            sums[label] = exact / Fraction(2) ** power
+        return counts, sums, not odd.any()
 
     def columns(self) -> dict[str, str]:
         return {**super().columns(), "u": self.of_row}

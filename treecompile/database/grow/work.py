@@ -33,7 +33,7 @@ from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Kind, Leaf, Node, Tree
 
 NAME = "treecompile_rows"
-CLOSED = -1
+CLOSED = -1  # the node of a row that no query needs any more
 SAMPLED = 20_000  # rows from which bins are made
 SPELT_OUT = 60  # with more categories, codes are looked up by a join
 
@@ -48,11 +48,7 @@ class Route(NamedTuple):
 
 class WorkTable:
     def __init__(
-        self,
-        target: TableTarget,
-        former: TableState | None,
-        *,
-        is_inline: bool,
+        self, target: TableTarget, former: TableState | None, *, is_inline: bool
     ) -> None:
         self.store, self.schema, self.target = target.store, target.schema, target
         self.writer = target.writer

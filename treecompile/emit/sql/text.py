@@ -116,8 +116,8 @@ def literal(value: ir.Label | None, dialect: Dialect) -> str:
     return STRINGS[dialect.literals.string](value)
 
 
-def compared(value: ir.Category, dialect: Dialect) -> str:
-    """A category as it is compared with its column."""
+def compared(value: ir.Label, dialect: Dialect) -> str:
+    """A label or a category as it is compared with its column."""
     text = literal(value, dialect)
     if isinstance(value, str) and dialect.literals.stop:
         return STRINGS[dialect.literals.string](value + dialect.literals.stop)
