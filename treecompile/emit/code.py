@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING
 
@@ -219,7 +220,7 @@ class CodeWriter:
             )
             for index, reference in self.references.items()
         }
-        self.texts: dict[ir.Condition, str] = {}
+        self.test = cache(self._test)
 
     def feature(self, index: int) -> CodeFeature:
         feature = self.body.features[index]
@@ -281,16 +282,12 @@ class CodeWriter:
             "probability": probability,
             "label": labels.index(rule.value) if labels else "",
             "rule": rule.id,
-            "evidence": words.evidence(rule.stats, rule.weight, rule.value, labels),
+            "evidence": words.evidence(rule, labels),
         }
 
-    def test(self, test: ir.Condition) -> str:
-        if test not in self.texts:
-            self.texts[test] = self._text(test, self.body.features[test.feature])
-        return self.texts[test]
-
-    def _text(self, test: ir.Condition, feature: ir.Feature) -> str:
+    def _test(self, test: ir.Condition) -> str:
         tests, operators = self.language.tests, self.language.operators
+        feature = self.body.features[test.feature]
         name, chosen = form_of(test, feature)
         if name in ("always", "never"):
             return operators.always if name == "always" else operators.never

@@ -21,6 +21,7 @@ import numpy as np
 from treecompile.model import ir
 from treecompile.model.batch import matching, predictions
 from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
     is_fractional,
     membership,
@@ -190,8 +191,7 @@ class TreeWalk:
         self.tree, self.space, self.start = tree, space, 0
         # The answer of every leaf below a node, where there is only one.
         self.answers: list[object] = [UNDECIDED] * len(tree.nodes)
-        for position in reversed(range(len(tree.nodes))):
-            node = tree.nodes[position]
+        for position, node in upwards(tree):
             if isinstance(node, ir.Leaf):
                 self.answers[position] = node.value
             else:

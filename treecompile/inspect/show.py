@@ -77,7 +77,7 @@ def _tree_lines(tree: ir.Tree, paint: Paint, notes: Mapping[int, str]) -> Iterat
         position, margin, below, test = stack.pop()
         node = tree.nodes[position]
         if isinstance(node, ir.Leaf):
-            said = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            said = words.evidence(node, tree.labels)
             arrow = " -> " if test else ""
             answer = paint(words.value(node.value), _code(node.value, tree.labels))
             aside = paint(f"({ids[position]}: {said})", ASIDE)

@@ -129,6 +129,19 @@ def _membership(
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
+def with_symbols(text: str) -> str:
+    """An Escape for pictures: the operator `<=` as a symbol, other text unchanged."""
+    return "≤" if text == "<=" else text
+
+
+def branch_test(
+    test: ir.Condition, feature: ir.Feature, figure: Figure = number
+) -> str:
+    """The test of a branch in a picture, without the feature: "≤ 2.5 (or missing)"."""
+    text = phrase([test], feature, with_symbols, figure)
+    return text.removeprefix(f"{name(feature.name)} ")
+
+
 def by_feature(conditions: Iterable[ir.Condition]) -> list[tuple[ir.Condition, ...]]:
     """The conditions on each feature; features in the order of their first test."""
     found: dict[int, list[ir.Condition]] = {}
@@ -149,14 +162,13 @@ def conjunction(
     ]
 
 
-def evidence(
-    stats: ir.Stats, weight: float, answer: ir.Label, labels: Sequence[ir.Label]
-) -> str:
-    """The cases behind a leaf or a rule: "4 of 5 cases", "12 cases, sd 0.3"."""
-    if weight == 0:
+def evidence(rule: ir.Rule | ir.Leaf, labels: Sequence[ir.Label]) -> str:
+    """The cases behind a rule or a leaf: "4 of 5 cases", "12 cases, sd 0.3"."""
+    stats = rule.stats
+    if rule.weight == 0:
         return "no case"
     if isinstance(stats, ir.ClassCounts):
-        right = stats.weights[labels.index(answer)]
+        right = stats.weights[labels.index(rule.value)]
         return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
     spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
     return f"{amount(stats.weight)} {plural(stats.weight)}{spread}"
@@ -175,8 +187,7 @@ def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
 
 def conclusion(rule: ir.Rule, labels: Sequence[ir.Label], target: str) -> str:
     """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
-    rests_on = evidence(rule.stats, rule.weight, rule.value, labels)
-    return f"{name(target)} = {value(rule.value)} ({rests_on})"
+    return f"{name(target)} = {value(rule.value)} ({evidence(rule, labels)})"
 
 
 # ---------------------------------------------------------------- rounded thresholds

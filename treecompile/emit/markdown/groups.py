@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.text import listing, shown_value, table
 from treecompile.model.ir import Condition, Rule, Split, Tree
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import leaf_positions
 from treecompile.rules.extract import Tests
 
@@ -134,8 +135,7 @@ def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
         start = count
         count += tests[leaf] is not None
         spans[leaf] = (start, count)
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if isinstance(node, Split):
             first, last = node.branches[0], node.branches[-1]
             spans[position] = (spans[first.then][0], spans[last.then][1])

@@ -15,7 +15,6 @@ from treecompile.emit.markdown.text import (
     shown_value,
     spread,
     table_of,
-    with_operators,
 )
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
@@ -207,7 +206,7 @@ def _diagram(
     yield "flowchart TD"
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
-            rests = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            rests = words.evidence(node, tree.labels)
             lines = [words.value(node.value), f"{ids[position]}, {rests}"]
             yield f'    n{position}["{"<br>".join(map(in_mermaid, lines))}"]'
             continue
@@ -216,8 +215,7 @@ def _diagram(
         figure = rounding.figure(index) if rounding else words.number
         yield f'    n{position}("{in_mermaid(words.name(feature.name))}")'
         for branch in node.branches:
-            test = words.phrase([branch.when], feature, with_operators, figure)
-            test = test.removeprefix(f"{words.name(feature.name)} ")
+            test = words.branch_test(branch.when, feature, figure)
             yield f'    n{position} -->|"{in_mermaid(test)}"| n{branch.then}'
 
 

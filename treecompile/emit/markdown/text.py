@@ -65,10 +65,6 @@ def prose(text: str) -> str:
 ACTIVE_IN_MERMAID = re.compile(r"[^\w ,()=≤.-]|[.-](?!\w)|(?<![^\W_])_|_(?![^\W_])")
 
 
-def with_operators(text: str) -> str:
-    return OPERATORS.get(text, text)
-
-
 def in_mermaid(text: str) -> str:
     """Text inside the quotes of a Mermaid label."""
     return ACTIVE_IN_MERMAID.sub(lambda found: f"#{ord(found[0])};", text)

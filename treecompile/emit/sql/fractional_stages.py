@@ -28,6 +28,7 @@ from treecompile.emit.sql.fractional import (
 )
 from treecompile.emit.sql.text import ConditionWriter, compared, literal
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
     certain,
     membership,
@@ -120,11 +121,9 @@ class StagedSums:
 
     def kept_values(self) -> dict[int, NodeValue]:
         """The nodes that become columns of some stage, the root among them."""
-        nodes = self.tree.nodes
         waiting: dict[int, NodeValue] = {}
         kept: dict[int, NodeValue] = {}
-        for position in range(len(nodes) - 1, -1, -1):
-            node = nodes[position]
+        for position, node in upwards(self.tree):
             if not isinstance(node, Split):
                 texts = [self.writer.double(share + 0.0) for share in certain(node)]
                 waiting[position] = NodeValue(texts, 0, 0, 1)

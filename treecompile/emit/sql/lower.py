@@ -105,7 +105,7 @@ def expression(
         text = result(rule, body, asked, dialect)
         if not comments:
             return text
-        said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+        said = words.evidence(rule, body.labels)
         if rule.id == DIVIDED:
             said = "several rules share it"
         return f"{text} /* {rule.id}: {said} */"
