@@ -41,11 +41,11 @@ def longest_fence(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 
 
-def shown_name(text: str) -> str:
+def name(text: str) -> str:
     return shown(words.name(text))
 
 
-def shown_value(item: Label) -> str:
+def value(item: Label) -> str:
     return shown(words.value(item))
 
 
@@ -110,4 +110,4 @@ def spread(stats: Stats, labels: Sequence[Label]) -> str:
     if isinstance(stats, Moments):
         return f"mean {rounded(stats.mean)}, standard deviation {deviation(stats)}"
     pairs = zip(labels, stats.weights, strict=True)
-    return ", ".join(f"{shown_value(x)}: {words.amount(w)}" for x, w in pairs if w)
+    return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)
