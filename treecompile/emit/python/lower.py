@@ -97,7 +97,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decision, *others = code.functions(decided)
     sentences = _sentences(program, decided)
     steps, ends = ([], []) if sentences else _steps(program, decided)
-    dividing = body if isinstance(body, ir.Tree) and divisible(body) else None
+    dividing = body if divisible(body) else None
     target = words.name(program.target)
     flags = {
         "SENTENCES": bool(sentences),
@@ -230,7 +230,7 @@ def _sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]
     body = program.body
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return []
-    extracted = extract(body) if isinstance(body, ir.Tree) else body
+    extracted = extract(body)
     rules = apply_rule_passes(extracted)
     said = {
         rule.id: words.sentence(rule, rules, program.target)

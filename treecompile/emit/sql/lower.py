@@ -95,7 +95,7 @@ def expression(
 ) -> list[str]:
     """The lines of the CASE that computes one output."""
     dialect = writer.dialect
-    dividing = body if isinstance(body, Tree) and divisible(body) else None
+    dividing = body if divisible(body) else None
     decider, decided = body, outcomes(body)
     if dividing is not None and asked.output == "rule":
         decider, decided = exposed(dividing)
