@@ -8,7 +8,7 @@ doubled. See docs/your-own-target.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from string import Formatter
@@ -189,7 +189,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             " (treecompile rules)"
         )
     language = read_language(source.target)
-    writer = CodeWriter(language, body, identifiers(body, language.names.reserved))
+    writer = CodeWriter(language, body)
     text = CodeText(
         version=source.version,
         sha256=source.sha256,
@@ -204,15 +204,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 class CodeWriter:
     """Writes values, tests and arms as the language spells them."""
 
-    def __init__(
-        self, language: Language, body: ir.Body, identifiers: Mapping[int, str]
-    ) -> None:
+    def __init__(self, language: Language, body: ir.Body) -> None:
         self.language = language
         self.body = body
-        self.identifiers = identifiers
+        self.identifiers = identifiers(body, language.names.reserved)
         self.references = {
             index: language.names.reference.format(identifier=name, position=index)
-            for index, name in identifiers.items()
+            for index, name in self.identifiers.items()
         }
         self.values = {
             index: language.values.of(body.features[index].type).format(

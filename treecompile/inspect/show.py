@@ -60,10 +60,7 @@ def _notes(program: ir.Program) -> dict[int, str]:
 
 def _cases(stats: ir.Stats, labels: Sequence[ir.Label]) -> str:
     if isinstance(stats, ir.Moments):
-        return (
-            f"{words.amount(stats.weight)} {words.plural(stats.weight)},"
-            f" mean {stats.mean:.6g}"
-        )
+        return f"{words.quantity(stats.weight)}, mean {stats.mean:.6g}"
     pairs = [pair for pair in zip(labels, stats.weights, strict=True) if pair[1]]
     pairs.sort(key=lambda pair: -pair[1])
     shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]

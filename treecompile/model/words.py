@@ -57,6 +57,11 @@ def amount(weight: float) -> str:
     return number(round(weight, 1))
 
 
+def quantity(count: float, noun: str = "case") -> str:
+    """How many there are of something: "1 case", "2.5 cases", "3 rules"."""
+    return f"{amount(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def phrase(
     conditions: Sequence[ir.Condition],
     feature: ir.Feature,
@@ -169,13 +174,9 @@ def evidence(rule: ir.Rule | ir.Leaf, labels: Sequence[ir.Label]) -> str:
         return "no case"
     if isinstance(stats, ir.ClassCounts):
         right = stats.weights[labels.index(rule.value)]
-        return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
+        return f"{amount(right)} of {quantity(stats.weight)}"
     spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
-    return f"{amount(stats.weight)} {plural(stats.weight)}{spread}"
-
-
-def plural(weight: float) -> str:
-    return "case" if weight == 1 else "cases"
+    return f"{quantity(stats.weight)}{spread}"
 
 
 def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:

@@ -89,14 +89,6 @@ def listing(items: Sequence[str]) -> str:
     return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
 
 
-def number_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def cases(weight: float) -> str:
-    return f"{words.amount(weight)} {words.plural(weight)}"
-
-
 def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 

@@ -68,7 +68,7 @@ def _quality_part(
     baseline = actual.weights[labels.index(common)]
     names = [md.value(label) for label in labels]
     summary = (
-        f"The rules are right in {right} of {md.cases(total)}:"
+        f"The rules are right in {right} of {words.quantity(total)}:"
         f" accuracy {md.share(right, total)}."
         f" Always answering {md.value(common)}, the most common answer in training,"
         f" would be right in {words.amount(baseline)}: {md.share(baseline, total)}."
@@ -83,7 +83,7 @@ def _quality_part(
 
 def _value_quality(title: str, quality: ir.ValueQuality) -> QualityPart:
     summary = (
-        f"Measured on {md.number_of(quality.rows, 'row')}. The baseline answers the"
+        f"Measured on {words.quantity(quality.rows, 'row')}. The baseline answers the"
         " same mean for every case: R² is the share of its squared error that the rules"
         " remove (1: all of it, 0: none)."
     )

@@ -172,10 +172,10 @@ class RuleWriter:
     # ------------------------------------------------------------ evidence
 
     def evidence(self, rule: ir.Rule) -> str:
-        cells = {"Coverage": md.cases(rule.weight)}
+        cells = {"Coverage": words.quantity(rule.weight)}
         if self.total:
             cells["Coverage"] = (
-                f"{words.amount(rule.weight)} of {md.cases(self.total)}"
+                f"{words.amount(rule.weight)} of {words.quantity(self.total)}"
                 f" ({md.share(rule.weight, self.total)})"
             )
         stats = rule.stats
@@ -185,7 +185,7 @@ class RuleWriter:
         else:
             right = stats.weights[self.rules.labels.index(rule.value)]
             cells["Confidence"] = (
-                f"{words.amount(right)} of {md.cases(stats.weight)}"
+                f"{words.amount(right)} of {words.quantity(stats.weight)}"
                 f" ({md.share(right, stats.weight)})"
             )
             if self.lifts:

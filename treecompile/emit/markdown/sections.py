@@ -24,7 +24,7 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     labels = [md.value(label) for label in body.labels]
     kind = f"one of {md.listing(labels)}" if labels else "a number"
     tested = [md.name(body.features[i].name) for i in required_features(body)]
-    given = md.number_of(len(body.features), "column")
+    given = words.quantity(len(body.features), "column")
     columns = (
         f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
     )
@@ -37,7 +37,7 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
         order = "the first rule whose conditions all hold decides, else the default"
     told = md.prose(glossary.get(program.target, NO_ENTRY).description)
     said = f" ({told})" if told else ""
-    count = md.number_of(len(rules.rules), "rule")
+    count = words.quantity(len(rules.rules), "rule")
     origin = f"It was learned with {algorithm} and reads as {count}"
     if program.algorithm == ALGORITHM:
         origin = f"It was compiled from {count} kept as text"
@@ -55,13 +55,15 @@ def data(program: ir.Program, base: ir.Stats | None) -> str:
         text = "The data that the model was learned from is not recorded."
     else:
         origin = md.name(training.source) if training.source else "a table in memory"
-        rows = md.number_of(training.rows, "row")
+        rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
     if program.options:
         chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in program.options]
         text += f" Options: {', '.join(chosen)}."
     if isinstance(base, ir.Moments) and base.weight:
-        text += f" Over all {md.cases(base.weight)}, {md.name(program.target)} has"
+        text += (
+            f" Over all {words.quantity(base.weight)}, {md.name(program.target)} has"
+        )
         text += f" {md.spread(base, ())}."
     return text
 

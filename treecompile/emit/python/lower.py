@@ -187,7 +187,6 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
     """The docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
-    plural = "rule" if rules == 1 else "rules"
     how = note(body)
     row = example(body, program.training.columns if program.training else ())
     items = [
@@ -201,7 +200,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         call += ["...     }", "... )"]
     lines = [
         f"Predict {words.name(program.target)}:"
-        f" {rules} {plural} learned by {program.algorithm}.",
+        f" {words.quantity(rules, 'rule')} learned by {program.algorithm}.",
         "",
         *(f"    {line}" for line in call),
         f"    {predict(body, row)!r}",

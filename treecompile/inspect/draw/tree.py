@@ -104,11 +104,7 @@ def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
             )
             continue
         head = words.name(tree.features[node.branches[0].when.feature].name)
-        cases = node.stats.weight
-        box.head, box.foot = (
-            svg.cut(head),
-            f"{words.amount(cases)} {words.plural(cases)}",
-        )
+        box.head, box.foot = svg.cut(head), words.quantity(node.stats.weight)
         box.whole = f"{head}, {box.foot}"
         if box.hidden:
             box.foot = f"{box.hidden} more leaves"
