@@ -81,9 +81,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     helpers = Helpers(CONVERTERS.of(f.type) for f in used)
     tree, places = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
-    limits = ["BLOCK"] if tree is not None else []
-    flags = {"IS_TREE": tree is not None, "CLASSIFIES": bool(body.labels)}
-    runtime = _runtime(body, used, is_tree=tree is not None)
+    is_tree = tree is not None
+    limits = ["BLOCK"] if is_tree else []
+    flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
+    runtime = _runtime(body, used, is_tree=is_tree)
     if divisible(body):
         names["collections.abc"].add("Iterator")
         limits.append("MOST")
@@ -97,7 +98,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         is_classifier=bool(body.labels),
         is_divided=divisible(body),
-        is_tree=tree is not None,
+        is_tree=is_tree,
         runtime=copied(columns, runtime, flags, RENAMED),
         helpers=helpers.texts(),
         limits=copied(columns, limits),
@@ -164,9 +165,7 @@ def _tree(
             return None, {}
         tree, answers = nested.tree, nested.outcomes
     places = {node: ~number for node, number in answers.items()}
-    splits = (
-        node for node, kind in enumerate(tree.nodes) if isinstance(kind, ir.Split)
-    )
+    splits = (at for at, node in enumerate(tree.nodes) if isinstance(node, ir.Split))
     return tree, places | {node: number for number, node in enumerate(splits)}
 
 
@@ -192,14 +191,10 @@ def _split(split: ir.Split, tree: ir.Tree, required: list[int], places: Places) 
     feature = tree.features[where]
     column = required.index(where)
     if feature.kind is ir.Kind.NUMERIC:
-        low, high = sorted(
-            split.branches, key=lambda branch: branch.when.op is ir.Op.GT
-        )
-        limit = repr(threshold(low.when))
-        return (
-            f"({column}, {limit}, {low.when.missing},"
-            f" {places[low.then]}, {places[high.then]})"
-        )
+        low, high = sorted(split.branches, key=lambda b: b.when.op is ir.Op.GT)
+        children = [places[low.then], places[high.then]]
+        items = (column, threshold(low.when), low.when.missing, *children)
+        return f"({', '.join(map(repr, items))})"
     children = [0] * (len(feature.categories) + 2)
     for branch in split.branches:
         for code, holds in enumerate(truth_table(branch.when, feature)):

@@ -28,7 +28,7 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
-from treecompile.model.paths import DIVIDED, divisible
+from treecompile.model.paths import DIVIDED, divisible, unknown
 from treecompile.model.semantics import membership, required_features, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
@@ -148,13 +148,8 @@ class DecisionCode:
         """Send a row with an unknown value to `divided`, if the tree divides it."""
         if not divisible(self.body):
             return []
-        tests = []
-        for index, variable in self.variables.items():
-            feature = self.body.features[index]
-            if feature.kind is ir.Kind.NUMERIC:
-                tests.append(f"{variable} != {variable}")
-            else:
-                tests.append(self.member_test(False, feature.categories, index))
+        features = self.body.features
+        tests = [self.test(unknown(index, features[index])) for index in self.variables]
         returned = f"        return {DIVIDED}(row, rule)"
         return [*condition(tests, "    ", "or"), returned]
 
