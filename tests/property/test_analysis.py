@@ -22,7 +22,7 @@ from tests.support.small_models import (
     small_tree,
 )
 from treecompile.inspect.check import Fault, check
-from treecompile.inspect.diff import diff, own_row
+from treecompile.inspect.diff import diff
 from treecompile.model.ir import Feature, Kind, Program, Row, RuleSet, Value
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import holds, leaf_position, predict, rule_position
@@ -149,7 +149,7 @@ def test_diff_agrees_with_every_row(
     assert result.complete
     for row in every_row():
         common = own_row_of(result.features, row)
-        said = predict(old, row), predict(new, own_row(new, FEATURES, row))
+        said = predict(old, row), predict(new, own_row_of(new.features, row))
         inside = [
             region
             for region in result.regions
@@ -165,7 +165,7 @@ def test_diff_agrees_with_every_row(
     for region in result.regions:
         witness = whole(region.row, FEATURES)
         assert predict(old, witness) == region.old
-        assert predict(new, own_row(new, FEATURES, witness)) == region.new
+        assert predict(new, own_row_of(new.features, witness)) == region.new
     assert result.same == (not result.regions)
 
 

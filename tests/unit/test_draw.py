@@ -15,7 +15,7 @@ from tests.support.samples import ROOT, balanced, every_type, stump
 from treecompile import Model, load
 from treecompile.inspect.draw import draw
 from treecompile.inspect.draw.svg import CLASSES, Palette, cut, on, width
-from treecompile.inspect.draw.tree import readable_depth, spots
+from treecompile.inspect.draw.tree import laid_out, readable_depth
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
 from treecompile.model.paths import rule_ids
@@ -144,13 +144,14 @@ def test_rules_are_drawn_as_a_table() -> None:
 
 
 def test_the_depth_that_a_notebook_shows() -> None:
-    tree = balanced(8).body
+    program = balanced(8)
+    tree = program.body
     assert isinstance(tree, Tree)
     assert readable_depth(tree, 60) == 5
     assert readable_depth(tree, 64) == 6
     assert readable_depth(tree, 256) is None
-    drawn = [spot for spot in spots(tree, 5) if spot.hidden]
-    assert [spot.hidden for spot in drawn] == [8] * 32
+    drawn = [box for box in laid_out(program, tree, 5) if box.hidden]
+    assert [box.hidden for box in drawn] == [8] * 32
     html = Model(balanced(8))._repr_html_()
     assert html.startswith("<div")
     assert html.count(" more leaves</text>") == 32

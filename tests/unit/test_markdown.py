@@ -20,10 +20,10 @@ from tests.support.random_models import large_tree, random_row
 from tests.support.samples import TENNIS, stump
 from treecompile import learn
 from treecompile.emit.lowering import CompilerInput
+from treecompile.emit.markdown import md
 from treecompile.emit.markdown.groups import groups_of_tree
 from treecompile.emit.markdown.lower import lower
 from treecompile.emit.markdown.sections import fenced
-from treecompile.emit.markdown.text import in_mermaid, shown_name, table
 from treecompile.emit.options import EmitOptions, Entry, read_glossary
 from treecompile.emit.render import render
 from treecompile.emit.targets import read_target
@@ -701,8 +701,8 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     st.text(st.characters() | st.sampled_from("\\`|_*[]<>&#:@.- \n\"'1w"), max_size=12)
 )
 def test_any_name_is_shown_as_it_is(text: str) -> None:
-    name = shown_name(text)
-    head = f"# {name}\n\n- {name}\n\n{table([name, 'b'], [[name, 'c']])}\n"
+    name = md.name(text)
+    head = f"# {name}\n\n- {name}\n\n{md.table([name, 'b'], [[name, 'c']])}\n"
     assert markup(head) <= OURS
     shown = words.name(text)
     assert [seen for _, seen in inlines(head)] == [shown, shown, shown, "b", shown, "c"]
@@ -713,12 +713,12 @@ def test_any_name_is_shown_as_it_is(text: str) -> None:
     ["sepal length", "sepal_length", "max_x_2", "7.5 mg/dl", "C4.5", "naïve", "50%"],
 )
 def test_ordinary_words_stay_readable(text: str) -> None:
-    assert shown_name(text) == text
+    assert md.name(text) == text
 
 
 @given(st.text())
 def test_mermaid_labels_hold_no_syntax(text: str) -> None:
-    label = in_mermaid(words.name(text))
+    label = md.in_mermaid(words.name(text))
     entities = re.compile(r"#(\d+);")
     assert not re.search(r"[^\w ,()=≤.-]", entities.sub("", label))
     assert entities.sub(lambda m: chr(int(m[1])), label) == words.name(text)

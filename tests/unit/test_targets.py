@@ -14,7 +14,6 @@ import pytest
 from treecompile.emit import targets
 from treecompile.emit.compiler import LOWERINGS
 from treecompile.emit.literals import DOUBLES, STRINGS
-from treecompile.emit.sql import dialect
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.targets import read_target, templates_folder
 from treecompile.engines.addresses import ENGINES
@@ -30,7 +29,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     copy = tmp_path / "templates"
     shutil.copytree(str(templates_folder()), copy)
     monkeypatch.setattr(targets, "templates_folder", lambda: copy)
-    monkeypatch.setattr(dialect, "templates_folder", lambda: copy)
     targets._built_in_target.cache_clear()
     read_dialect.cache_clear()
     yield copy

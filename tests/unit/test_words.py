@@ -203,7 +203,8 @@ def test_sentences_stay_on_one_line(seed: int) -> None:
 )
 def test_evidence(stats: Stats, weight: float, answer: Label, expected: str) -> None:
     labels = ("no", "yes") if isinstance(stats, ClassCounts) else ()
-    assert words.evidence(stats, weight, answer, labels) == expected
+    rule = Rule("R1", (), answer, stats, weight)
+    assert words.evidence(rule, labels) == expected
 
 
 def test_a_whole_rule() -> None:

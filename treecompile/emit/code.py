@@ -8,8 +8,9 @@ doubled. See docs/your-own-target.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING
 
@@ -188,7 +189,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             " (treecompile rules)"
         )
     language = read_language(source.target)
-    writer = CodeWriter(language, body, identifiers(body, language.names.reserved))
+    writer = CodeWriter(language, body)
     text = CodeText(
         version=source.version,
         sha256=source.sha256,
@@ -203,15 +204,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 class CodeWriter:
     """Writes values, tests and arms as the language spells them."""
 
-    def __init__(
-        self, language: Language, body: ir.Body, identifiers: Mapping[int, str]
-    ) -> None:
+    def __init__(self, language: Language, body: ir.Body) -> None:
         self.language = language
         self.body = body
-        self.identifiers = identifiers
+        self.identifiers = identifiers(body, language.names.reserved)
         self.references = {
             index: language.names.reference.format(identifier=name, position=index)
-            for index, name in identifiers.items()
+            for index, name in self.identifiers.items()
         }
         self.values = {
             index: language.values.of(body.features[index].type).format(
@@ -219,7 +218,7 @@ class CodeWriter:
             )
             for index, reference in self.references.items()
         }
-        self.texts: dict[ir.Condition, str] = {}
+        self.test = cache(self._test)
 
     def feature(self, index: int) -> CodeFeature:
         feature = self.body.features[index]
@@ -281,16 +280,12 @@ class CodeWriter:
             "probability": probability,
             "label": labels.index(rule.value) if labels else "",
             "rule": rule.id,
-            "evidence": words.evidence(rule.stats, rule.weight, rule.value, labels),
+            "evidence": words.evidence(rule, labels),
         }
 
-    def test(self, test: ir.Condition) -> str:
-        if test not in self.texts:
-            self.texts[test] = self._text(test, self.body.features[test.feature])
-        return self.texts[test]
-
-    def _text(self, test: ir.Condition, feature: ir.Feature) -> str:
+    def _test(self, test: ir.Condition) -> str:
         tests, operators = self.language.tests, self.language.operators
+        feature = self.body.features[test.feature]
         name, chosen = form_of(test, feature)
         if name in ("always", "never"):
             return operators.always if name == "always" else operators.never

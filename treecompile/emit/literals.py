@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from math import frexp, inf, ldexp, nextafter
 
 from treecompile.model.errors import TargetError
@@ -100,16 +100,10 @@ def mysql_string(text: str) -> str:
     return sql_string(text) if text.isascii() else f"_utf8mb4{sql_string(text)}"
 
 
-def clickhouse_string(text: str) -> str:
-    """Quotes, backslashes and NUL escaped with a backslash."""
+def backslash_string(escapes: dict[int, str], text: str) -> str:
+    """Quotes, backslashes and other characters escaped with a backslash."""
     _require_unicode(text)
-    return f"'{text.translate(CLICKHOUSE_ESCAPES)}'"
-
-
-def backslash_string(text: str) -> str:
-    """Quotes, backslashes, line ends and NUL escaped with a backslash."""
-    _require_unicode(text)
-    return f"'{text.translate(BACKSLASH_ESCAPES)}'"
+    return f"'{text.translate(escapes)}'"
 
 
 CLICKHOUSE_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\0": r"\0"})
@@ -220,8 +214,8 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "sqlite": sqlite_string,
     "duckdb": duckdb_string,
     "mysql": mysql_string,
-    "clickhouse": clickhouse_string,
-    "backslash": backslash_string,
+    "clickhouse": partial(backslash_string, CLICKHOUSE_ESCAPES),
+    "backslash": partial(backslash_string, BACKSLASH_ESCAPES),
     "redshift": redshift_string,
     "tsql": tsql_string,
     "python": python_string,

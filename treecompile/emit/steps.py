@@ -28,6 +28,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 
 from treecompile.model import ir
+from treecompile.model.paths import upwards
 from treecompile.regions.boxes import Boxes, Subproblem
 from treecompile.regions.space import Space
 
@@ -52,8 +53,7 @@ class Step:
 def ranks(tree: ir.Tree) -> list[int]:
     """How deep each node nests: 0 for a leaf, else from its two deepest children."""
     result = [0] * len(tree.nodes)
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if isinstance(node, ir.Split):
             *_, second, first = sorted(result[branch.then] for branch in node.branches)
             result[position] = max(1, first, second + 1)

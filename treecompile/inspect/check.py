@@ -85,7 +85,13 @@ class RuleCheck:
         self.undecided: list[str] = []
 
     def check(self) -> Check:
-        self.unreachable()
+        impossible = [
+            _unreachable(rule, self.space)
+            for rule, box in zip(self.all, self.boxes.boxes, strict=True)
+            if box is None
+        ]
+        self.findings += impossible
+        self.counts[Fault.UNREACHABLE] = len(impossible)
         self.pairs()
         self.shadowed()
         order = list(Fault)
@@ -95,6 +101,7 @@ class RuleCheck:
         )
 
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
+        self.counts[fault] += 1
         row = self.space.row(box, self.columns)
         decides = rule_position(self.rules, row)
         self.findings.append(
@@ -106,21 +113,13 @@ class RuleCheck:
             )
         )
 
-    def unreachable(self) -> None:
-        for number, box in enumerate(self.boxes.boxes):
-            if box is None:
-                self.findings.append(_unreachable(self.all[number], self.space))
-                self.counts[Fault.UNREACHABLE] += 1
-
     def shadowed(self) -> None:
         deciders, undecided = deciding(self.rules, self.boxes, self.budget)
         last = len(self.rules.rules)
         for number, box in enumerate(self.boxes.boxes[:-1]):
             if box is not None and number not in deciders and number not in undecided:
-                self.counts[Fault.SHADOWED] += 1
                 self.found(Fault.SHADOWED, box, number)
         if last in deciders:
-            self.counts[Fault.INCOMPLETE] = 1
             self.found(Fault.INCOMPLETE, deciders[last], last)
         for number in undecided:
             if number == last:
@@ -151,11 +150,11 @@ class RuleCheck:
                 (Fault.OVERLAP, earlier[is_same]),
             ):
                 room = max(0, self.listed - self.counts[fault])
-                self.counts[fault] += len(others)
                 for other in map(int, others[:room]):
                     pair = zip(self.boxes.boxes[other] or (), box, strict=True)
                     both = tuple(one.meet(another) for one, another in pair)
                     self.found(fault, both, other, int(number))
+                self.counts[fault] += len(others[room:])
 
 
 def _unreachable(rule: ir.Rule, space: Space) -> Finding:
@@ -314,7 +313,5 @@ def _check_tree(tree: ir.Tree) -> Check:
         if rule.id in unreachable
     ]
     counts = {**dict.fromkeys(Fault, 0), Fault.UNREACHABLE: len(findings)}
-    reading_order = tuple(
-        identity for identity in ids.values() if identity in only_unknown
-    )
-    return Check(tree, tuple(findings), counts, only_unknown=reading_order)
+    in_order = tuple(filter(only_unknown.__contains__, ids.values()))
+    return Check(tree, tuple(findings), counts, only_unknown=in_order)

@@ -21,6 +21,7 @@ import numpy as np
 from treecompile.model import ir
 from treecompile.model.batch import matching, predictions
 from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
     is_fractional,
     membership,
@@ -77,25 +78,23 @@ def diff(
             "a tree that divides missing values among its branches adds up shares and"
             " has no regions: compare its rules (treecompile rules)"
         )
-    space = Space(both.features)
     found: dict[Box, Answers] = {}
     is_complete = old.body == new.body
     if not is_complete:
-        found, is_complete = _search(both, space, SearchBudget(budget))
-    regions = [
-        _difference(box, values, both, space, old.body, new.body)
-        for box, values in _merged(found)
-    ]
+        found, is_complete = _search(both, SearchBudget(budget))
+    regions = [_difference(box, values, both) for box, values in _merged(found)]
     result = Diff(both.features, tuple(regions), is_complete)
     na = (*old.na_values, *new.na_values, *na_values)
     return result if table is None else _counted(result, both, table, na)
 
 
-def _search(
-    both: Pair, space: Space, budget: SearchBudget
-) -> tuple[dict[Box, Answers], bool]:
+def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]:
     """Disjoint boxes with different answers, and whether these are all."""
-    one, other = walk(both.old, space), walk(both.new, space)
+    space = both.space
+    one, other = (
+        TreeWalk(body, space) if isinstance(body, ir.Tree) else RuleWalk(body, space)
+        for body in both.bodies
+    )
     found: dict[Box, Answers] = {}
     waiting = [(space.everything, one.start, other.start)]
     while waiting:
@@ -165,17 +164,17 @@ def _ends(region: Region) -> tuple[float, ...]:
     return ()
 
 
-def _difference(
-    box: Box, values: Answers, both: Pair, space: Space, old: ir.Body, new: ir.Body
-) -> Difference:
-    row = space.row(box, both.columns)
+def _difference(box: Box, values: Answers, both: Pair) -> Difference:
+    row = both.space.row(box, both.columns)
+    named = {f.name: value for f, value in zip(both.features, row, strict=True)}
     said = tuple(
-        predict(body, own_row(body, both.features, row)) for body in (old, new)
+        predict(body, tuple(named[feature.name] for feature in body.features))
+        for body in both.originals
     )
     if said != values:
         raise AssertionError(f"a bug: {row} was to give {values} and gives {said}")
     shown = {both.features[index].name: row[index] for index in both.read}
-    return Difference(space.conditions(box), *values, shown)
+    return Difference(both.space.conditions(box), *values, shown)
 
 
 # ---------------------------------------------------------------- walks
@@ -190,8 +189,7 @@ class TreeWalk:
         self.tree, self.space, self.start = tree, space, 0
         # The answer of every leaf below a node, where there is only one.
         self.answers: list[object] = [UNDECIDED] * len(tree.nodes)
-        for position in reversed(range(len(tree.nodes))):
-            node = tree.nodes[position]
+        for position, node in upwards(tree):
             if isinstance(node, ir.Leaf):
                 self.answers[position] = node.value
             else:
@@ -250,22 +248,17 @@ class RuleWalk:
         return split.index, [yes.box[split.index], no.box[split.index]]
 
 
-def walk(body: ir.Body, space: Space) -> TreeWalk | RuleWalk:
-    return (
-        RuleWalk(body, space) if isinstance(body, ir.RuleSet) else TreeWalk(body, space)
-    )
-
-
 # ---------------------------------------------------------------- common features
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The bodies of two programs over common features."""
+    """The bodies of two programs, the old one first, and the features they share."""
 
+    originals: tuple[ir.Body, ir.Body]
+    bodies: tuple[ir.Body, ir.Body]  # the same over the common features
     features: tuple[ir.Feature, ...]
-    old: ir.Body
-    new: ir.Body
+    space: Space
     columns: tuple[ir.ColumnSummary, ...]
     read: tuple[int, ...]  # the features that a condition of either reads
 
@@ -289,11 +282,16 @@ def pair(old: ir.Program, new: ir.Program) -> Pair:
     features = tuple(_common(olds.get(name), news.get(name)) for name in names)
     one, other = _over(old.body, features), _over(new.body, features)
     read = {*required_features(one), *required_features(other)}
+    summaries = dict.fromkeys(names, ir.ColumnSummary(0))
+    for program, known in ((old, olds), (new, news)):  # those of the new one count
+        if program.training is not None:
+            summaries.update(zip(known, program.training.columns, strict=True))
     return Pair(
+        (old.body, new.body),
+        (one, other),
         features,
-        one,
-        other,
-        tuple(_summary(name, new, old) for name in names),
+        Space(features),
+        tuple(summaries.values()),
         tuple(sorted(read)),
     )
 
@@ -317,15 +315,6 @@ def _common(old: ir.Feature | None, new: ir.Feature | None) -> ir.Feature:
         return old
     categories = tuple(dict.fromkeys((*old.categories, *new.categories)))
     return ir.Feature(old.name, ir.Kind.CATEGORICAL, old.type, categories)
-
-
-def _summary(name: str, *programs: ir.Program) -> ir.ColumnSummary:
-    for program in programs:
-        if program.training is not None:
-            names = [feature.name for feature in program.body.features]
-            if name in names:
-                return program.training.columns[names.index(name)]
-    return ir.ColumnSummary(0)
 
 
 def _over(body: ir.Body, features: tuple[ir.Feature, ...]) -> ir.Body:
@@ -360,19 +349,13 @@ def _over(body: ir.Body, features: tuple[ir.Feature, ...]) -> ir.Body:
     return replace(body, features=features, rules=tuple(rules))
 
 
-def own_row(body: ir.Body, features: tuple[ir.Feature, ...], row: ir.Row) -> ir.Row:
-    """A row of the common features as one of the bodies reads it."""
-    values = {f.name: value for f, value in zip(features, row, strict=True)}
-    return tuple(values[feature.name] for feature in body.features)
-
-
 # ---------------------------------------------------------------- data
 
 
 def _counted(result: Diff, both: Pair, table: RawTable, na: tuple[str, ...]) -> Diff:
     """The differences with the rows of a table in each, those with most rows first."""
     columns = encode(both.features, table, both.read, na)
-    said = [predictions(body, columns, table.rows) for body in (both.old, both.new)]
+    said = [predictions(body, columns, table.rows) for body in both.bodies]
     differing = np.flatnonzero(said[0] != said[1])
     regions = []
     for region in result.regions:

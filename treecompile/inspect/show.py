@@ -60,10 +60,7 @@ def _notes(program: ir.Program) -> dict[int, str]:
 
 def _cases(stats: ir.Stats, labels: Sequence[ir.Label]) -> str:
     if isinstance(stats, ir.Moments):
-        return (
-            f"{words.amount(stats.weight)} {words.plural(stats.weight)},"
-            f" mean {stats.mean:.6g}"
-        )
+        return f"{words.quantity(stats.weight)}, mean {stats.mean:.6g}"
     pairs = [pair for pair in zip(labels, stats.weights, strict=True) if pair[1]]
     pairs.sort(key=lambda pair: -pair[1])
     shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]
@@ -77,7 +74,7 @@ def _tree_lines(tree: ir.Tree, paint: Paint, notes: Mapping[int, str]) -> Iterat
         position, margin, below, test = stack.pop()
         node = tree.nodes[position]
         if isinstance(node, ir.Leaf):
-            said = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            said = words.evidence(node, tree.labels)
             arrow = " -> " if test else ""
             answer = paint(words.value(node.value), _code(node.value, tree.labels))
             aside = paint(f"({ids[position]}: {said})", ASIDE)

@@ -6,6 +6,7 @@ Then several rules share the decision, and its id is "divided".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -26,6 +27,11 @@ DIVIDED = "divided"
 def rule_ids(tree: ir.Tree) -> dict[int, str]:
     """The id of the rule of each leaf: R1, R2, ... in reading order."""
     return {p: f"R{n}" for n, p in enumerate(leaf_positions(tree), start=1)}
+
+
+def upwards(tree: ir.Tree) -> Iterator[tuple[int, ir.Node]]:
+    """The nodes with their positions, children before their parents."""
+    return zip(range(len(tree.nodes) - 1, -1, -1), reversed(tree.nodes), strict=True)
 
 
 def path(tree: ir.Tree, position: int) -> tuple[ir.Condition, ...]:

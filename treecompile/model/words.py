@@ -57,6 +57,11 @@ def amount(weight: float) -> str:
     return number(round(weight, 1))
 
 
+def quantity(count: float, noun: str = "case") -> str:
+    """How many there are of something: "1 case", "2.5 cases", "3 rules"."""
+    return f"{amount(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def phrase(
     conditions: Sequence[ir.Condition],
     feature: ir.Feature,
@@ -129,6 +134,19 @@ def _membership(
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
+def with_symbols(text: str) -> str:
+    """An Escape for pictures: the operator `<=` as a symbol, other text unchanged."""
+    return "≤" if text == "<=" else text
+
+
+def branch_test(
+    test: ir.Condition, feature: ir.Feature, figure: Figure = number
+) -> str:
+    """The test of a branch in a picture, without the feature: "≤ 2.5 (or missing)"."""
+    text = phrase([test], feature, with_symbols, figure)
+    return text.removeprefix(f"{name(feature.name)} ")
+
+
 def by_feature(conditions: Iterable[ir.Condition]) -> list[tuple[ir.Condition, ...]]:
     """The conditions on each feature; features in the order of their first test."""
     found: dict[int, list[ir.Condition]] = {}
@@ -149,21 +167,16 @@ def conjunction(
     ]
 
 
-def evidence(
-    stats: ir.Stats, weight: float, answer: ir.Label, labels: Sequence[ir.Label]
-) -> str:
-    """The cases behind a leaf or a rule: "4 of 5 cases", "12 cases, sd 0.3"."""
-    if weight == 0:
+def evidence(rule: ir.Rule | ir.Leaf, labels: Sequence[ir.Label]) -> str:
+    """The cases behind a rule or a leaf: "4 of 5 cases", "12 cases, sd 0.3"."""
+    stats = rule.stats
+    if rule.weight == 0:
         return "no case"
     if isinstance(stats, ir.ClassCounts):
-        right = stats.weights[labels.index(answer)]
-        return f"{amount(right)} of {amount(stats.weight)} {plural(stats.weight)}"
+        right = stats.weights[labels.index(rule.value)]
+        return f"{amount(right)} of {quantity(stats.weight)}"
     spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
-    return f"{amount(stats.weight)} {plural(stats.weight)}{spread}"
-
-
-def plural(weight: float) -> str:
-    return "case" if weight == 1 else "cases"
+    return f"{quantity(stats.weight)}{spread}"
 
 
 def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
@@ -175,8 +188,7 @@ def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
 
 def conclusion(rule: ir.Rule, labels: Sequence[ir.Label], target: str) -> str:
     """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
-    rests_on = evidence(rule.stats, rule.weight, rule.value, labels)
-    return f"{name(target)} = {value(rule.value)} ({rests_on})"
+    return f"{name(target)} = {value(rule.value)} ({evidence(rule, labels)})"
 
 
 # ---------------------------------------------------------------- rounded thresholds

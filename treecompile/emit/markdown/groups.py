@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treecompile.emit.markdown import md
 from treecompile.emit.markdown.rules import RuleWriter
-from treecompile.emit.markdown.text import listing, shown_value, table
-from treecompile.model.ir import Condition, Rule, Split, Tree
+from treecompile.model.ir import Body, Condition, Rule, Split, Tree
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import leaf_positions
 from treecompile.rules.extract import Tests
 
@@ -36,9 +37,20 @@ class GroupText:
 
 
 def grouped(
-    writer: RuleWriter, groups: Sequence[RuleGroup]
+    writer: RuleWriter, body: Body, tests: Sequence[Tests | None]
 ) -> tuple[str, list[GroupText]]:
-    """The table of contents, with a link to each group, and the groups."""
+    """The table of contents, with a link to each group, and the groups.
+
+    There are none if the rules are few. `tests` are the merged tests of a tree.
+    """
+    rules = writer.rules.rules
+    if len(rules) <= FEW:
+        return "", []
+    if isinstance(body, Tree):
+        groups = groups_of_tree(body, tests, rules)
+    else:
+        starts = range(0, len(rules), FEW)
+        groups = [RuleGroup(rules[start : start + FEW], ()) for start in starts]
     order = ["Order"] if writer.ordered else []
     texts, links, done = [], [], 0
     for group in groups:
@@ -52,13 +64,13 @@ def grouped(
             rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
         common = writer.brief(group.common)
         where = f"All of these rules require {common}, and:" if common else ""
-        texts.append(GroupText(title, where, table([*order, *writer.heads()], rows)))
+        texts.append(GroupText(title, where, md.table([*order, *writer.heads()], rows)))
         link = f"[{title}](#{title.lower().replace(' ', '-')})"
         cases = [] if writer.ordered else [common or "any"]
         links.append([link, *cases, _answers(group.rules)])
     where = "" if writer.ordered else "Cases where"
     heads = filter(None, ["Rules", where, "Answers"])
-    return table(list(heads), links), texts
+    return md.table(list(heads), links), texts
 
 
 def _answers(rules: Sequence[Rule]) -> str:
@@ -66,19 +78,13 @@ def _answers(rules: Sequence[Rule]) -> str:
     values = [rule.value for rule in rules]
     numbers = [value for value in values if type(value) is float]
     if len(numbers) == len(values):
-        low, high = shown_value(min(numbers)), shown_value(max(numbers))
+        low, high = md.value(min(numbers)), md.value(max(numbers))
         return f"{low} to {high}" if low != high else low
-    counted = Counter(shown_value(value) for value in values)
-    return listing([f"{value}: {count}" for value, count in counted.most_common()])
+    counted = Counter(md.value(value) for value in values)
+    return md.listing([f"{value}: {count}" for value, count in counted.most_common()])
 
 
 # ---------------------------------------------------------------- where to cut
-
-
-def groups_of_list(rules: Sequence[Rule]) -> list[RuleGroup]:
-    """An ordered list in groups of equal size."""
-    starts = range(0, len(rules), FEW)
-    return [RuleGroup(tuple(rules[start : start + FEW]), ()) for start in starts]
 
 
 def groups_of_tree(
@@ -134,8 +140,7 @@ def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
         start = count
         count += tests[leaf] is not None
         spans[leaf] = (start, count)
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if isinstance(node, Split):
             first, last = node.branches[0], node.branches[-1]
             spans[position] = (spans[first.then][0], spans[last.then][1])

@@ -1,6 +1,6 @@
 """Program -> the strings of the rule document, for readers who do not program.
 
-Each section has its own module. `text` keeps text from the data from becoming markup.
+Each section has its own module. `md` keeps text from the data from becoming markup.
 """
 
 from __future__ import annotations
@@ -8,24 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.markdown import sections
-from treecompile.emit.markdown.groups import (
-    FEW,
-    GroupText,
-    grouped,
-    groups_of_list,
-    groups_of_tree,
-)
-from treecompile.emit.markdown.quality import (
-    QualityPart,
-    StatisticsPart,
-    quality,
-    statistics,
-    statistics_note,
-    training_counts,
-)
+from treecompile.emit.markdown import md, quality, sections
+from treecompile.emit.markdown.groups import GroupText, grouped
+from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.rules import RuleText, RuleWriter
-from treecompile.emit.markdown.text import listing
 from treecompile.emit.options import EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import Tree
@@ -70,21 +56,14 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     # other artefacts of the model.
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests)
-    base = training_counts(program)
+    base = quality.training_counts(program)
     writer = RuleWriter(program, rules, base)
     drawn, diagram = "", ""
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(body, writer.rounding)
     default, default_evidence = writer.default()
-    contents = ""
-    groups: list[GroupText] = []
-    if len(rules.rules) > FEW:
-        parts = (
-            groups_of_tree(body, tests, rules.rules)
-            if isinstance(body, Tree)
-            else groups_of_list(rules.rules)
-        )
-        contents, groups = grouped(writer, parts)
+    contents, groups = grouped(writer, body, tests)
+    numbered = () if groups else enumerate(rules.rules, start=1)
     kept = {rule.id for rule in (*rules.rules, rules.default)}
     dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
     document = RuleDocument(
@@ -94,7 +73,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         version=source.version,
         data=sections.data(program, base),
         distribution=writer.distribution(),
-        quality=quality(program, base),
+        quality=quality.quality(program, base),
         features_note=sections.features_note(body),
         features=sections.features(body, program.training, options.glossary),
         picture=drawn,
@@ -103,9 +82,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         evidence_note=writer.note(),
         contents=contents,
         groups=groups,
-        rules=[] if groups else writer.all_rules(),
-        statistics_note=statistics_note(body),
-        statistics=statistics(program),
+        rules=[writer.rule(place, rule) for place, rule in numbered],
+        statistics_note=quality.statistics_note(body),
+        statistics=quality.statistics(program),
         missing=sections.missing(rules, program.na_values, writer.fractional),
         default=default,
         default_evidence=default_evidence,
@@ -115,5 +94,5 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     known = {program.target, *(feature.name for feature in body.features)}
     strange = [words.name(name) for name in options.glossary if name not in known]
     said = "the glossary explains names that the model does not have"
-    warnings = (f"{said}: {listing(strange)}",) if strange else ()
+    warnings = (f"{said}: {md.listing(strange)}",) if strange else ()
     return Lowered(document, warnings)

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treecompile.emit.markdown.text import (
-    cases,
-    number_of,
-    share,
-    shown_value,
-    table,
-    table_of,
-)
+from treecompile.emit.markdown import md
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.semantics import answer, is_fractional
@@ -73,25 +66,25 @@ def _quality_part(
     right = sum(row[i] for i, row in enumerate(quality.confusion))
     common = answer(base or actual, labels)  # the most common label in training
     baseline = actual.weights[labels.index(common)]
-    names = [shown_value(label) for label in labels]
+    names = [md.value(label) for label in labels]
     summary = (
-        f"The rules are right in {right} of {cases(total)}:"
-        f" accuracy {share(right, total)}."
-        f" Always answering {shown_value(common)}, the most common answer in training,"
-        f" would be right in {words.amount(baseline)}: {share(baseline, total)}."
+        f"The rules are right in {right} of {words.quantity(total)}:"
+        f" accuracy {md.share(right, total)}."
+        f" Always answering {md.value(common)}, the most common answer in training,"
+        f" would be right in {words.amount(baseline)}: {md.share(baseline, total)}."
     )
     rows = [
-        [name, *map(str, row), f"{row[i]} of {sum(row)} ({share(row[i], sum(row))})"]
+        [name, *map(str, row), f"{row[i]} of {sum(row)} ({md.share(row[i], sum(row))})"]
         for i, (name, row) in enumerate(zip(names, quality.confusion, strict=True))
     ]
     head = ["Actual", *(f"Predicted {name}" for name in names), "Right"]
-    return QualityPart(title, summary, table(head, rows))
+    return QualityPart(title, summary, md.table(head, rows))
 
 
 def _value_quality(title: str, quality: ir.ValueQuality) -> QualityPart:
     summary = (
-        f"Measured on {number_of(quality.rows, 'row')}. The baseline answers the same"
-        " mean for every case: R² is the share of its squared error that the rules"
+        f"Measured on {words.quantity(quality.rows, 'row')}. The baseline answers the"
+        " same mean for every case: R² is the share of its squared error that the rules"
         " remove (1: all of it, 0: none)."
     )
     r_squared = quality.r_squared
@@ -100,7 +93,7 @@ def _value_quality(title: str, quality: ir.ValueQuality) -> QualityPart:
         ["Root mean squared error (RMSE)", rounded(quality.root_mean_squared_error)],
         ["R²", "undefined" if r_squared is None else f"{r_squared:.3f}"],
     ]
-    return QualityPart(title, summary, table(["Measure", "Value"], rows))
+    return QualityPart(title, summary, md.table(["Measure", "Value"], rows))
 
 
 # ---------------------------------------------------------------- the rules
@@ -200,7 +193,7 @@ def _table(
         actual = list(actual_counts(quality).weights)
     total = sum(tally.decided for tally in tallies)
     rows = [_cells(entry, body, total) for entry in figures(body, tallies, actual)]
-    return table_of(rows)
+    return md.table_of(rows)
 
 
 def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
@@ -209,7 +202,7 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {
         "Rule": entry.rule.id,
-        "Answer": shown_value(entry.rule.value),
+        "Answer": md.value(entry.rule.value),
         "Coverage": f"{entry.matched} of {total}{coverage}",
     }
     if body.labels:

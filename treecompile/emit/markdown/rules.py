@@ -9,19 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from treecompile.emit.markdown import md
 from treecompile.emit.markdown.quality import counted
-from treecompile.emit.markdown.text import (
-    cases,
-    deviation,
-    listing,
-    share,
-    shown,
-    shown_name,
-    shown_value,
-    spread,
-    table,
-    table_of,
-)
 from treecompile.model import ir, words
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional
@@ -61,7 +50,7 @@ class RuleWriter:
         body = program.body
         self.rules = rules
         self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
-        self.target = shown_name(program.target)
+        self.target = md.name(program.target)
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided
         # The cases that were counted, their statistics (or None) and number (or 0).
@@ -79,10 +68,10 @@ class RuleWriter:
             return ""  # the section is about the training data
         pairs = zip(self.rules.labels, self.base.weights, strict=True)
         rows = [
-            [shown_value(label), words.amount(weight), share(weight, self.total)]
+            [md.value(label), words.amount(weight), md.share(weight, self.total)]
             for label, weight in pairs
         ]
-        return table([self.target, "Cases", "Share"], rows)
+        return md.table([self.target, "Cases", "Share"], rows)
 
     def reading(self, dropped: Sequence[str]) -> str:
         whom = "case whose values are known" if self.fractional else "case"
@@ -94,17 +83,13 @@ class RuleWriter:
                 "Read from the top: the first rule whose conditions all hold decides."
             )
         if dropped:
-            text += f" Left out, because no case can meet them: {listing(dropped)}."
+            text += f" Left out, because no case can meet them: {md.listing(dropped)}."
         tests = (test for rule in self.rules.rules for test in rule.conditions)
         if any(test.op in (ir.Op.LE, ir.Op.GT) for test in tests):
             text += " A value equal to a threshold meets ≤ and not >."
         return text
 
     # ------------------------------------------------------------ one by one
-
-    def all_rules(self) -> list[RuleText]:
-        numbered = enumerate(self.rules.rules, start=1)
-        return [self.rule(place, rule) for place, rule in numbered]
 
     def rule(self, place: int, rule: ir.Rule) -> RuleText:
         conclusion = self.conclusion(rule)
@@ -122,8 +107,8 @@ class RuleWriter:
         """Tests of one feature: "heat > 20.3 (exactly 20.299999)"."""
         index = tests[0].feature
         feature, figure = self.rules.features[index], self.rounding.figure(index)
-        exact = words.phrase(tests, feature, shown)
-        short = words.phrase(tests, feature, shown, figure)
+        exact = words.phrase(tests, feature, md.shown)
+        short = words.phrase(tests, feature, md.shown, figure)
         if short == exact:
             return exact
         edges = [t.value for t in tests if isinstance(t.value, float)]
@@ -131,7 +116,7 @@ class RuleWriter:
         return f"{short} (exactly {numbers})"
 
     def conclusion(self, rule: ir.Rule) -> str:
-        return f"{self.target} = {shown_value(rule.value)}"
+        return f"{self.target} = {md.value(rule.value)}"
 
     # ------------------------------------------------------------ in few words
 
@@ -144,7 +129,7 @@ class RuleWriter:
         return " and ".join(map(self.phrase, groups))
 
     def _phrase(self, tests: tuple[ir.Condition, ...]) -> str:
-        return words.phrase(tests, self.rules.features[tests[0].feature], shown)
+        return words.phrase(tests, self.rules.features[tests[0].feature], md.shown)
 
     def heads(self) -> list[str]:
         """The head of a table of rules."""
@@ -156,20 +141,20 @@ class RuleWriter:
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
         """A rule as a row of that table."""
         tests = self.brief(rule.conditions, common)
-        row = [rule.id, tests or "always", shown_value(rule.value)]
+        row = [rule.id, tests or "always", md.value(rule.value)]
         stats = rule.stats
         if not rule.weight:
             width = len(self.heads()) - len(row)
             return [*row, *[""] * (width - 1), self.stand_in(rule)]
         row.append(words.amount(rule.weight))
         if self.total:
-            row[-1] += f" ({share(rule.weight, self.total)})"
+            row[-1] += f" ({md.share(rule.weight, self.total)})"
         if isinstance(stats, ir.Moments):
-            return [*row, deviation(stats)]
+            return [*row, md.deviation(stats)]
         right = stats.weights[self.rules.labels.index(rule.value)]
         lift = [self.lift(rule)] if self.lifts else []
-        answers = spread(stats, self.rules.labels)
-        return [*row, share(right, stats.weight), *lift, answers]
+        answers = md.spread(stats, self.rules.labels)
+        return [*row, md.share(right, stats.weight), *lift, answers]
 
     @property
     def lifts(self) -> bool:
@@ -187,26 +172,26 @@ class RuleWriter:
     # ------------------------------------------------------------ evidence
 
     def evidence(self, rule: ir.Rule) -> str:
-        cells = {"Coverage": cases(rule.weight)}
+        cells = {"Coverage": words.quantity(rule.weight)}
         if self.total:
             cells["Coverage"] = (
-                f"{words.amount(rule.weight)} of {cases(self.total)}"
-                f" ({share(rule.weight, self.total)})"
+                f"{words.amount(rule.weight)} of {words.quantity(self.total)}"
+                f" ({md.share(rule.weight, self.total)})"
             )
         stats = rule.stats
         if isinstance(stats, ir.Moments):
             cells["Mean"] = rounded(stats.mean)
-            cells["Standard deviation"] = deviation(stats)
+            cells["Standard deviation"] = md.deviation(stats)
         else:
             right = stats.weights[self.rules.labels.index(rule.value)]
             cells["Confidence"] = (
-                f"{words.amount(right)} of {cases(stats.weight)}"
-                f" ({share(right, stats.weight)})"
+                f"{words.amount(right)} of {words.quantity(stats.weight)}"
+                f" ({md.share(right, stats.weight)})"
             )
             if self.lifts:
                 cells["Lift"] = self.lift(rule)
-            cells["Cases by answer"] = spread(stats, self.rules.labels)
-        return table_of([cells])
+            cells["Cases by answer"] = md.spread(stats, self.rules.labels)
+        return md.table_of([cells])
 
     def stand_in(self, rule: ir.Rule) -> str:
         """A sentence for a rule that no case reached: which cases it rests on."""
@@ -218,10 +203,10 @@ class RuleWriter:
         whose = "other cases"
         if rule.id in self.last:
             last = self.last[rule.id]
-            whose = f"cases that reached the test of {shown_name(last.name)}"
+            whose = f"cases that reached the test of {md.name(last.name)}"
         return (
             f"{text} Its answer rests on the {words.amount(rule.stats.weight)} {whose}:"
-            f" {spread(rule.stats, self.rules.labels)}."
+            f" {md.spread(rule.stats, self.rules.labels)}."
         )
 
     def default(self) -> tuple[str, str]:

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from treecompile.emit.markdown.text import (
-    cases,
-    in_mermaid,
-    listing,
-    longest_fence,
-    number_of,
-    prose,
-    shown_name,
-    shown_value,
-    spread,
-    table_of,
-    with_operators,
-)
+from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
@@ -33,26 +21,28 @@ ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 
 def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     body = program.body
-    labels = [shown_value(label) for label in body.labels]
-    kind = f"one of {listing(labels)}" if labels else "a number"
-    tested = [shown_name(body.features[i].name) for i in required_features(body)]
-    given = number_of(len(body.features), "column")
-    columns = f"{len(tested)} of {given}: {listing(tested)}" if tested else "no column"
-    algorithm = ALGORITHMS.get(program.algorithm) or shown_name(program.algorithm)
+    labels = [md.value(label) for label in body.labels]
+    kind = f"one of {md.listing(labels)}" if labels else "a number"
+    tested = [md.name(body.features[i].name) for i in required_features(body)]
+    given = words.quantity(len(body.features), "column")
+    columns = (
+        f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
+    )
+    algorithm = ALGORITHMS.get(program.algorithm) or md.name(program.algorithm)
     if is_fractional(body):
         order = "exactly one rule applies to every case whose values are known"
     elif isinstance(body, ir.Tree):
         order = "exactly one rule applies to every case"
     else:
         order = "the first rule whose conditions all hold decides, else the default"
-    told = prose(glossary.get(program.target, NO_ENTRY).description)
+    told = md.prose(glossary.get(program.target, NO_ENTRY).description)
     said = f" ({told})" if told else ""
-    count = number_of(len(rules.rules), "rule")
+    count = words.quantity(len(rules.rules), "rule")
     origin = f"It was learned with {algorithm} and reads as {count}"
     if program.algorithm == ALGORITHM:
         origin = f"It was compiled from {count} kept as text"
     return (
-        f"The model predicts **{shown_name(program.target)}**{said}, {kind}."
+        f"The model predicts **{md.name(program.target)}**{said}, {kind}."
         f" It uses {columns}. {origin}: {order}."
     )
 
@@ -64,17 +54,17 @@ def data(program: ir.Program, base: ir.Stats | None) -> str:
     elif training is None:
         text = "The data that the model was learned from is not recorded."
     else:
-        origin = shown_name(training.source) if training.source else "a table in memory"
-        rows = number_of(training.rows, "row")
+        origin = md.name(training.source) if training.source else "a table in memory"
+        rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
     if program.options:
-        chosen = [
-            f"{shown_name(key)} = {shown_value(item)}" for key, item in program.options
-        ]
+        chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in program.options]
         text += f" Options: {', '.join(chosen)}."
     if isinstance(base, ir.Moments) and base.weight:
-        text += f" Over all {cases(base.weight)}, {shown_name(program.target)} has"
-        text += f" {spread(base, ())}."
+        text += (
+            f" Over all {words.quantity(base.weight)}, {md.name(program.target)} has"
+        )
+        text += f" {md.spread(base, ())}."
     return text
 
 
@@ -102,16 +92,16 @@ def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) ->
     rows = []
     for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
         column = training.columns[index] if training else None
-        values = listing([shown_value(category) for category in feature.categories])
+        values = md.listing([md.value(category) for category in feature.categories])
         if feature.kind is ir.Kind.NUMERIC:
             values = "not recorded"
             if column and column.low is not None and column.high is not None:
                 values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
         rows.append(
             {
-                "Name": shown_name(feature.name),
-                **({"Meaning": prose(entry.description)} if has_meaning else {}),
-                **({"Unit": prose(entry.unit)} if has_unit else {}),
+                "Name": md.name(feature.name),
+                **({"Meaning": md.prose(entry.description)} if has_meaning else {}),
+                **({"Unit": md.prose(entry.unit)} if has_unit else {}),
                 "Kind": feature.kind.value,
                 "Values in training" if training else "Values": values,
                 "Missing": str(column.missing) if column else "not recorded",
@@ -121,7 +111,7 @@ def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) ->
         )
     if not rows:
         return "There are none."
-    return table_of(rows)
+    return md.table_of(rows)
 
 
 # ---------------------------------------------------------------- missing values
@@ -152,7 +142,7 @@ def missing(rules: ir.RuleSet, na_values: Sequence[str], fractional: bool) -> li
         return ["No column is used, so no value can be missing or unseen."]
     sentences = ["A value is missing if its field is empty, NULL or NaN."]
     if na_values:
-        texts = ", ".join(map(shown_name, na_values))
+        texts = ", ".join(map(md.name, na_values))
         sentences.append(f"In text files, these fields also count as empty: {texts}.")
     if fractional:
         return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
@@ -207,18 +197,17 @@ def _diagram(
     yield "flowchart TD"
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
-            rests = words.evidence(node.stats, node.weight, node.value, tree.labels)
+            rests = words.evidence(node, tree.labels)
             lines = [words.value(node.value), f"{ids[position]}, {rests}"]
-            yield f'    n{position}["{"<br>".join(map(in_mermaid, lines))}"]'
+            yield f'    n{position}["{"<br>".join(map(md.in_mermaid, lines))}"]'
             continue
         index = node.branches[0].when.feature
         feature = tree.features[index]
         figure = rounding.figure(index) if rounding else words.number
-        yield f'    n{position}("{in_mermaid(words.name(feature.name))}")'
+        yield f'    n{position}("{md.in_mermaid(words.name(feature.name))}")'
         for branch in node.branches:
-            test = words.phrase([branch.when], feature, with_operators, figure)
-            test = test.removeprefix(f"{words.name(feature.name)} ")
-            yield f'    n{position} -->|"{in_mermaid(test)}"| n{branch.then}'
+            test = words.branch_test(branch.when, feature, figure)
+            yield f'    n{position} -->|"{md.in_mermaid(test)}"| n{branch.then}'
 
 
 # ---------------------------------------------------------------- source
@@ -240,5 +229,5 @@ def source_note(fractional: bool) -> str:
 
 def fenced(text: str) -> str:
     """The block of code that can be edited and compiled; no text in it ends it."""
-    fence = "`" * max(3, longest_fence(text) + 1)
+    fence = "`" * max(3, md.longest_fence(text) + 1)
     return f"{fence}{INFO}\n{text}{fence}"

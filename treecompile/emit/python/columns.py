@@ -18,6 +18,7 @@ from treecompile.emit.python.layout import collection, in_docstring
 from treecompile.emit.runtime import columns
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
+from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import (
@@ -25,6 +26,7 @@ from treecompile.model.semantics import (
     required_features,
     threshold,
     truth_table,
+    type_of_labels,
 )
 
 # The functions of runtime/columns.py that differ between trees that divide and others.
@@ -35,6 +37,7 @@ DIVIDING = (
 )
 RENAMED = dict(zip((*DIVIDING[:3], DIVIDING[-1]), PLAIN, strict=True))
 
+DTYPES = ByType("np.float64", "object", "np.int64", "np.bool_")
 Places = Mapping[int, int]  # of a split its number, of a leaf ~n for the answer n
 
 
@@ -78,7 +81,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     helpers = Helpers(CONVERTERS.of(f.type) for f in used)
     tree, places = _tree(body, decided)
     names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
-    limits = ["BLOCK"] if tree is not None else []
+    is_tree = tree is not None
+    limits = ["BLOCK"] if is_tree else []
+    flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
+    runtime = _runtime(body, used, is_tree=is_tree)
     if divisible(body):
         names["collections.abc"].add("Iterator")
         limits.append("MOST")
@@ -92,12 +98,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         is_classifier=bool(body.labels),
         is_divided=divisible(body),
-        is_tree=tree is not None,
-        runtime=_runtime(body, used, is_tree=tree is not None),
+        is_tree=is_tree,
+        runtime=copied(columns, runtime, flags, RENAMED),
         helpers=helpers.texts(),
         limits=copied(columns, limits),
-        has_numbers=any(f.kind is ir.Kind.NUMERIC for f in used),
-        has_categories=any(f.kind is not ir.Kind.NUMERIC for f in used),
+        has_numbers="numbers" in runtime,
+        has_categories="codes" in runtime,
         converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
         table=list(_table(body, tree, required, places)),
         answer_type=_answer_type(body),
@@ -119,17 +125,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> list[str]:
-    """The functions of the module."""
+    """The names of the functions of the module."""
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
     names += ["walk" if is_tree else "holds", "read"]
-    if any(feature.kind is ir.Kind.NUMERIC for feature in used):
-        names.append("numbers")
-    if any(feature.kind is not ir.Kind.NUMERIC for feature in used):
-        names.append("codes")
-    flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
-    return copied(columns, names, flags, RENAMED)
+    kinds = {"numbers" if f.kind is ir.Kind.NUMERIC else "codes" for f in used}
+    return [*names, *sorted(kinds, reverse=True)]
 
 
 def _names(name: str, features: Sequence[ir.Feature]) -> list[str]:
@@ -146,15 +148,9 @@ def _converter(feature: ir.Feature) -> str:
 
 def _answer_type(body: ir.Body) -> str:
     """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
-    if not body.labels or isinstance(body.labels[0], float):
-        return "np.float64"
-    if isinstance(body.labels[0], bool):
-        return "np.bool_"
-    if isinstance(body.labels[0], int) and all(
-        abs(int(label)) < 2**63 for label in body.labels
-    ):
-        return "np.int64"
-    return "object"
+    if any(isinstance(label, int) and abs(label) >= 2**63 for label in body.labels):
+        return "object"
+    return DTYPES.of(type_of_labels(body.labels or (0.0,)))
 
 
 def _tree(
@@ -169,9 +165,7 @@ def _tree(
             return None, {}
         tree, answers = nested.tree, nested.outcomes
     places = {node: ~number for node, number in answers.items()}
-    splits = (
-        node for node, kind in enumerate(tree.nodes) if isinstance(kind, ir.Split)
-    )
+    splits = (at for at, node in enumerate(tree.nodes) if isinstance(node, ir.Split))
     return tree, places | {node: number for number, node in enumerate(splits)}
 
 
@@ -197,14 +191,10 @@ def _split(split: ir.Split, tree: ir.Tree, required: list[int], places: Places) 
     feature = tree.features[where]
     column = required.index(where)
     if feature.kind is ir.Kind.NUMERIC:
-        low, high = sorted(
-            split.branches, key=lambda branch: branch.when.op is ir.Op.GT
-        )
-        limit = repr(threshold(low.when))
-        return (
-            f"({column}, {limit}, {low.when.missing},"
-            f" {places[low.then]}, {places[high.then]})"
-        )
+        low, high = sorted(split.branches, key=lambda b: b.when.op is ir.Op.GT)
+        children = [places[low.then], places[high.then]]
+        items = (column, threshold(low.when), low.when.missing, *children)
+        return f"({', '.join(map(repr, items))})"
     children = [0] * (len(feature.categories) + 2)
     for branch in split.branches:
         for code, holds in enumerate(truth_table(branch.when, feature)):
@@ -215,7 +205,7 @@ def _split(split: ir.Split, tree: ir.Tree, required: list[int], places: Places) 
 
 def _branches(body: ir.Body, places: Places) -> Iterator[str]:
     """For a tree that divides: the children of each split, in order, with weights."""
-    for node in body.nodes if isinstance(body, ir.Tree) and divisible(body) else ():
+    for node in body.nodes if divisible(body) else ():
         if isinstance(node, ir.Split):
             pairs = (f"({places[b.then]}, {b.weight!r})" for b in node.branches)
             yield f"    ({', '.join(pairs)}),"

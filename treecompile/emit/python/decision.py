@@ -28,7 +28,7 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
-from treecompile.model.paths import DIVIDED, divisible
+from treecompile.model.paths import DIVIDED, divisible, unknown
 from treecompile.model.semantics import membership, required_features, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
@@ -47,24 +47,18 @@ NUMBER_TESTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionText:
-    """The lines of a function; the template writes the head of `predict` itself."""
-
-    lines: list[str]  # '    if heat > 20:', '        return "R2" if rule else ...'
-    head: list[str] = field(default_factory=list)  # def _predict_1(heat: Any, ...
-
-
 @dataclass(slots=True)
-class Function:
+class FunctionText:
     """A function of the module, filled while the steps are written."""
 
     name: str  # _predict_1
     base: int  # depth of its outermost steps
-    lines: list[str] = field(default_factory=list)
-    uses: set[int] = field(default_factory=set)  # features
-    caller: Function | None = None
+    caller: FunctionText | None = None
     call_at: int = 0  # the line of the caller that will be the call
+    uses: set[int] = field(default_factory=set)  # features
+    # For the template, which writes the head of `predict` itself:
+    head: list[str] = field(default_factory=list)  # def _predict_1(heat: Any, ...
+    lines: list[str] = field(default_factory=list)  # '    if heat > 20:', ...
 
 
 class DecisionCode:
@@ -93,9 +87,8 @@ class DecisionCode:
     def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
         """`predict` first, then the functions that continue it."""
         body = self.body
-        root = Function("predict", 0)
-        finished = [root]
-        current = root
+        current = FunctionText("predict", 0)
+        found = [current]
         for step in self.steps:
             while step.depth < current.base:
                 assert current.caller is not None
@@ -108,30 +101,34 @@ class DecisionCode:
                 margin += "    "
             if step.outcome is not None:
                 rule = decided[step.outcome]
-                said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
+                said = words.evidence(rule, body.labels)
                 answer = self.answer(rule.value)
                 line = f'{margin}return "{rule.id}" if rule else {answer}'
                 current.lines += with_comment(line, said)
             elif step.depth - current.base + 1 >= self.levels:
-                inner = Function(f"_predict_{len(finished)}", step.depth + 1)
-                inner.caller, inner.call_at = current, len(current.lines)
-                current.lines.append(margin)
-                finished.append(inner)
-                current = inner
-        # The innermost first, because each writes its call into its caller.
-        return [self.finish(function) for function in reversed(finished)][::-1]
+                caller, depth = current, step.depth + 1
+                current = FunctionText(
+                    f"_predict_{len(found)}", depth, caller, len(caller.lines)
+                )
+                caller.lines.append(margin)
+                found.append(current)
+        for function in reversed(found):  # the innermost first: see `finish`
+            self.finish(function)
+        return found
 
-    def finish(self, function: Function) -> FunctionText:
-        if function.caller is None:
-            return FunctionText(self.reading() + self.division() + function.lines)
-        function.caller.uses |= function.uses
+    def finish(self, function: FunctionText) -> None:
+        """Write the head of a function, and its call into its caller."""
+        caller = function.caller
+        if caller is None:
+            function.lines = self.reading() + self.division() + function.lines
+            return
+        caller.uses |= function.uses
         names = [*(self.variables[i] for i in sorted(function.uses)), "rule"]
-        margin = function.caller.lines[function.call_at]
+        margin = caller.lines[function.call_at]
         line = call(f"{margin}return {function.name}(", names, ")", len(margin))
-        function.caller.lines[function.call_at] = "\n".join(line)
+        caller.lines[function.call_at] = "\n".join(line)
         arguments = [f"{name}: Any" for name in names]
-        head = call(f"def {function.name}(", arguments, ") -> Any:")
-        return FunctionText(function.lines, head)
+        function.head = call(f"def {function.name}(", arguments, ") -> Any:")
 
     def reading(self) -> list[str]:
         """Fetch every required value, and convert it unless it has a plain type."""
@@ -151,13 +148,8 @@ class DecisionCode:
         """Send a row with an unknown value to `divided`, if the tree divides it."""
         if not divisible(self.body):
             return []
-        tests = []
-        for index, variable in self.variables.items():
-            feature = self.body.features[index]
-            if feature.kind is ir.Kind.NUMERIC:
-                tests.append(f"{variable} != {variable}")
-            else:
-                tests.append(self.member_test(False, feature.categories, index))
+        features = self.body.features
+        tests = [self.test(unknown(index, features[index])) for index in self.variables]
         returned = f"        return {DIVIDED}(row, rule)"
         return [*condition(tests, "    ", "or"), returned]
 

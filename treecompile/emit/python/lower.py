@@ -97,7 +97,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decision, *others = code.functions(decided)
     sentences = _sentences(program, decided)
     steps, ends = ([], []) if sentences else _steps(program, decided)
-    dividing = body if isinstance(body, ir.Tree) and divisible(body) else None
+    dividing = body if divisible(body) else None
     target = words.name(program.target)
     flags = {
         "SENTENCES": bool(sentences),
@@ -187,7 +187,6 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
     """The docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
-    plural = "rule" if rules == 1 else "rules"
     how = note(body)
     row = example(body, program.training.columns if program.training else ())
     items = [
@@ -201,7 +200,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         call += ["...     }", "... )"]
     lines = [
         f"Predict {words.name(program.target)}:"
-        f" {rules} {plural} learned by {program.algorithm}.",
+        f" {words.quantity(rules, 'rule')} learned by {program.algorithm}.",
         "",
         *(f"    {line}" for line in call),
         f"    {predict(body, row)!r}",
@@ -230,7 +229,7 @@ def _sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]
     body = program.body
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return []
-    extracted = extract(body) if isinstance(body, ir.Tree) else body
+    extracted = extract(body)
     rules = apply_rule_passes(extracted)
     said = {
         rule.id: words.sentence(rule, rules, program.target)

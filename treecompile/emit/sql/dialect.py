@@ -12,14 +12,7 @@ from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from treecompile.emit.targets import (
-    ByType,
-    build,
-    is_path,
-    nearest,
-    read_table,
-    templates_folder,
-)
+from treecompile.emit import targets
 from treecompile.model.errors import TargetError
 
 
@@ -192,10 +185,10 @@ class Dialect:
     names: DialectNames
     literals: DialectLiterals
     limits: DialectLimits
-    types: ByType  # the type that a column must have: DOUBLE
+    types: targets.ByType  # the type that a column must have: DOUBLE
     number_types: NumberTypes
     text_types: TextTypes
-    columns: ByType  # the column as a value of exactly that type: CAST({} AS DOUBLE)
+    columns: targets.ByType  # the column as exactly that type: CAST({} AS DOUBLE)
     conditions: DialectConditions
     values: Values = Values()
     everything: str = "*"  # all columns of `{table}`, before others: {table}.*
@@ -208,25 +201,25 @@ class Dialect:
 
 def dialect_names() -> list[str]:
     """The built-in dialects, in alphabetical order."""
-    folder = templates_folder() / "sql" / "dialects"
+    folder = targets.templates_folder() / "sql" / "dialects"
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
 
 
 @cache
 def read_dialect(name: str) -> Dialect:
     """A built-in dialect by its name, or a user's by its file, as in ./our.toml."""
-    if is_path(name):
+    if targets.is_path(name):
         path: Traversable = Path(name)
     else:
         known = dialect_names()
-        path = templates_folder() / "sql" / "dialects" / f"{name}.toml"
+        path = targets.templates_folder() / "sql" / "dialects" / f"{name}.toml"
         if name not in known:
             called = {_plain(read_dialect(key).name): key for key in known}
-            near = nearest(called.get(_plain(name), name), known)
+            near = targets.nearest(called.get(_plain(name), name), known)
             raise TargetError(f"unknown SQL dialect {name!r}{near}")
-    table = read_table(path)
+    table = targets.read_table(path)
     key = path.name.removesuffix(".toml")
-    return build(Dialect, {**table, "key": key}, path.name)
+    return targets.build(Dialect, {**table, "key": key}, path.name)
 
 
 def _plain(name: str) -> str:

@@ -222,14 +222,8 @@ def properties(made: Expressions, labels: Sequence[str], options: EmitOptions) -
     """
     if options.form != DBT:
         return ""
-    name = options.name or "predictions"
-    lines = [
-        "version: 2",
-        "",
-        "models:",
-        f"  - name: {json.dumps(name)}",
-        "    columns:",
-    ]
+    name = json.dumps(options.name or "predictions")
+    lines = ["version: 2", "", "models:", f"  - name: {name}", "    columns:"]
     for column in made:
         lines.append(f"      - name: {json.dumps(column)}")
         lines += ["        data_tests:", "          - not_null"]

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Split, Tree
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import certain, required_features
 
 DIVIDING = "dividing the missing values of this tree"  # the subject of messages
@@ -63,8 +64,7 @@ def bounds(tree: Tree) -> tuple[float, float]:
     least: list[list[float]] = [[]] * len(tree.nodes)  # nonzero, for each label
     may_be_zero: list[list[bool]] = [[]] * len(tree.nodes)
     low, high, weight = 1.0, 0.0, 0.0
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if not isinstance(node, Split):
             least[position] = [abs(share) for share in certain(node)]
             may_be_zero[position] = [not share for share in least[position]]

@@ -32,7 +32,7 @@ from treecompile.emit.sql.fractional import (
 )
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
-from treecompile.model.paths import unknown
+from treecompile.model.paths import unknown, upwards
 from treecompile.model.semantics import certain, holds, negate
 
 Line = tuple[int, str]  # the indentation, and the text, which may contain line ends
@@ -133,10 +133,8 @@ class InlineSums:
 
     def share(self, place: int) -> Lines:
         """The share of a label, or the number of a regression."""
-        nodes = self.tree.nodes
         waiting: dict[int, Lines] = {}
-        for position in range(len(nodes) - 1, -1, -1):
-            node = nodes[position]
+        for position, node in upwards(self.tree):
             if not isinstance(node, Split):
                 value = self.writer.double(certain(node)[place] + 0.0)
                 waiting[position] = [(0, value)]
@@ -212,8 +210,7 @@ def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
     """The depth in levels and in operators, and the branches written first."""
     levels, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
     first: dict[int, int] = {}
-    for position in range(len(tree.nodes) - 1, -1, -1):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if not isinstance(node, Split):
             continue
         below = [branch.then for branch in node.branches]

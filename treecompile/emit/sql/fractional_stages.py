@@ -28,6 +28,7 @@ from treecompile.emit.sql.fractional import (
 )
 from treecompile.emit.sql.text import ConditionWriter, compared, literal
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
+from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
     certain,
     membership,
@@ -65,8 +66,8 @@ class NodeValue:
     depth: int  # sums within one another
     operators: int  # operators within one another
     stage: int  # the earliest stage that can compute it
-    uses: set[int] = field(default_factory=set)  # nodes: columns of earlier stages
-    reads: set[int] = field(default_factory=set)  # indexes of features
+    # Columns of earlier stages: nodes, and ~n for the feature n.
+    uses: set[int] = field(default_factory=set)
 
 
 class StagedSums:
@@ -84,6 +85,9 @@ class StagedSums:
         return f"{self.prefix}x{self.required.index(index)}"
 
     def values(self, node: int) -> list[str]:
+        """The columns of a node; or that of the feature n, given as ~n."""
+        if node < 0:
+            return [self.column(~node)]
         return [f"{self.prefix}v{node}_{place}" for place in range(self.width)]
 
     def stages(self) -> list[list[str]]:
@@ -93,22 +97,18 @@ class StagedSums:
         last = kept[0].stage
         said = "the sums of this tree need {} nested queries"
         check_limit(last, self.dialect.sums.stages, said, self.dialect)
-        until: dict[int, int] = {0: last + 1}  # the last stage that uses each node
-        read = dict.fromkeys(self.required, 0)  # ... and each feature
+        until: dict[int, int] = {0: last + 1}  # the last stage that uses each
         for value in kept.values():
-            for node in value.uses:
-                until[node] = max(until.get(node, 0), value.stage)
-            for index in value.reads:
-                read[index] = max(read[index], value.stage)
+            for used in value.uses:
+                until[used] = max(until.get(used, 0), value.stage)
         made: dict[int, list[int]] = {}
         for node, value in kept.items():
             made.setdefault(value.stage, []).append(node)
         result = [[self.read(index) for index in self.required]]
-        alive: list[int] = []
+        alive = [~index for index in self.required]
         for stage in range(1, last + 1):
-            alive = [node for node in alive if until[node] > stage]
-            columns = [self.column(i) for i in self.required if read[i] > stage]
-            columns += [name for node in alive for name in self.values(node)]
+            alive = [used for used in alive if until[used] > stage]
+            columns = [name for used in alive for name in self.values(used)]
             for node in made[stage]:
                 pairs = zip(kept[node].texts, self.values(node), strict=True)
                 columns += [f"{text} AS {name}" for text, name in pairs]
@@ -120,11 +120,9 @@ class StagedSums:
 
     def kept_values(self) -> dict[int, NodeValue]:
         """The nodes that become columns of some stage, the root among them."""
-        nodes = self.tree.nodes
         waiting: dict[int, NodeValue] = {}
         kept: dict[int, NodeValue] = {}
-        for position in range(len(nodes) - 1, -1, -1):
-            node = nodes[position]
+        for position, node in upwards(self.tree):
             if not isinstance(node, Split):
                 texts = [self.writer.double(share + 0.0) for share in certain(node)]
                 waiting[position] = NodeValue(texts, 0, 0, 1)
@@ -172,8 +170,7 @@ class StagedSums:
             1 + max(value.depth for value in below),
             operators,
             max(value.stage for value in below),
-            set().union(*(value.uses for value in below)),
-            {index}.union(*(value.reads for value in below)),
+            {~index}.union(*(value.uses for value in below)),
         )
 
     # ------------------------------------------------------------ columns

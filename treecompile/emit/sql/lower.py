@@ -19,17 +19,9 @@ from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.emit.steps import Step, decision_steps, note
-from treecompile.model import words
+from treecompile.model import paths, words
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Body, Condition, Rule, Tree
-from treecompile.model.paths import (
-    DIVIDED,
-    divisible,
-    exposed,
-    outcomes,
-    settled,
-    unknown,
-)
 from treecompile.model.semantics import probabilities, required_features
 
 
@@ -43,7 +35,7 @@ class SqlText:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    body = settled(source.program.body)
+    body = paths.settled(source.program.body)
     dialect = read_dialect(options.dialect)
     forms.check_form(options, dialect)
     check_values(body, dialect)
@@ -54,7 +46,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
         SqlText(header(source, dialect, asked) if options.comments else "", lines),
-        warnings=tuple(size_warnings(lines, len(outcomes(body)), dialect)),
+        warnings=tuple(size_warnings(lines, len(paths.outcomes(body)), dialect)),
         notes=(note(body),),
         beside=forms.properties(made, labels, options),
     )
@@ -80,7 +72,7 @@ def expressions(
 
     `columns` has the text that stands for each required feature.
     """
-    body = settled(body)
+    body = paths.settled(body)
     made = {}
     for asked in forms.outputs(body, options):
         answer = answer_type(body, asked.output)
@@ -95,18 +87,18 @@ def expression(
 ) -> list[str]:
     """The lines of the CASE that computes one output."""
     dialect = writer.dialect
-    dividing = body if isinstance(body, Tree) and divisible(body) else None
-    decider, decided = body, outcomes(body)
+    dividing = body if paths.divisible(body) else None
+    decider, decided = body, paths.outcomes(body)
     if dividing is not None and asked.output == "rule":
-        decider, decided = exposed(dividing)
+        decider, decided = paths.exposed(dividing)
 
     def answer(position: int) -> str:
         rule = decided[position]
         text = result(rule, body, asked, dialect)
         if not comments:
             return text
-        said = words.evidence(rule.stats, rule.weight, rule.value, body.labels)
-        if rule.id == DIVIDED:
+        said = words.evidence(rule, body.labels)
+        if rule.id == paths.DIVIDED:
             said = "several rules share it"
         return f"{text} /* {rule.id}: {said} */"
 
@@ -130,8 +122,8 @@ def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:
 def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
     """The arm of a CASE that answers the rows with an unknown value."""
     check_sums(tree, writer.dialect)
-    required = required_features(tree)
-    tests = [writer.text(unknown(index, tree.features[index])) for index in required]
+    required = ((index, tree.features[index]) for index in required_features(tree))
+    tests = [writer.text(paths.unknown(*feature)) for feature in required]
     when = f"  WHEN {' OR '.join(tests)} THEN"
     if writer.dialect.sums.stages:
         lines = staged(tree, writer, asked)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
@@ -148,7 +149,7 @@ class ConditionWriter:
             for index, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]
-        self.texts: dict[ir.Condition, str] = {}
+        self.text = cache(self._text)
         limits = dialect.limits
         values = [condition.value for condition in conditions(body)]
         thresholds = {value for value in values if isinstance(value, float)}
@@ -158,13 +159,8 @@ class ConditionWriter:
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
-    def text(self, test: ir.Condition) -> str:
-        if test not in self.texts:
-            self.texts[test] = self._text(test, self.features[test.feature])
-        return self.texts[test]
-
-    def _text(self, test: ir.Condition, feature: ir.Feature) -> str:
-        forms = self.dialect.conditions
+    def _text(self, test: ir.Condition) -> str:
+        feature, forms = self.features[test.feature], self.dialect.conditions
         name, chosen = form_of(test, feature)
         values = [compared(category, self.dialect) for category in chosen]
         most = self.dialect.limits.members

@@ -15,7 +15,8 @@ from treecompile.model import words
 from treecompile.model.ir import Label, Moments, Stats
 from treecompile.model.words import rounded
 
-FONT_SIZE = 12  # pixels
+MARGIN = 16.0  # pixels, as all lengths
+FONT_SIZE = 12
 LINE_HEIGHT = 16
 LONGEST = 34  # characters; longer text is shortened
 NARROW = frozenset("iljtfrI.,:;'|!()[]{} ")
@@ -56,11 +57,6 @@ def answer_text(value: Label, labels: Sequence[Label]) -> str:
     return words.value(value) if labels else rounded(float(value), 6)
 
 
-def with_symbols(text: str) -> str:
-    """The operator `<=` as a symbol, all other text unchanged."""
-    return "≤" if text == "<=" else text
-
-
 # ---------------------------------------------------------------- elements
 
 
@@ -69,11 +65,24 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def shape(tag: str, **attributes: str | float) -> str:
+    """An element without content: `rx=5, stroke_width=0.5` are attributes of a rect."""
+    pairs = ""
+    for name, value in attributes.items():
+        text = value if isinstance(value, str) else number(value)
+        pairs += f' {name.replace("_", "-")}="{text}"'
+    return f"<{tag}{pairs}/>"
+
+
 def line(x: float, y: float, text: str, *, fill: str, bold: bool = False) -> str:
     """A line of text."""
     weight = ' font-weight="bold"' if bold else ""
     place = f'x="{number(x)}" y="{number(y)}"'
     return f'<text {place} fill="{fill}"{weight}>{escape(text)}</text>'
+
+
+def heading(text: str) -> str:
+    return line(MARGIN, MARGIN + 12, text, fill=INK, bold=True)
 
 
 def title(text: str) -> str:
@@ -89,7 +98,7 @@ def document(width: float, height: float, name: str, parts: list[str]) -> str:
         f' viewBox="0 0 {wide} {high}" role="img"'
         f' font-family="Helvetica, Arial, sans-serif" font-size="{FONT_SIZE}">'
     )
-    background = '<rect width="100%" height="100%" fill="#ffffff"/>'
+    background = shape("rect", width="100%", height="100%", fill=PAPER)
     return "\n".join((head, title(name), background, *parts, "</svg>")) + "\n"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from treecompile.inspect.draw import svg
-from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, Palette
+from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 from treecompile.model import words
 from treecompile.model.ir import Program, Rule, RuleSet
 from treecompile.model.words import Rounding
 from treecompile.rules.passes.merge import merge
 
-MARGIN, GAP, PADDING = 16.0, 18.0, 6.0
+GAP, PADDING = 18.0, 6.0
 LONGEST_TEST = 70  # characters
 
 
@@ -19,10 +19,7 @@ def draw_table(program: Program, body: RuleSet) -> str:
     rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
     tests = [_tests(rule, rules, rounding) for rule in every]
     answers = [svg.cut(svg.answer_text(rule.value, rules.labels)) for rule in every]
-    evidence = [
-        words.evidence(rule.stats, rule.weight, rule.value, rules.labels)
-        for rule in every
-    ]
+    evidence = [words.evidence(rule, rules.labels) for rule in every]
     palette = Palette(rules.labels, [rule.value for rule in every])
     ids_wide = max(svg.width(rule.id) for rule in every) * 1.1
     tests_wide = max(svg.width(line) for lines in tests for line in lines)
@@ -31,28 +28,28 @@ def draw_table(program: Program, body: RuleSet) -> str:
     for wide in (ids_wide, tests_wide, answers_wide):
         lefts.append(lefts[-1] + wide + GAP)
     heading = svg.cut(words.name(program.target), 80)
-    parts = [svg.line(MARGIN, MARGIN + 12, heading, fill=INK, bold=True)]
+    parts = [svg.heading(heading)]
     y = MARGIN + 26
     right = lefts[3] + max(map(svg.width, evidence))
     right = max(right, MARGIN + svg.width(heading) * 1.1)
     for rule, lines, answer, said in zip(every, tests, answers, evidence, strict=True):
         colour = palette.of(rule.value)
-        n = svg.number
-        parts.append(
-            f'<path d="M{n(MARGIN)} {n(y)} H{n(right)}" stroke="{LINE}"'
-            ' stroke-width="0.5"/>'
-        )
-        parts += ["<g>", svg.title(words.sentence(rule, rules, program.target))]
-        parts.append(svg.line(lefts[0], y + 18, rule.id, fill=INK, bold=True))
+        above = f"M{svg.number(MARGIN)} {svg.number(y)} H{svg.number(right)}"
+        parts += [
+            svg.shape("path", d=above, stroke=LINE, stroke_width=0.5),
+            "<g>",
+            svg.title(words.sentence(rule, rules, program.target)),
+            svg.line(lefts[0], y + 18, rule.id, fill=INK, bold=True),
+        ]
         for row, line in enumerate(lines):
             parts.append(svg.line(lefts[1], y + 18 + row * LINE_HEIGHT, line, fill=INK))
-        parts.append(
-            f'<rect x="{n(lefts[2])}" y="{n(y + 4)}" height="20" rx="4"'
-            f' width="{n(svg.width(answer) + 2 * PADDING)}" fill="{colour}"/>'
-        )
-        parts.append(svg.line(lefts[2] + PADDING, y + 18, answer, fill=svg.on(colour)))
-        parts.append(svg.line(lefts[3], y + 18, said, fill=FAINT))
-        parts.append("</g>")
+        x, wide = lefts[2], svg.width(answer) + 2 * PADDING
+        parts += [
+            svg.shape("rect", x=x, y=y + 4, height=20, rx=4, width=wide, fill=colour),
+            svg.line(x + PADDING, y + 18, answer, fill=svg.on(colour)),
+            svg.line(lefts[3], y + 18, said, fill=FAINT),
+            "</g>",
+        ]
         y += 12 + len(lines) * LINE_HEIGHT
     name = f"Rules for {words.name(program.target)}"
     return svg.document(right + MARGIN, y + MARGIN, name, parts)
@@ -64,6 +61,6 @@ def _tests(rule: Rule, rules: RuleSet, rounding: Rounding) -> list[str]:
     for group in words.by_feature(rule.conditions):
         index = group[0].feature
         feature, figure = rules.features[index], rounding.figure(index)
-        phrase = words.phrase(group, feature, svg.with_symbols, figure)
+        phrase = words.phrase(group, feature, words.with_symbols, figure)
         lines.append(svg.cut(f"{'and ' if lines else ''}{phrase}", LONGEST_TEST))
     return lines or ["otherwise" if rule is rules.default else "always"]

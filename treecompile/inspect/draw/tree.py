@@ -7,17 +7,17 @@ its widest text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from treecompile.inspect.draw import svg
-from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, Palette
+from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 from treecompile.model import words
-from treecompile.model.ir import Leaf, Node, Program, Split, Tree
-from treecompile.model.paths import rule_ids
+from treecompile.model.ir import Condition, Leaf, Node, Program, Split, Tree
+from treecompile.model.paths import rule_ids, upwards
 from treecompile.model.semantics import conditions, is_fractional
 from treecompile.model.words import Rounding
 
-MARGIN, PADDING, GAP = 16.0, 8.0, 26.0
+PADDING, GAP = 8.0, 26.0
 ROW = 46.0  # from one leaf to the next
 HIGH = 36.0  # the height of a box
 BAR = 4.0  # the height of the bar of label shares, at the foot of a box
@@ -28,28 +28,23 @@ MANY_LABELS = 8  # with more there is no legend: the boxes name the answers
 NOTEBOOK_LEAVES = 60  # the most leaves that a notebook shows
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a node stands."""
-
-    position: int
-    parent: int  # its parent's position; -1 for the root
-    depth: int
-    row: float  # 0, 1, 2, ... for leaves, between them for splits
-    hidden: int  # leaves below that are not drawn
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Box:
-    """A node with its texts."""
+    """A node that is drawn: its texts, and where it stands."""
 
-    spot: Spot
     node: Node
-    head: str  # the feature of a split: "outlook"; or the answer of a leaf
-    foot: str  # "R3, 4 of 5 cases"
-    test: str  # on the line that leads to it: "= sunny"
-    exact: str  # the same, neither rounded nor shortened
-    whole: str  # head and foot, neither rounded nor shortened
+    parent: Box | None
+    depth: int
+    hidden: int  # leaves below that are not drawn
+    test: str = ""  # on the line that leads to it: "= sunny"
+    exact: str = ""  # the same, neither rounded nor shortened
+    head: str = ""  # the feature of a split: "outlook"; or the answer of a leaf
+    foot: str = ""  # "R3, 4 of 5 cases"
+    whole: str = ""  # head and foot, neither rounded nor shortened
+    children: list[Box] = field(default_factory=list)
+    row: float = 0.0  # 0, 1, 2, ... for leaves, between them for splits
+    x: float = 0.0
+    y: float = 0.0
 
     @property
     def width(self) -> float:
@@ -58,27 +53,22 @@ class Box:
 
 
 def draw_tree(program: Program, tree: Tree, max_depth: int | None) -> str:
-    boxes = _boxes(program, tree, max_depth)
+    boxes = laid_out(program, tree, max_depth)
     answers = [node.value for node in tree.nodes if isinstance(node, Leaf)]
     palette = Palette(tree.labels, answers)
     heading = _heading(program, tree, boxes)
     parts, legend_wide, legend_high = _legend(heading, tree, palette)
     lefts, bends = _columns(boxes)
-    top = MARGIN + legend_high
-    places = {
-        box.spot.position: (lefts[box.spot.depth], top + box.spot.row * ROW)
-        for box in boxes
-    }
-    by_position = {box.spot.position: box for box in boxes}
     for box in boxes:
-        if box.spot.parent >= 0:
-            parent = by_position[box.spot.parent]
-            parts += _edge(box, parent, places, bends[box.spot.depth])
+        box.x, box.y = lefts[box.depth], MARGIN + legend_high + box.row * ROW
     for box in boxes:
-        parts += _box(box, palette, *places[box.spot.position])
-    right = max(lefts[box.spot.depth] + box.width for box in boxes)
+        if box.parent is not None:
+            parts += _edge(box, box.parent, bends[box.depth])
+    for box in boxes:
+        parts += _box(box, palette)
+    right = max(box.x + box.width for box in boxes)
     wide = max(right + MARGIN, MARGIN * 2 + svg.width(heading) * 1.1, legend_wide)
-    high = top + max(box.spot.row for box in boxes) * ROW + HIGH + MARGIN
+    high = max(box.y for box in boxes) + HIGH + MARGIN
     name = f"Decision tree for {words.name(program.target)}"
     return svg.document(wide, high, name, parts)
 
@@ -86,33 +76,52 @@ def draw_tree(program: Program, tree: Tree, max_depth: int | None) -> str:
 # ---------------------------------------------------------------- layout
 
 
-def spots(tree: Tree, max_depth: int | None) -> list[Spot]:
-    """The nodes that are drawn, parents before their children."""
-    order: list[tuple[int, int, int]] = []  # position, parent, depth
-    children: dict[int, list[int]] = {}  # those that are drawn
-    stack = [(0, -1, 0)]
+def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
+    """The nodes that are drawn, each in its row, parents before their children."""
+    ids, leaves = rule_ids(tree), _leaves_below(tree)
+    rounding = Rounding(conditions(tree))
+    target = words.name(program.target)
+    boxes: list[Box] = []
+    stack: list[tuple[int, Box | None, Condition | None]] = [(0, None, None)]
     while stack:
-        position, parent, depth = stack.pop()
-        order.append((position, parent, depth))
-        node, drawn = tree.nodes[position], []
-        if isinstance(node, Split) and (max_depth is None or depth < max_depth):
-            drawn = [branch.then for branch in node.branches]
-        children[position] = drawn
-        stack += [(child, position, depth + 1) for child in reversed(drawn)]
-    ends = [position for position, _, _ in order if not children[position]]
-    rows = {position: float(row) for row, position in enumerate(ends)}
-    for position, _, _ in reversed(order):
-        if own := children[position]:
-            rows[position] = (rows[own[0]] + rows[own[-1]]) / 2
-    leaves = _leaves_below(tree)
-    hidden = {end: leaves[end] for end in ends if isinstance(tree.nodes[end], Split)}
-    return [Spot(at, up, deep, rows[at], hidden.get(at, 0)) for at, up, deep in order]
+        position, parent, when = stack.pop()
+        node = tree.nodes[position]
+        depth = 0 if parent is None else parent.depth + 1
+        is_cut = isinstance(node, Split) and depth == max_depth
+        box = Box(node, parent, depth, leaves[position] if is_cut else 0)
+        boxes.append(box)
+        if parent is not None and when is not None:
+            parent.children.append(box)
+            feature, figure = tree.features[when.feature], rounding.figure(when.feature)
+            box.test = svg.cut(words.branch_test(when, feature, figure), LONGEST_TEST)
+            box.exact = words.branch_test(when, feature)
+        if isinstance(node, Leaf):
+            said = words.evidence(node, tree.labels)
+            box.head = svg.cut(svg.answer_text(node.value, tree.labels))
+            box.foot = f"{ids[position]}, {said}"
+            box.whole = (
+                f"{ids[position]}: {target} = {words.value(node.value)} ({said})"
+            )
+            continue
+        head = words.name(tree.features[node.branches[0].when.feature].name)
+        box.head, box.foot = svg.cut(head), words.quantity(node.stats.weight)
+        box.whole = f"{head}, {box.foot}"
+        if box.hidden:
+            box.foot = f"{box.hidden} more leaves"
+            box.whole += f": {box.foot} below"
+        else:
+            stack += [(b.then, box, b.when) for b in reversed(node.branches)]
+    for row, end in enumerate(box for box in boxes if not box.children):
+        end.row = float(row)
+    for box in reversed(boxes):
+        if box.children:
+            box.row = (box.children[0].row + box.children[-1].row) / 2
+    return boxes
 
 
 def _leaves_below(tree: Tree) -> list[int]:
     counts = [1] * len(tree.nodes)
-    for position in reversed(range(len(tree.nodes))):
-        node = tree.nodes[position]
+    for position, node in upwards(tree):
         if isinstance(node, Split):
             counts[position] = sum(counts[branch.then] for branch in node.branches)
     return counts
@@ -134,12 +143,11 @@ def readable_depth(tree: Tree, leaves: int = NOTEBOOK_LEAVES) -> int | None:
 
 def _columns(boxes: list[Box]) -> tuple[list[float], list[float]]:
     """For each depth, where the boxes begin and where the tests before them begin."""
-    depths = max(box.spot.depth for box in boxes) + 1
+    depths = max(box.depth for box in boxes) + 1
     wide, tests = [0.0] * depths, [0.0] * depths
     for box in boxes:
-        depth = box.spot.depth
-        wide[depth] = max(wide[depth], box.width)
-        tests[depth] = max(tests[depth], svg.width(box.test))
+        wide[box.depth] = max(wide[box.depth], box.width)
+        tests[box.depth] = max(tests[box.depth], svg.width(box.test))
     lefts, bends = [MARGIN], [MARGIN]
     for depth in range(1, depths):
         bends.append(lefts[-1] + wide[depth - 1] + 1.5 * GAP)
@@ -147,101 +155,50 @@ def _columns(boxes: list[Box]) -> tuple[list[float], list[float]]:
     return lefts, bends
 
 
-# ---------------------------------------------------------------- texts
-
-
-def _boxes(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
-    ids = rule_ids(tree)
-    rounding = Rounding(conditions(tree))
-    boxes = []
-    for spot in spots(tree, max_depth):
-        node = tree.nodes[spot.position]
-        if isinstance(node, Leaf):
-            said = words.evidence(node.stats, node.weight, node.value, tree.labels)
-            head = svg.answer_text(node.value, tree.labels)
-            foot = f"{ids[spot.position]}, {said}"
-            whole = f"{ids[spot.position]}: {words.name(program.target)} ="
-            whole = f"{whole} {words.value(node.value)} ({said})"
-        else:
-            feature = tree.features[node.branches[0].when.feature]
-            head = words.name(feature.name)
-            cases = node.stats.weight
-            foot = f"{words.amount(cases)} {words.plural(cases)}"
-            whole = f"{head}, {foot}"
-            if spot.hidden:
-                foot = f"{spot.hidden} more leaves"
-                whole = f"{whole}: {foot} below"
-        boxes.append(
-            Box(
-                spot,
-                node,
-                svg.cut(head),
-                foot,
-                svg.cut(_test(tree, spot, rounding), LONGEST_TEST),
-                _test(tree, spot, None),
-                whole,
-            )
-        )
-    return boxes
-
-
-def _test(tree: Tree, spot: Spot, rounding: Rounding | None) -> str:
-    """The test that leads to a node, without the name of the feature."""
-    if spot.parent < 0:
-        return ""
-    split = tree.nodes[spot.parent]
-    assert not isinstance(split, Leaf)
-    when = next(b.when for b in split.branches if b.then == spot.position)
-    feature = tree.features[when.feature]
-    figure = rounding.figure(when.feature) if rounding else words.number
-    phrase = words.phrase([when], feature, svg.with_symbols, figure)
-    return phrase.removeprefix(f"{words.name(feature.name)} ")
-
-
 # ---------------------------------------------------------------- drawing
 
 
-def _edge(
-    box: Box, parent: Box, places: dict[int, tuple[float, float]], bend: float
-) -> list[str]:
-    from_x, from_y = places[parent.spot.position]
-    to_x, to_y = places[box.spot.position]
-    from_x, from_y, to_y = from_x + parent.width, from_y + HIGH / 2, to_y + HIGH / 2
+def _edge(box: Box, parent: Box, bend: float) -> list[str]:
+    from_x, from_y, to_y = (
+        parent.x + parent.width,
+        parent.y + HIGH / 2,
+        box.y + HIGH / 2,
+    )
     n, near = svg.number, bend - 1.2 * GAP
+    curve = (
+        f"M{n(from_x)} {n(from_y)} H{n(near)} C{n(bend)} {n(from_y)}"
+        f" {n(near)} {n(to_y)} {n(bend)} {n(to_y)} H{n(box.x)}"
+    )
     return [
         "<g>",
         svg.title(box.exact),
-        f'<path d="M{n(from_x)} {n(from_y)} H{n(near)} C{n(bend)} {n(from_y)}'
-        f' {n(near)} {n(to_y)} {n(bend)} {n(to_y)} H{n(to_x)}"'
-        f' fill="none" stroke="{LINE}"/>',
+        svg.shape("path", d=curve, fill="none", stroke=LINE),
         svg.line(bend + 4, to_y - 4, box.test, fill=FAINT),
         "</g>",
     ]
 
 
-def _box(box: Box, palette: Palette, x: float, y: float) -> list[str]:
-    node, n = box.node, svg.number
+def _box(box: Box, palette: Palette) -> list[str]:
+    node, x, y, wide = box.node, box.x, box.y, box.width
     fill, ink = "#f6f8fa", INK
     if isinstance(node, Leaf):
         fill = palette.of(node.value)
         ink = svg.on(fill)
-    dashed = ' stroke-dasharray="4 3"' if box.spot.hidden else ""
+    frame = {"fill": fill, "stroke": LINE}
+    if box.hidden:
+        frame["stroke_dasharray"] = "4 3"
     parts = [
         "<g>",
         svg.title(box.whole),
-        f'<rect x="{n(x)}" y="{n(y)}" width="{n(box.width)}" height="{n(HIGH)}"'
-        f' rx="5" fill="{fill}" stroke="{LINE}"{dashed}/>',
+        svg.shape("rect", x=x, y=y, width=wide, height=HIGH, rx=5, **frame),
         svg.line(x + PADDING, y + 14, box.head, fill=ink, bold=True),
         svg.line(x + PADDING, y + 27, box.foot, fill=ink),
     ]
-    start = x + PADDING
+    x, y = x + PADDING, y + HIGH - BAR - 1
     for colour, share in palette.bands(node.stats) if isinstance(node, Split) else ():
-        wide = share * (box.width - 2 * PADDING)
-        parts.append(
-            f'<rect x="{n(start)}" y="{n(y + HIGH - BAR - 1)}" width="{n(wide)}"'
-            f' height="{n(BAR)}" fill="{colour}"/>'
-        )
-        start += wide
+        part = share * (wide - 2 * PADDING)
+        parts.append(svg.shape("rect", x=x, y=y, width=part, height=BAR, fill=colour))
+        x += part
     return [*parts, "</g>"]
 
 
@@ -259,15 +216,14 @@ def _legend(
     heading: str, tree: Tree, palette: Palette
 ) -> tuple[list[str], float, float]:
     """The heading with the colours of the labels below; how wide and high they are."""
-    parts = [svg.line(MARGIN, MARGIN + 12, heading, fill=INK, bold=True)]
+    parts = [svg.heading(heading)]
     if not 0 < len(tree.labels) <= MANY_LABELS:
         return parts, 2 * MARGIN, LINE_HEIGHT + 10
     x, y = MARGIN, MARGIN + 12 + LINE_HEIGHT + 4
     for label in tree.labels:
-        parts.append(
-            f'<rect x="{svg.number(x)}" y="{svg.number(y - 10)}" width="11"'
-            f' height="11" rx="2" fill="{palette.of(label)}" stroke="{LINE}"/>'
-        )
+        square = {"width": 11, "height": 11, "rx": 2}
+        fill = palette.of(label)
+        parts.append(svg.shape("rect", x=x, y=y - 10, **square, fill=fill, stroke=LINE))
         shown = svg.cut(words.value(label))
         parts.append(svg.line(x + 16, y, shown, fill=INK))
         x += 16 + svg.width(shown) + 14

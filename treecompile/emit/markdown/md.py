@@ -41,11 +41,11 @@ def longest_fence(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 
 
-def shown_name(text: str) -> str:
+def name(text: str) -> str:
     return shown(words.name(text))
 
 
-def shown_value(item: Label) -> str:
+def value(item: Label) -> str:
     return shown(words.value(item))
 
 
@@ -63,10 +63,6 @@ def prose(text: str) -> str:
 # labels are Markdown, so "1. x", "- x" and "_x_" are active. So is every colon: after
 # the word "style", Mermaid would read the line as a style and drop entities.
 ACTIVE_IN_MERMAID = re.compile(r"[^\w ,()=≤.-]|[.-](?!\w)|(?<![^\W_])_|_(?![^\W_])")
-
-
-def with_operators(text: str) -> str:
-    return OPERATORS.get(text, text)
 
 
 def in_mermaid(text: str) -> str:
@@ -93,14 +89,6 @@ def listing(items: Sequence[str]) -> str:
     return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
 
 
-def number_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def cases(weight: float) -> str:
-    return f"{words.amount(weight)} {words.plural(weight)}"
-
-
 def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
@@ -114,4 +102,4 @@ def spread(stats: Stats, labels: Sequence[Label]) -> str:
     if isinstance(stats, Moments):
         return f"mean {rounded(stats.mean)}, standard deviation {deviation(stats)}"
     pairs = zip(labels, stats.weights, strict=True)
-    return ", ".join(f"{shown_value(x)}: {words.amount(w)}" for x, w in pairs if w)
+    return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)
