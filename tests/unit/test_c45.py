@@ -124,16 +124,16 @@ def drafted(shape: Any, classes: int = 2) -> CaseDraft:
             else:
                 tests.threshold[place] = by
     count = len(nodes)
-    return CaseDraft(
+    draft = CaseDraft(
         tests,
         np.zeros((count, classes)),
         np.zeros(count),
         np.array([firsts.get(place, 0) for place in range(count)]),
         np.arange(1, count),
         np.zeros(count - 1),
-        np.array([each if isinstance(each, int) else 0 for each in nodes]),
-        np.zeros(count),
     )
+    draft.label = np.array([each if isinstance(each, int) else 0 for each in nodes])
+    return draft
 
 
 # ---------------------------------------------------------------- figures

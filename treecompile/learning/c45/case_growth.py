@@ -183,7 +183,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
 
     def finish(self) -> CaseDraft:
         """The draft of the grown tree, without the splits that are worth nothing."""
-        draft = CaseDraft.grown(self.levels)
+        draft = CaseDraft.of(self.levels)
         self._lower_thresholds(draft.splits)
         collapse(draft)
         return draft

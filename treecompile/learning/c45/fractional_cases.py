@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.learning.c45.pessimistic_pruning import (
-    CaseDraft,
-    ReachedLeaves,
-    fall_by_levels,
-)
+from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
 from treecompile.learning.grow.responses import Rows, count_classes
 from treecompile.learning.grow.segments import Segments
@@ -100,12 +96,7 @@ class CaseDescent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DividedCases:
-    """The cases after the tests of all nodes."""
-
-    cases: NodeCases
-    branches: Positions  # of each node of these cases: which of all branches it is
-    known: Floats  # of each branch: the weight of the cases whose value is known
+class DividedCases(PassedCases[NodeCases]):
     origin: Positions  # of each case: its position before the test
     bounds: Positions  # where the cases of all first branches end, of all second, ...
     places: Array  # the branch of each case before the test; -1 where it is missing
@@ -123,7 +114,7 @@ class DividedCases:
         return CaseDescent.of(before.take(origin), size, bounds)
 
 
-class Sample:
+class Sample(Passing[NodeCases]):
     """The training set, and how its cases pass tests."""
 
     def __init__(self, data: Dataset, *, is_fractional: bool) -> None:
@@ -145,11 +136,7 @@ class Sample:
         rows = np.arange(size, dtype=np.int32)
         return NodeCases(rows, self.data.weights, Segments.of(np.array([size])))
 
-    def some(self, cases: NodeCases, chosen: Positions) -> NodeCases:
-        return cases.some(chosen)
-
     def counts(self, cases: NodeCases) -> Floats:
-        """The weight of each class at each node."""
         count = len(cases.nodes.lengths)
         nodes = cases.nodes.spread(np.arange(count))
         return self._count(nodes, self.y.take(cases.rows), cases.weights, count)
@@ -171,13 +158,7 @@ class Sample:
             weights = None if weights is None else weights.take(known)
         return self._count(branches, y, weights, int(splits.size.sum()))
 
-    def fall(
-        self, draft: CaseDraft, nodes: Positions, cases: NodeCases
-    ) -> ReachedLeaves:
-        return fall_by_levels(self, draft, nodes, cases)
-
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
-        """See `pessimistic_pruning.Passing`."""
         places = self.places(splits, cases)
         slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
         slots += places
