@@ -50,14 +50,12 @@ from treecompile.learning.options import (
     chosen,
     given_options,
 )
-from treecompile.learning.pruning import cost_complexity, least_loss
+from treecompile.learning.pruning import cost_complexity, smallest
 from treecompile.learning.training import (
-    CHECKS,
     OPTIMISTIC,
     Learned,
     alpha_of,
     c45_options_of,
-    check_weighting,
     default_algorithm,
     limits_of,
     weighting_of,
@@ -165,11 +163,10 @@ def _as_data(schema: Schema, columns: DataOptions) -> Dataset:
 def _check(run: TableRun, validation: Validation | None) -> None:
     """Refuse what does not suit the table, before the first count."""
     options, target = run.options, run.columns.target
-    check_task(options, target, has_labels=bool(run.data.labels))
-    CHECKS[run.algorithm](run.data, options.criterion)
+    check_task(options, run.algorithm, target, has_labels=bool(run.data.labels))
     check_weights(run.columns, options, has_labels=bool(run.data.labels))
     if not run.data.labels:
-        check_weighting(options, run.data)
+        weighting_of(options).check(run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
@@ -235,7 +232,7 @@ def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
         assert validation is not None
         columns = run.columns
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
-        return least_loss(tree, validation.losses(grown))
+        return smallest(tree, validation.losses(grown), price=0.0)
     return tree
 
 

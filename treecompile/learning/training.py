@@ -42,7 +42,7 @@ from treecompile.learning.pruning import (
     cost_complexity,
     reduced_error,
 )
-from treecompile.learning.weighting import Weighting, odd_scale
+from treecompile.learning.weighting import Weighting, odd_mean
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
-CHECKS = {ID3: id3.check, C45: c45.check, CART: cart.check}
 
 # Columns, answers and weights of rows to prune by, for a tree that may not test all.
 ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
@@ -109,7 +108,7 @@ def learn(
         own = None if held_out is None else held_out.weights
         if other is not None and columns.weights:
             own = _validation_weights(program_of(tree), other, columns.weights)
-        return weighed(whole, options, cases.columns, cases.y, own)
+        return cases.columns, cases.y, own
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
@@ -122,7 +121,8 @@ def learn(
     validated = to_validate(tree)
     notes = [*whole.notes, *_notes(options, algorithm, choice)]
     if algorithm == C45 or options.chi2 is not None:
-        notes += odd_scale(training)
+        weights = training.weights
+        notes += [] if weights is None else odd_mean(float(weights.mean()))
     known = measured(done, cases, validated)
     return Learned(known, tuple(notes), cases, validated, choice)
 
@@ -134,7 +134,7 @@ def read_dataset(
     table = read_table(data)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
-    check_weighting(options, whole)
+    weighting_of(options).check(whole)
     return whole
 
 
@@ -153,18 +153,6 @@ def _notes(
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return notes
-
-
-def weighed(
-    data: Dataset,
-    options: LearnOptions,
-    columns: Columns,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-) -> ToPruneBy:
-    """Rows to prune by, weighted in the same way as the rows of the data."""
-    rows = replace(data, columns=(), y=y, weights=weights)
-    return columns, y, weighting_of(options).apply(rows).weights
 
 
 def _validation_weights(program: Program, table: RawTable, name: str) -> np.ndarray:
@@ -208,7 +196,7 @@ def grow_tree(
 ) -> tuple[Tree, AlphaChoice | None]:
     """Grow a tree and prune it; with the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
-    check_task(options, data.target, has_labels=bool(data.labels))
+    check_task(options, algorithm, data.target, has_labels=bool(data.labels))
     prune = chosen(options, "prune", algorithm)
     chooses = prune == COST_COMPLEXITY and options.alpha in (CV, ONE_SE)
     rows = len(data.y)
@@ -219,7 +207,10 @@ def grow_tree(
     tell = progress(rows * options.alpha_folds if chooses else rows)
     tree = _grow(data, algorithm, options, tell)
     if prune == REDUCED_ERROR:
-        return reduced_error(tree, *held_out(tree)), None
+        columns, y, weights = held_out(tree)
+        others = replace(data, columns=(), y=y, weights=weights)
+        weights = weighting_of(options).apply(others).weights
+        return reduced_error(tree, columns, y, weights), None
     if folds is not None:
         choice = choose_alpha(
             weighting_of(options).apply(data),
@@ -288,10 +279,3 @@ def alpha_of(options: LearnOptions) -> float:
 
 def weighting_of(options: LearnOptions) -> Weighting:
     return Weighting(options.class_weight, options.balanced, options.prior)
-
-
-def check_weighting(options: LearnOptions, data: Dataset) -> None:
-    """Refuse class weights and priors that do not suit the labels."""
-    weighting = weighting_of(options)
-    if weighting:
-        weighting.check(data)
