@@ -7,24 +7,23 @@ always find the best grouping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.learning.c45.gain_ratio import EPSILON, SLACK
+from treecompile.learning.c45.gain_ratio import (
+    EPSILON,
+    SLACK,
+    GainCandidates,
+    GainSearch,
+)
 from treecompile.learning.grow.draft import Groups
 from treecompile.model.arrays import Floats
 
 LEAST = 0.5  # weight that a category needs for a group of its own
 PURE = 0.1  # weight of other classes that a group of one class may have
 IMPROVEMENT = 1e-5  # of the ratio, that a merge must bring
-
-
-@dataclass(frozen=True, slots=True)
-class GroupedSplit:
-    gain: float  # -inf if this is no split
-    split_info: float
-    groups: Groups  # the last group may be the categories with few cases
 
 
 @dataclass(slots=True, eq=False)
@@ -44,10 +43,30 @@ class ValueGroups:
         self.counts = self.counts[:-1]
 
 
+def search_groups(
+    search: GainSearch,
+    tables: Iterable[tuple[int, Floats, Floats]],  # node, known and missing cases
+    *,
+    is_ratio: bool,
+) -> GainCandidates:
+    """The best split into groups at some nodes, from their contingency tables."""
+    groups: dict[int, Groups] = {}
+    found = replace(GainCandidates.none(len(search.totals)), groups=groups)
+    for node, table, missing in tables:
+        found.gains[node], found.split_info[node], groups[node] = group_values(
+            table, missing, search.min_leaf, is_ratio=is_ratio
+        )
+    return found
+
+
 def group_values(
     table: Floats, missing: Floats, min_leaf: float, *, is_ratio: bool
-) -> GroupedSplit:
-    """Group the categories of a contingency table."""
+) -> tuple[float, float, Groups]:
+    """Group the categories of a contingency table.
+
+    The gain, -inf if this is no split; the split information; and the groups, of which
+    the last may be the categories with few cases.
+    """
     gains = _NodeGain(table, missing, is_ratio)
     weights = table.sum(axis=1)
     named = np.flatnonzero(weights > LEAST)
@@ -60,7 +79,7 @@ def group_values(
     codes = [tuple(sorted(each)) for each in groups.codes]
     if rest:
         codes.append(rest)
-    return GroupedSplit(gain if gain > -EPSILON else -np.inf, split_info, tuple(codes))
+    return gain if gain > -EPSILON else -np.inf, split_info, tuple(codes)
 
 
 def merge_pure(groups: ValueGroups) -> None:

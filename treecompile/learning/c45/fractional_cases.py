@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.learning.c45.gain_ratio import bits
 from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
 from treecompile.learning.grow.responses import Rows, count_classes
@@ -130,6 +131,7 @@ class Sample(Passing[NodeCases]):
             for feature, column in zip(data.features, data.columns, strict=True)
         ]
         self.is_categorical = is_categorical(data.features)
+        self.log_table = bits(np.arange(len(data.y) + 1.0))  # n log2 n of whole cases
 
     def everything(self) -> NodeCases:
         size = len(self.y)
