@@ -99,16 +99,15 @@ def learn(
 
     def to_validate(tree: Tree) -> Cases | None:
         if other is not None:
-            return _validation(program_of(tree), other)
+            return _validation(program_of(tree), other)[0]
         return None if held_out is None else Cases(held_out.columns, held_out.y)
 
     def to_prune_by(tree: Tree) -> ToPruneBy:
-        cases = to_validate(tree)
-        assert cases is not None
-        own = None if held_out is None else held_out.weights
-        if other is not None and columns.weights:
-            own = _validation_weights(program_of(tree), other, columns.weights)
-        return cases.columns, cases.y, own
+        if other is not None:
+            cases, weights = _validation(program_of(tree), other, columns.weights)
+            return cases.columns, cases.y, weights
+        assert held_out is not None
+        return held_out.columns, held_out.y, held_out.weights
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
@@ -155,23 +154,20 @@ def _notes(
     return notes
 
 
-def _validation_weights(program: Program, table: RawTable, name: str) -> np.ndarray:
-    """The weights of the rows of a validation table with known answers."""
+def _validation(
+    program: Program, table: RawTable, weights: str = ""
+) -> tuple[Cases, np.ndarray | None]:
+    """The rows of a validation table with known answers, and their weights."""
     try:
-        weights = encode_weights(name, table, program.na_values)
+        cases = read_cases(program, table)
+        if not weights:
+            return cases, None
+        own = encode_weights(weights, table, program.na_values)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
     y, labels = encode_answers(program, table), program.body.labels
     known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    return weights[known]
-
-
-def _validation(program: Program, table: RawTable) -> Cases:
-    """The rows of a validation table with known answers."""
-    try:
-        return read_cases(program, table)
-    except DataError as error:
-        raise DataError(f"validation: {error}") from error
+    return cases, own[known]
 
 
 def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | None]:

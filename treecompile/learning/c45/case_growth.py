@@ -219,6 +219,3 @@ def _gains_of_values(tables: Floats) -> Floats:
     nodes, lines, classes = padded.shape
     segments = Segments.of(np.full(nodes, lines))
     return information_gain(padded.reshape(-1, classes), segments)
-
-
-# --- which feature --------------------------------------------------------------------

@@ -196,29 +196,35 @@ class CountedColumn:
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        assert found.histogram is not None
-        rows = level.rows.take(level.nodes.within(some))
+        histogram = found.histogram
+        assert histogram is not None
         if self.values is None:
             is_left, divided = divide_categories(level, found, some)
-            self._send(level, found.histogram, rows, is_left)
+            self._send(level, histogram, some, is_left)
             return divided
-        codes = self.codes.take(rows)
-        position, code = found.position[some], found.histogram.code
-        goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
-        is_known = codes < self.size
-        level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
+        code, position = histogram.code, found.position[some]
+        rows, codes = self._known(level, some)
+        most = np.zeros(len(level.nodes.lengths), np.int32)
+        most[some] = code[position]
+        goes_left = codes <= most.take(level.of_row.take(rows))
+        level.side[rows] = np.where(goes_left, LEFT, RIGHT)
         lowest, greatest = self.values
         low, high = greatest[code[position]], lowest[code[position + 1]]
         thresholds = thresholds_between(self.feature, low, high)
         return in_two(level, found.left[some], found.right[some], thresholds)
 
-    def _send(
-        self, level: RowLevel, histogram: Histogram, rows: Rows, is_left: Mask
-    ) -> None:
-        """Send each row to the side of the bar that counts it."""
+    def _known(self, level: RowLevel, some: Positions) -> tuple[Rows, Array]:
+        """The rows of some nodes whose value is known, and their codes."""
+        rows = level.rows.take(level.nodes.within(some))
         codes = self.codes.take(rows)
         is_known = codes < self.size
-        rows, codes = rows[is_known], codes[is_known]
+        return rows[is_known], codes[is_known]
+
+    def _send(
+        self, level: RowLevel, histogram: Histogram, some: Positions, is_left: Mask
+    ) -> None:
+        """Send each row to the side of the bar that counts it."""
+        rows, codes = self._known(level, some)
         width = self.size + 1
         keys = histogram.node * width + histogram.code
         wanted = level.of_row.take(rows).astype(np.intp) * width + codes
@@ -243,8 +249,6 @@ class MultiwayColumn(CountedColumn):
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        rows = level.rows.take(level.nodes.within(some))
-        codes = self.codes.take(rows)
-        is_known = codes < self.size
-        level.side[rows[is_known]] = codes[is_known] + LEFT
+        rows, codes = self._known(level, some)
+        level.side[rows] = codes + LEFT
         return divide_branches(level, self.size, found, some)
