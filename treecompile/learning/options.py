@@ -135,11 +135,7 @@ class LearnOptions:
         "Training cases with a missing value go down the heaviest branch (`majority`),"
         " or in parts down all branches (`fractional`).",
         "NAME",
-        values={
-            ID3: (MAJORITY,),
-            C45: (FRACTIONAL, MAJORITY),
-            CART: (MAJORITY,),
-        },
+        values={ID3: (MAJORITY,), C45: (FRACTIONAL, MAJORITY), CART: (MAJORITY,)},
     )
     predict_missing: str = option(
         BRANCH,

@@ -66,23 +66,18 @@ class Weighting:
             return data
         own = np.ones(len(data.y)) if data.weights is None else data.weights
         counts = np.bincount(data.y, minlength=len(data.labels))
-        factors = self.factors(data, counts, self._sums(data, own), fsum(own))
+        places = range(len(data.labels)) if self.prior else ()
+        sums = np.array([fsum(own[data.y == place]) for place in places])
+        factors = self.factors(data, counts, sums, fsum(own))
         return replace(data, weights=own * factors[data.y])
-
-    def _sums(self, data: Dataset, own: Floats) -> Floats:
-        """The total weight of each label, if needed, in any order of the rows."""
-        if not self.prior:
-            return np.zeros(len(data.labels))
-        places = range(len(data.labels))
-        return np.array([fsum(own[data.y == place]) for place in places])
 
     def factors(
         self, data: Dataset, counts: Array, sums: Floats, total: float
     ) -> Floats:
         """What to multiply the weights of each label by.
 
-        `counts` and `sums` are the rows and the weight of each label, `total` is the
-        weight of all rows.
+        `counts` and, for priors, `sums` are the rows and the weight of each label;
+        `total` is the weight of all rows.
         """
         factors = np.ones(len(data.labels))
         if self.is_balanced:

@@ -67,12 +67,11 @@ def group_values(
     The gain, -inf if this is no split; the split information; and the groups, of which
     the last may be the categories with few cases.
     """
-    gains = _NodeGain(table, missing, is_ratio)
     weights = table.sum(axis=1)
     named = np.flatnonzero(weights > LEAST)
     rest = tuple(int(code) for code in np.flatnonzero(weights <= LEAST))
     groups = ValueGroups([[int(code)] for code in named], table[named])
-    gains.rest = table[list(rest)].sum(axis=0)
+    gains = _NodeGain(table, missing, table[list(rest)].sum(axis=0), is_ratio)
     merge_pure(groups)
     merge_pairs(groups, gains, min_leaf)
     gain, split_info = gains.measure(groups.counts, min_leaf)
@@ -152,12 +151,13 @@ def best_pair(
 class _NodeGain:
     """Gain and split information of groups at one node."""
 
-    def __init__(self, table: Floats, missing: Floats, is_ratio: bool) -> None:
+    def __init__(
+        self, table: Floats, missing: Floats, rest: Floats, is_ratio: bool
+    ) -> None:
         self.known = table.sum(axis=0)
         self.missing = float(missing.sum())
         self.total = float(self.known.sum()) + self.missing
-        self.is_ratio = is_ratio
-        self.rest = np.zeros(len(missing))
+        self.rest, self.is_ratio = rest, is_ratio
 
     def measure(self, counts: Floats, min_leaf: float) -> tuple[float, float]:
         """Gain (-EPSILON if fewer than two groups are large) and split information."""

@@ -105,16 +105,18 @@ class Passing(ABC, Generic[Held]):
         """The leaves that the cases reach if they start at these nodes."""
         roots = np.arange(len(nodes))
         found: list[ReachedLeaves] = []
-        while len(nodes):
+        while True:
             is_split = draft.is_split[nodes]
             leaves, inner = np.flatnonzero(~is_split), np.flatnonzero(is_split)
-            counts = self.counts(cases.some(leaves))
-            found.append((roots[leaves], nodes[leaves], counts))
+            if len(leaves):
+                counts = self.counts(cases.some(leaves))
+                found.append((roots[leaves], nodes[leaves], counts))
+            if not len(inner):
+                break
             nodes, roots = nodes[inner], roots[inner]
             splits = draft.splits.some(nodes)
             divided = self.divide(splits, cases.some(inner))
-            children = draft.child[draft.branches(nodes)]
-            nodes = children[divided.branches]
+            nodes = draft.child[draft.branches(nodes)][divided.branches]
             roots = np.repeat(roots, splits.size)[divided.branches]
             cases = divided.cases
         root, leaf, weights = (

@@ -35,7 +35,7 @@ from treecompile.learning.grow.search import (
     thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments, nodes_of
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Feature, Kind
 
 FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
@@ -198,16 +198,20 @@ class CountedColumn:
     ) -> FeatureSplits:
         histogram = found.histogram
         assert histogram is not None
+        rows, codes = self._known(level, some)
+        nodes = level.of_row.take(rows)
         if self.values is None:
             is_left, divided = divide_categories(level, found, some)
-            self._send(level, histogram, some, is_left)
+            # Each row goes to the side of the bar that counts it.
+            width = self.size + 1
+            keys = histogram.node * width + histogram.code
+            bar = np.searchsorted(keys, nodes.astype(np.intp) * width + codes)
+            level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
             return divided
         code, position = histogram.code, found.position[some]
-        rows, codes = self._known(level, some)
         most = np.zeros(len(level.nodes.lengths), np.int32)
         most[some] = code[position]
-        goes_left = codes <= most.take(level.of_row.take(rows))
-        level.side[rows] = np.where(goes_left, LEFT, RIGHT)
+        level.side[rows] = np.where(codes <= most.take(nodes), LEFT, RIGHT)
         lowest, greatest = self.values
         low, high = greatest[code[position]], lowest[code[position + 1]]
         thresholds = thresholds_between(self.feature, low, high)
@@ -219,17 +223,6 @@ class CountedColumn:
         codes = self.codes.take(rows)
         is_known = codes < self.size
         return rows[is_known], codes[is_known]
-
-    def _send(
-        self, level: RowLevel, histogram: Histogram, some: Positions, is_left: Mask
-    ) -> None:
-        """Send each row to the side of the bar that counts it."""
-        rows, codes = self._known(level, some)
-        width = self.size + 1
-        keys = histogram.node * width + histogram.code
-        wanted = level.of_row.take(rows).astype(np.intp) * width + codes
-        bar = np.searchsorted(keys, wanted)
-        level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
 
 
 class MultiwayColumn(CountedColumn):
