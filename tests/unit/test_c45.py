@@ -21,7 +21,7 @@ from treecompile.learning.c45.category_groups import (
     merge_pure,
 )
 from treecompile.learning.c45.fractional_cases import Sample
-from treecompile.learning.c45.gain_ratio import FeatureChoice, bits, counted_features
+from treecompile.learning.c45.gain_ratio import FeatureChoice, counted_features
 from treecompile.learning.c45.learner import C45Options, draft, learn
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
@@ -69,8 +69,7 @@ def judged(data: Dataset) -> list[Any]:
     """Gain, split information and cut of each feature at the root."""
     sample = Sample(data, is_fractional=True)
     cases = sample.everything()
-    table = bits(np.arange(len(data.y) + 1.0))
-    level = CaseLevel.of(sample, cases, sample.counts(cases), 2.0, table)
+    level = CaseLevel.of(sample, cases, sample.counts(cases), 2.0)
     found = []
     for place in range(len(data.features)):
         column = make_case_column(sample, place, is_grouping=False, is_ratio=True)
@@ -124,16 +123,16 @@ def drafted(shape: Any, classes: int = 2) -> CaseDraft:
             else:
                 tests.threshold[place] = by
     count = len(nodes)
-    return CaseDraft(
+    draft = CaseDraft(
         tests,
         np.zeros((count, classes)),
         np.zeros(count),
         np.array([firsts.get(place, 0) for place in range(count)]),
         np.arange(1, count),
         np.zeros(count - 1),
-        np.array([each if isinstance(each, int) else 0 for each in nodes]),
-        np.zeros(count),
     )
+    draft.label = np.array([each if isinstance(each, int) else 0 for each in nodes])
+    return draft
 
 
 # ---------------------------------------------------------------- figures
@@ -491,8 +490,8 @@ def test_pure_blocks_are_merged_first() -> None:
 def test_pure_blocks_are_merged_before_the_largest_is_barred() -> None:
     """S3."""
     counts = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    found = group_values(counts, np.zeros(2), 2.0, is_ratio=True)
-    assert found.groups == ((0, 2), (1, 3))
+    _, _, groups = group_values(counts, np.zeros(2), 2.0, is_ratio=True)
+    assert groups == ((0, 2), (1, 3))
 
 
 class Told:
@@ -522,8 +521,8 @@ def test_a_merger_that_keeps_half_of_the_gain_is_preferred() -> None:
 
 def test_values_with_few_cases_make_the_last_group() -> None:
     counts = np.array([[4.0, 0.0], [0.0, 0.0], [0.0, 4.0], [0.4, 0.0]])
-    found = group_values(counts, np.zeros(2), 2.0, is_ratio=True)
-    assert found.groups == ((0,), (2,), (1, 3))
+    _, _, groups = group_values(counts, np.zeros(2), 2.0, is_ratio=True)
+    assert groups == ((0,), (2,), (1, 3))
 
 
 def test_groups_of_values() -> None:

@@ -50,7 +50,7 @@ from treecompile.learning.options import (
     chosen,
     given_options,
 )
-from treecompile.learning.pruning import cost_complexity, least_loss
+from treecompile.learning.pruning import cost_complexity, smallest
 from treecompile.learning.weighting import odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
@@ -148,15 +148,14 @@ def _check(run: TableRun, validation: Validation | None) -> None:
     """Refuse what does not suit the table, before the first count."""
     options, target, weights = run.options, run.columns.target, run.columns.weights
     has_labels = bool(run.data.labels)
-    check_task(options, target, has_labels=has_labels)
-    training.CHECKS[run.algorithm](run.data, options.criterion)
+    check_task(options, run.algorithm, target, has_labels=has_labels)
     if weights and not has_labels:
         _refuse("--weights, for a target that is a number,")
     is_weighted = weights or training.weighting_of(options)
     if is_weighted and options.prune == REDUCED_ERROR:
         _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
     if not has_labels:
-        training.check_weighting(options, run.data)
+        training.weighting_of(options).check(run.data)
     if options.costs:
         names = [column.name for column in run.store.columns(run.schema.relation)]
         check_costs(options.costs, names, target)
@@ -223,7 +222,7 @@ def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
         assert validation is not None
         columns = run.columns
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
-        return least_loss(tree, validation.losses(grown))
+        return smallest(tree, validation.losses(grown), price=0.0)
     return tree
 
 

@@ -20,7 +20,6 @@ from treecompile.learning.grow.responses import LabelResponse, NumberResponse
 from treecompile.learning.grow.rows import grow_tree
 from treecompile.learning.grow.segments import Units
 from treecompile.learning.options import GrowthLimits, Progress
-from treecompile.model.errors import OptionError
 from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
@@ -29,7 +28,6 @@ def learn(
     data: Dataset, limits: GrowthLimits, progress: Progress, criterion: str = ""
 ) -> Tree:
     """Grow a tree by CART."""
-    check(data, criterion)
     units = Units.of_data(data)
     if data.labels:
         labels = LabelResponse(data.y, data.labels, units)
@@ -37,12 +35,3 @@ def learn(
         return grow_tree(data, labels, measure, limits, progress)
     numbers = NumberResponse(data.y, units)
     return grow_tree(data, numbers, LEAST_SQUARES, limits, progress)
-
-
-def check(data: Dataset, criterion: str) -> None:
-    """Refuse a criterion that does not suit the target."""
-    if criterion and not data.labels:
-        raise OptionError(
-            f"--criterion {criterion!r} is for labels, and the target {data.target!r}"
-            " is a number: leave the option out, or use --task classify"
-        )

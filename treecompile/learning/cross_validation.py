@@ -21,7 +21,6 @@ from treecompile.learning.training import (
     grow_tree,
     read_dataset,
     split_off,
-    weighed,
 )
 from treecompile.measure.quality import accuracy, measure
 from treecompile.model.batch import answers
@@ -126,7 +125,7 @@ def _without(data: Dataset, algorithm: str, options: LearnOptions) -> Tree:
 
     def to_prune_by(tree: Tree) -> ToPruneBy:
         assert held_out is not None
-        return weighed(data, options, held_out.columns, held_out.y, held_out.weights)
+        return held_out.columns, held_out.y, held_out.weights
 
     tree, _ = grow_tree(training, algorithm, options, _silent, to_prune_by)
     return tree

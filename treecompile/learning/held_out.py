@@ -7,7 +7,6 @@ policy, in parts down all. It counts at its leaf and at every node above.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,14 +15,9 @@ from treecompile.model.batch import Columns, deciders, holds, unknown
 from treecompile.model.ir import Leaf, Split, Tree
 from treecompile.model.semantics import answer, is_fractional
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Loss:
-    """The losses of rows at nodes: one entry for each row at each node."""
-
-    nodes: Positions
-    loss: Floats  # 1 for a wrong label, or the squared error
-    parts: Floats  # the weight of the part of the row that is there
+# Of each row at each node: the node; the loss there, 1 for a wrong label or the squared
+# error; and the weight of the part of the row that is there.
+Losses = tuple[Positions, Floats, Floats]
 
 
 def parents_of(tree: Tree) -> Positions:
@@ -37,7 +31,7 @@ def parents_of(tree: Tree) -> Positions:
 
 def losses(
     tree: Tree, columns: Columns, y: Array, weights: Floats | None
-) -> Iterator[Loss]:
+) -> Iterator[Losses]:
     """The losses of all rows, first at their leaves, then at the nodes above."""
     values, parents = _values(tree), parents_of(tree)
     rows, nodes, parts = _reached(tree, columns, len(y))
@@ -46,7 +40,7 @@ def losses(
     while len(rows):
         actual, said = y[rows], values[nodes]
         loss = actual != said if tree.labels else (actual - said) ** 2
-        yield Loss(nodes, loss.astype(np.float64), parts)
+        yield nodes, loss.astype(np.float64), parts
         nodes = parents[nodes]
         left = nodes >= 0
         rows, nodes, parts = rows[left], nodes[left], parts[left]
@@ -57,8 +51,8 @@ def node_losses(
 ) -> list[float]:
     """The sum of the losses at each node."""
     sums = np.zeros(len(tree.nodes))
-    for level in losses(tree, columns, y, weights):
-        np.add.at(sums, level.nodes, level.loss * level.parts)
+    for nodes, loss, parts in losses(tree, columns, y, weights):
+        np.add.at(sums, nodes, loss * parts)
     found: list[float] = sums.tolist()
     return found
 

@@ -15,7 +15,7 @@ from treecompile.learning.grow.responses import LabelResponse
 from treecompile.learning.grow.rows import grow_tree
 from treecompile.learning.grow.segments import Units
 from treecompile.learning.options import GrowthLimits, Progress
-from treecompile.model.errors import DataError, OptionError
+from treecompile.model.errors import DataError
 from treecompile.model.ir import Feature, Kind, Tree
 from treecompile.tables.dataset import Dataset
 
@@ -24,20 +24,10 @@ def learn(
     data: Dataset, limits: GrowthLimits, progress: Progress, criterion: str = ""
 ) -> Tree:
     """Grow a tree by ID3."""
-    check(data, criterion)
     categories = replace(data, features=unordered(data.features))
     labels = LabelResponse(data.y, data.labels, Units.of_data(data))
     measure = MEASURES[criterion or "entropy"]
     return grow_tree(categories, labels, measure, limits, progress, is_multiway=True)
-
-
-def check(data: Dataset, criterion: str) -> None:
-    """Refuse a target that is a number."""
-    if not data.labels:
-        raise OptionError(
-            f"id3 predicts labels, and the target {data.target!r} is a number:"
-            " use --algorithm cart, or --task classify"
-        )
 
 
 def unordered(features: Sequence[Feature]) -> tuple[Feature, ...]:

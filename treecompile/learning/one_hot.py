@@ -20,50 +20,44 @@ MOST_EXPANDED = 200  # categories, since each becomes a column
 THIS, OTHER = 0, 1  # the two categories of an expanded column
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a column of the expanded dataset comes from."""
-
-    feature: int
-    category: ir.Category | None = None  # None: the feature is not expanded
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Expanded:
     data: Dataset
     features: tuple[ir.Feature, ...]  # the original ones
-    origins: tuple[Origin, ...]
+    # Of each column: its feature and, where that is expanded, its category.
+    origins: tuple[tuple[int, ir.Category | None], ...]
 
     def restore(self, tree: ir.Tree) -> ir.Tree:
         """The same tree over the original features."""
-        features = list(self.features)
-        for origin, feature in zip(self.origins, tree.features, strict=True):
-            if origin.category is None:
-                features[origin.feature] = feature  # a learner may have changed it
-        nodes = tuple(map(self._node, tree.nodes))
-        return replace(tree, features=tuple(features), nodes=nodes)
+        if len(self.origins) == len(self.features):  # none is expanded
+            return tree
+        features, nodes = list(self.features), list(tree.nodes)
+        for (index, category), feature in zip(self.origins, tree.features, strict=True):
+            if category is None:
+                features[index] = feature  # a learner may have changed it
+        for place, node in enumerate(nodes):
+            if isinstance(node, ir.Split):
+                tests = (
+                    replace(each, when=self._test(each.when)) for each in node.branches
+                )
+                nodes[place] = replace(node, branches=tuple(tests))
+        return replace(tree, features=tuple(features), nodes=tuple(nodes))
 
-    def _node(self, node: ir.Node) -> ir.Node:
-        if not isinstance(node, ir.Split):
-            return node
-        return replace(node, branches=tuple(map(self._branch, node.branches)))
-
-    def _branch(self, branch: ir.Branch) -> ir.Branch:
-        when = branch.when
-        origin = self.origins[when.feature]
+    def _test(self, when: ir.Condition) -> ir.Condition:
+        index, category = self.origins[when.feature]
         op, value = when.op, when.value
-        if origin.category is not None:
+        if category is not None:
             assert isinstance(value, tuple)
             is_this = (THIS in value) == (op is ir.Op.IN)
-            op, value = ir.Op.IN if is_this else ir.Op.NOT_IN, (origin.category,)
-        moved = ir.Condition(origin.feature, op, value, when.missing)
-        return replace(branch, when=moved)
+            op, value = ir.Op.IN if is_this else ir.Op.NOT_IN, (category,)
+        return ir.Condition(index, op, value, when.missing)
 
 
 def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
     """Expand the categorical features with these names, or all."""
     _check(data, names)
-    features, columns, origins = [], [], []
+    features, columns = [], []
+    origins: list[tuple[int, ir.Category | None]] = []
     pairs = zip(data.features, data.columns, strict=True)
     for index, (feature, column) in enumerate(pairs):
         is_meant = is_all or feature.name in names
@@ -71,7 +65,7 @@ def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
         if not is_meant or feature.kind is not ir.Kind.CATEGORICAL or count < 3:
             features.append(feature)
             columns.append(column)
-            origins.append(Origin(index))
+            origins.append((index, None))
             continue
         if count > MOST_EXPANDED:
             raise OptionError(
@@ -85,7 +79,7 @@ def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
             codes = np.where(column == code, THIS, OTHER)
             features.append(two)
             columns.append(np.where(column < 0, -1, codes).astype(np.int32))
-            origins.append(Origin(index, category))
+            origins.append((index, category))
     expanded = replace(data, features=tuple(features), columns=tuple(columns))
     return Expanded(expanded, data.features, tuple(origins))
 

@@ -135,11 +135,7 @@ class LearnOptions:
         "Training cases with a missing value go down the heaviest branch (`majority`),"
         " or in parts down all branches (`fractional`).",
         "NAME",
-        values={
-            ID3: (MAJORITY,),
-            C45: (FRACTIONAL, MAJORITY),
-            CART: (MAJORITY,),
-        },
+        values={ID3: (MAJORITY,), C45: (FRACTIONAL, MAJORITY), CART: (MAJORITY,)},
     )
     predict_missing: str = option(
         BRANCH,
@@ -299,7 +295,9 @@ def check_algorithm(options: LearnOptions, algorithm: str) -> None:
             )
 
 
-def check_task(options: LearnOptions, target: str, *, has_labels: bool) -> None:
+def check_task(
+    options: LearnOptions, algorithm: str, target: str, *, has_labels: bool
+) -> None:
     """Refuse what is for the other kind of target."""
     for name, each in DECLARED.items():
         is_other = each.task and (each.task == CLASSIFY) != has_labels
@@ -309,6 +307,18 @@ def check_task(options: LearnOptions, target: str, *, has_labels: bool) -> None:
                 f"{each.flag} is for --task {each.task}, and the target {target!r} is"
                 f" {other}: leave it out"
             )
+    if has_labels:
+        return
+    if algorithm != CART:
+        raise OptionError(
+            f"{algorithm} predicts labels, and the target {target!r} is a number:"
+            " use --algorithm cart, or --task classify"
+        )
+    if options.criterion:
+        raise OptionError(
+            f"--criterion {options.criterion!r} is for labels, and the target"
+            f" {target!r} is a number: leave the option out, or use --task classify"
+        )
 
 
 # --- for the model file ---------------------------------------------------------------

@@ -24,7 +24,7 @@ from treecompile.learning.options import ONE_SE
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.batch import Columns
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Branch, ClassCounts, Leaf, Moments, Node, Split, Tree
+from treecompile.model.ir import ClassCounts, Leaf, Moments, Node, Split, Tree
 from treecompile.model.semantics import answer
 from treecompile.tables.dataset import Dataset, take
 
@@ -47,21 +47,13 @@ def cost_complexity(tree: Tree, alpha: float) -> Tree:
 
 
 def reduced_error(
-    tree: Tree,
-    columns: Columns,
-    y: Array,
-    weights: Floats | None = None,
+    tree: Tree, columns: Columns, y: Array, weights: Floats | None = None
 ) -> Tree:
     """Replace each split that does not reduce the errors on these rows by a leaf.
 
     This works from the leaves upwards. A split that no row reaches is replaced, too.
     """
-    return least_loss(tree, node_losses(tree, columns, y, weights))
-
-
-def least_loss(tree: Tree, losses: Sequence[float]) -> Tree:
-    """The same, given the loss of each node as a leaf."""
-    return smallest(tree, losses, 0.0)
+    return smallest(tree, node_losses(tree, columns, y, weights), price=0.0)
 
 
 def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:
@@ -111,12 +103,9 @@ def collapse(tree: Tree, cut: set[int]) -> Tree:
             weight = node.stats.weight
             nodes.append(Leaf(answer(node.stats, tree.labels), node.stats, weight))
         else:
-            nodes.append(replace(node, branches=_moved(node.branches, places)))
+            moved = (replace(each, then=places[each.then]) for each in node.branches)
+            nodes.append(replace(node, branches=tuple(moved)))
     return replace(tree, nodes=tuple(nodes))
-
-
-def _moved(branches: Sequence[Branch], places: dict[int, int]) -> tuple[Branch, ...]:
-    return tuple(replace(branch, then=places[branch.then]) for branch in branches)
 
 
 def weakest_links(tree: Tree) -> list[PruningStep]:
@@ -266,11 +255,11 @@ def _errors(
     parents = parents_of(tree)
     last = np.where(parents >= 0, first[parents], len(alphas))
     steps = np.zeros((2, len(alphas) + 1))
-    for level in losses(tree, held_out.columns, held_out.y, weights):
+    for nodes, loss, parts in losses(tree, held_out.columns, held_out.y, weights):
         for sums, power in zip(steps, (1, 2), strict=True):
-            loss = level.loss**power * level.parts
-            np.add.at(sums, first[level.nodes], loss)
-            np.subtract.at(sums, last[level.nodes], loss)
+            weighted = loss**power * parts
+            np.add.at(sums, first[nodes], weighted)
+            np.subtract.at(sums, last[nodes], weighted)
     sums, squares = np.cumsum(steps, axis=1)[:, :-1]
     return sums, squares
 

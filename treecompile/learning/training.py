@@ -42,7 +42,7 @@ from treecompile.learning.pruning import (
     cost_complexity,
     reduced_error,
 )
-from treecompile.learning.weighting import Weighting, odd_scale
+from treecompile.learning.weighting import Weighting, odd_mean
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
-CHECKS = {ID3: id3.check, C45: c45.check, CART: cart.check}
 
 # Columns, answers and weights of rows to prune by, for a tree that may not test all.
 ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
@@ -100,16 +99,15 @@ def learn(
 
     def to_validate(tree: Tree) -> Cases | None:
         if other is not None:
-            return _validation(program_of(tree), other)
+            return _validation(program_of(tree), other)[0]
         return None if held_out is None else Cases(held_out.columns, held_out.y)
 
     def to_prune_by(tree: Tree) -> ToPruneBy:
-        cases = to_validate(tree)
-        assert cases is not None
-        own = None if held_out is None else held_out.weights
-        if other is not None and columns.weights:
-            own = _validation_weights(program_of(tree), other, columns.weights)
-        return weighed(whole, options, cases.columns, cases.y, own)
+        if other is not None:
+            cases, weights = _validation(program_of(tree), other, columns.weights)
+            return cases.columns, cases.y, weights
+        assert held_out is not None
+        return held_out.columns, held_out.y, held_out.weights
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
@@ -122,7 +120,8 @@ def learn(
     validated = to_validate(tree)
     notes = [*whole.notes, *notes_on(options, algorithm, choice)]
     if algorithm == C45 or options.chi2 is not None:
-        notes += odd_scale(training)
+        weights = training.weights
+        notes += [] if weights is None else odd_mean(float(weights.mean()))
     known = measured(done, cases, validated)
     return Learned(known, tuple(notes), cases, validated, choice)
 
@@ -134,7 +133,7 @@ def read_dataset(
     table = read_table(data)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
-    check_weighting(options, whole)
+    weighting_of(options).check(whole)
     return whole
 
 
@@ -156,35 +155,20 @@ def notes_on(
     return notes
 
 
-def weighed(
-    data: Dataset,
-    options: LearnOptions,
-    columns: Columns,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-) -> ToPruneBy:
-    """Rows to prune by, weighted in the same way as the rows of the data."""
-    rows = replace(data, columns=(), y=y, weights=weights)
-    return columns, y, weighting_of(options).apply(rows).weights
-
-
-def _validation_weights(program: Program, table: RawTable, name: str) -> np.ndarray:
-    """The weights of the rows of a validation table with known answers."""
+def _validation(
+    program: Program, table: RawTable, weights: str = ""
+) -> tuple[Cases, np.ndarray | None]:
+    """The rows of a validation table with known answers, and their weights."""
     try:
-        weights = encode_weights(name, table, program.na_values)
+        cases = read_cases(program, table)
+        if not weights:
+            return cases, None
+        own = encode_weights(weights, table, program.na_values)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
     y, labels = encode_answers(program, table), program.body.labels
     known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    return weights[known]
-
-
-def _validation(program: Program, table: RawTable) -> Cases:
-    """The rows of a validation table with known answers."""
-    try:
-        return read_cases(program, table)
-    except DataError as error:
-        raise DataError(f"validation: {error}") from error
+    return cases, own[known]
 
 
 def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | None]:
@@ -209,7 +193,7 @@ def grow_tree(
 ) -> tuple[Tree, AlphaChoice | None]:
     """Grow a tree and prune it; with the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
-    check_task(options, data.target, has_labels=bool(data.labels))
+    check_task(options, algorithm, data.target, has_labels=bool(data.labels))
     prune = chosen(options, "prune", algorithm)
     chooses = prune == COST_COMPLEXITY and options.alpha in (CV, ONE_SE)
     rows = len(data.y)
@@ -220,7 +204,10 @@ def grow_tree(
     tell = progress(rows * options.alpha_folds if chooses else rows)
     tree = _grow(data, algorithm, options, tell)
     if prune == REDUCED_ERROR:
-        return reduced_error(tree, *held_out(tree)), None
+        columns, y, weights = held_out(tree)
+        others = replace(data, columns=(), y=y, weights=weights)
+        weights = weighting_of(options).apply(others).weights
+        return reduced_error(tree, columns, y, weights), None
     if folds is not None:
         choice = choose_alpha(
             weighting_of(options).apply(data),
@@ -289,10 +276,3 @@ def alpha_of(options: LearnOptions) -> float:
 
 def weighting_of(options: LearnOptions) -> Weighting:
     return Weighting(options.class_weight, options.balanced, options.prior)
-
-
-def check_weighting(options: LearnOptions, data: Dataset) -> None:
-    """Refuse class weights and priors that do not suit the labels."""
-    weighting = weighting_of(options)
-    if weighting:
-        weighting.check(data)

@@ -176,8 +176,8 @@ class Spans:
         before = bins.before()
         self.from_: Array = before.sums.sum(axis=1)
         self.upto: Array = self.from_ + bins.sums.sum(axis=1)
-        room = search.room(before.totals.sum(axis=1))
-        self.least, self.most = room.least[before.segment], room.most[before.segment]
+        limits = search.limits(before.totals.sum(axis=1))
+        self.least, self.most = (each[before.segment] for each in limits)
         # A cut inside has the first value of the bin below it and the last above it.
         self.is_open: Mask = are_apart(bins.low, bins.high)
         self.is_open &= (self.upto > self.least) & (self.from_ < self.most)

@@ -23,8 +23,9 @@ from treecompile.database.grow.work import CLOSED
 from treecompile.engines.base import Store
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
+    PassedCases,
+    Passing,
     ReachedLeaves,
-    fall_by_levels,
 )
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.model.arrays import Floats, Positions
@@ -57,15 +58,11 @@ class QueriedCases:
     size: int = 0  # `m` is below
     table: TemporaryTable | None = None  # from which the query reads
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QueriedBranches:
-    cases: QueriedCases
-    branches: Positions
-    known: Floats
+    def some(self, chosen: Positions) -> QueriedCases:
+        return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
 
 
-class CasePassing:
+class CasePassing(Passing[QueriedCases]):
     """The cases of a tree as it was grown, before any of it is pruned."""
 
     def __init__(
@@ -87,9 +84,6 @@ class CasePassing:
     def everything(self) -> QueriedCases:
         return QueriedCases(self.grown.stats[:1], np.zeros(1, np.intp))
 
-    def some(self, cases: QueriedCases, chosen: Positions) -> QueriedCases:
-        return replace(cases, counts=cases.counts[chosen], nodes=cases.nodes[chosen])
-
     def counts(self, cases: QueriedCases) -> Floats:
         return cases.counts
 
@@ -97,10 +91,10 @@ class CasePassing:
         self, draft: CaseDraft, nodes: Positions, cases: QueriedCases
     ) -> ReachedLeaves:
         if self.has_missing:  # where these go depends on where the others have gone
-            return fall_by_levels(self, draft, nodes, cases)
+            return super().fall(draft, nodes, cases)
         return self._fall_at_once(draft, nodes, cases)
 
-    def divide(self, splits: Splits, cases: QueriedCases) -> QueriedBranches:
+    def divide(self, splits: Splits, cases: QueriedCases) -> PassedCases[QueriedCases]:
         if cases.query:
             return self._asked(splits, cases)
         if self._are_grown(splits, cases.nodes):
@@ -118,14 +112,12 @@ class CasePassing:
             and grown.groups == splits.groups
         )
 
-    def _as_grown(self, numbers: Positions) -> QueriedBranches:
+    def _as_grown(self, numbers: Positions) -> PassedCases[QueriedCases]:
         slots = self.grown.branches(numbers)
         known = self.grown.known[slots]
         branches = np.flatnonzero(known)
         here = self.grown.child[slots[branches]]
-        return QueriedBranches(
-            QueriedCases(self.grown.stats[here], here), branches, known
-        )
+        return PassedCases(QueriedCases(self.grown.stats[here], here), branches, known)
 
     def _found(self, cases: QueriedCases, but: Positions = NONE) -> QueriedCases:
         """The rows that were at some nodes of one depth of the grown tree.
@@ -212,7 +204,7 @@ class CasePassing:
 
     # ------------------------------------------------------------ other tests
 
-    def _asked(self, splits: Splits, cases: QueriedCases) -> QueriedBranches:
+    def _asked(self, splits: Splits, cases: QueriedCases) -> PassedCases[QueriedCases]:
         """Each row goes to a slot: a branch, or, without a branch, a slot of its node.
 
         The slots of nodes come after those of all branches. `cases.nodes` are in order.
@@ -239,7 +231,7 @@ class CasePassing:
         query = self.work.divided(f"({placed})", "slot", parts)
         here = np.arange(len(branches))
         sent = QueriedCases(weights[branches], here, query, len(here), kept)
-        return QueriedBranches(sent, branches, known)
+        return PassedCases(sent, branches, known)
 
     def _kept(self, query: str) -> tuple[str, TemporaryTable | None]:
         if self.work.is_inline:

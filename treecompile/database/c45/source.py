@@ -6,7 +6,7 @@ a query counts what a column in memory would count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.work import CLOSED, Route
 from treecompile.learning.c45.case_growth import node_stats
-from treecompile.learning.c45.category_groups import group_values
+from treecompile.learning.c45.category_groups import search_groups
 from treecompile.learning.c45.gain_ratio import (
     FeatureChoice,
     GainCandidates,
@@ -27,7 +27,7 @@ from treecompile.learning.c45.gain_ratio import (
     gains_of_values,
 )
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.grow.draft import Groups, Splits
+from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -152,20 +152,16 @@ class CaseTableSource(TableSource):
         return cuts_between(self.work, exact, search).candidates()
 
     def _search_groups(self, index: int, search: GainSearch) -> GainCandidates:
-        groups: dict[int, Groups] = {}
-        candidates = replace(GainCandidates.none(len(search.totals)), groups=groups)
         unit, bins, size = search.scale.unit, self.known[index], self.work.sizes[index]
-        for node, missing in enumerate(self.missing[index]):
-            mine = bins.of_node(node)
-            table = np.zeros((size, search.classes))
-            table[bins.code[mine]] = bins.sums[mine] * unit
-            found = group_values(
-                table, missing * unit, search.min_leaf, is_ratio=self.options.is_ratio
-            )
-            candidates.gains[node] = found.gain
-            candidates.split_info[node] = found.split_info
-            groups[node] = found.groups
-        return candidates
+
+        def tables() -> Iterator[tuple[int, Floats, Floats]]:
+            for node, missing in enumerate(self.missing[index]):
+                mine = bins.of_node(node)
+                table = np.zeros((size, search.classes))
+                table[bins.code[mine]] = bins.sums[mine] * unit
+                yield node, table, missing * unit
+
+        return search_groups(search, tables(), is_ratio=self.options.is_ratio)
 
     # ------------------------------------------------------------ dividing
 

@@ -53,7 +53,7 @@ class CaseTarget(LabelTarget):
     def __init__(self, store: Store, schema: Schema, *, is_divided: bool) -> None:
         super().__init__(store, schema, "entropy")
         self.is_divided = is_divided
-        self.scale = Scale.of_size(schema.rows, is_divided=is_divided)
+        self.scale = Scale.of(schema.rows + 1.0, np.zeros(0), is_divided=is_divided)
 
     @property
     def unit(self) -> float:

@@ -7,7 +7,7 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from treecompile.learning.c45.case_growth import node_stats
-from treecompile.learning.c45.category_groups import group_values
+from treecompile.learning.c45.category_groups import search_groups
 from treecompile.learning.c45.fractional_cases import (
     CaseDescent,
     DividedCases,
@@ -27,14 +27,12 @@ from treecompile.learning.c45.fractional_cases import (
 from treecompile.learning.c45.gain_ratio import (
     GainCandidates,
     GainSearch,
-    Room,
     Scale,
-    bits,
     gains_of_values,
 )
 from treecompile.learning.c45.thresholds import Neighbours, PossibleCuts, RunningSums
 from treecompile.learning.grow.columns import CountedColumn, SortedColumn, make_column
-from treecompile.learning.grow.draft import Groups, Splits
+from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram import Histogram, count_values
 from treecompile.learning.grow.responses import KeySums, count_classes
@@ -57,7 +55,8 @@ class CaseLevel(GainSearch):
     # For columns without missing values, if all cases are whole: the number of cases up
     # to each case, and the cases after which a cut leaves enough on both sides.
     below: Array
-    inside: Positions
+    possible: Positions
+    descent: CaseDescent | None  # how the cases came to these nodes
 
     @classmethod
     def of(
@@ -66,30 +65,30 @@ class CaseLevel(GainSearch):
         cases: NodeCases,
         counts: Floats,
         min_leaf: float,
-        table: Floats,
+        descent: CaseDescent | None = None,
     ) -> CaseLevel:
-        nodes = cases.nodes
-        scale = Scale.of(cases.weights, table, sample.most)
-        units, below, inside = None, nodes.starts[:0], nodes.starts[:0]
-        if cases.weights is not None:
-            units = np.rint(cases.weights / scale.unit).astype(np.int64)
-        else:
-            below = nodes.counting(np.int32)
-            room = Room.of(nodes.lengths, sample.classes, min_leaf, 1.0)
-            inside = np.flatnonzero(room.holds(nodes, below))
-        return cls(
-            scale,
+        nodes, nothing = cases.nodes, np.zeros(0, np.intp)
+        is_divided = cases.weights is not None
+        level = cls(
+            Scale.of(sample.most, sample.log_table, is_divided=is_divided),
             sample.classes,
             min_leaf,
             counts,
             counts.sum(axis=1),
             cases,
             sample.y.take(cases.rows),
-            units,
+            None,
             nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
-            below,
-            inside,
+            nothing,
+            nothing,
+            descent,
         )
+        if cases.weights is not None:
+            units = np.rint(cases.weights / level.scale.unit).astype(np.int64)
+            return replace(level, units=units)
+        below = nodes.counting(np.int32)
+        possible = level.inside(nodes, nodes.lengths, below)
+        return replace(level, below=below, possible=possible)
 
     def sum_by_key(self, keys: Array, count: int, *, is_exact: bool) -> KeySums:
         """How many cases have each key, and the weight of each class among them.
@@ -125,7 +124,7 @@ class CaseLevel(GainSearch):
             units=None if self.units is None else self.units.take(places),
             node=node,
             below=self.below[:0],
-            inside=self.inside[:0],
+            possible=self.possible[:0],
         )
 
 
@@ -157,11 +156,9 @@ class ManyNumbers:
         self.order = order  # positions in the level: node by node, then by value
         self.is_complete = len(order) == len(values)
 
-    def follow(self, descent: CaseDescent) -> None:
-        """Go with the cases to the next level."""
-        self.order = descent.follow(self.order)
-
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
+        if level.descent is not None:
+            self.order = level.descent.follow(self.order)
         if not len(self.order):
             return GainCandidates.none(len(level.totals))
         return PossibleCuts(level, self._running_sums(level)).candidates()
@@ -216,7 +213,7 @@ class ManyNumbers:
             sizes,
             totals,
             self._neighbours(level),
-            level.inside if is_whole else None,
+            level.possible if is_whole else None,
         )
 
 
@@ -279,8 +276,11 @@ class GroupedCategories:
     is_ratio: bool
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
-        groups: dict[int, Groups] = {}
-        candidates = replace(GainCandidates.none(len(level.totals)), groups=groups)
+        return search_groups(level, self._tables(level, usable), is_ratio=self.is_ratio)
+
+    def _tables(
+        self, level: CaseLevel, usable: Positions
+    ) -> Iterator[tuple[int, Floats, Floats]]:
         width, classes = self.column.size + 1, level.classes
         most = max(1, MOST_CELLS // (width * classes))
         for start in range(0, len(usable), most):
@@ -292,13 +292,7 @@ class GroupedCategories:
             table = count_classes(keys, here.y, weights, count, classes)
             tables = table.reshape(-1, width, classes).astype(np.float64)
             for node, each in zip(some.tolist(), tables, strict=True):
-                found = group_values(
-                    each[:-1], each[-1], level.min_leaf, is_ratio=self.is_ratio
-                )
-                candidates.gains[node] = found.gain
-                candidates.split_info[node] = found.split_info
-                groups[node] = found.groups
-        return candidates
+                yield node, each[:-1], each[-1]
 
 
 # --- the source -----------------------------------------------------------------------
@@ -328,7 +322,6 @@ class CaseSource:
         self.columns: list[CaseColumn] = list(
             (pool.map if is_large else map)(make, places)
         )
-        self.log_table = bits(np.arange(size + 1.0))  # n log2 n of whole cases
         self.cases = sample.everything()
         # How the cases came to their nodes.
         self.divided: DividedCases | None = None
@@ -348,12 +341,15 @@ class CaseSource:
 
     def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
         level = CaseLevel.of(
-            self.sample, self.cases, counts, self.min_leaf, self.log_table
+            self.sample, self.cases, counts, self.min_leaf, self.descent
         )
+
+        def search(column: CaseColumn, usable: Mask) -> GainCandidates:
+            return column.search(level, np.flatnonzero(usable))
+
         is_large = len(self.cases.rows) * len(self.columns) >= WORTH_THREADS
-        search = partial(_search, level, self.descent)
         run = self.pool.map if is_large else map
-        return list(run(search, self.columns, map(np.flatnonzero, usable.T)))
+        return list(run(search, self.columns, usable.T))
 
     def table(self, splits: Splits) -> Floats:
         cases, splits = self.cases.some(splits.nodes), splits.some(splits.nodes)
@@ -373,11 +369,3 @@ class CaseSource:
         ordered = np.sort(self.sample.columns[index])  # missing values come last
         found: Floats = ordered[np.searchsorted(ordered, bounds, side="right") - 1]
         return found
-
-
-def _search(
-    level: CaseLevel, descent: CaseDescent | None, column: CaseColumn, usable: Positions
-) -> GainCandidates:
-    if descent is not None and isinstance(column, ManyNumbers):
-        column.follow(descent)
-    return column.search(level, usable)

@@ -183,7 +183,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
 
     def finish(self) -> CaseDraft:
         """The draft of the grown tree, without the splits that are worth nothing."""
-        draft = CaseDraft.grown(self.levels)
+        draft = CaseDraft.of(self.levels)
         self._lower_thresholds(draft.splits)
         collapse(draft)
         return draft
@@ -219,6 +219,3 @@ def _gains_of_values(tables: Floats) -> Floats:
     nodes, lines, classes = padded.shape
     segments = Segments.of(np.full(nodes, lines))
     return information_gain(padded.reshape(-1, classes), segments)
-
-
-# --- which feature --------------------------------------------------------------------

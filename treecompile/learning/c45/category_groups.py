@@ -7,24 +7,23 @@ always find the best grouping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.learning.c45.gain_ratio import EPSILON, SLACK
+from treecompile.learning.c45.gain_ratio import (
+    EPSILON,
+    SLACK,
+    GainCandidates,
+    GainSearch,
+)
 from treecompile.learning.grow.draft import Groups
 from treecompile.model.arrays import Floats
 
 LEAST = 0.5  # weight that a category needs for a group of its own
 PURE = 0.1  # weight of other classes that a group of one class may have
 IMPROVEMENT = 1e-5  # of the ratio, that a merge must bring
-
-
-@dataclass(frozen=True, slots=True)
-class GroupedSplit:
-    gain: float  # -inf if this is no split
-    split_info: float
-    groups: Groups  # the last group may be the categories with few cases
 
 
 @dataclass(slots=True, eq=False)
@@ -44,23 +43,42 @@ class ValueGroups:
         self.counts = self.counts[:-1]
 
 
+def search_groups(
+    search: GainSearch,
+    tables: Iterable[tuple[int, Floats, Floats]],  # node, known and missing cases
+    *,
+    is_ratio: bool,
+) -> GainCandidates:
+    """The best split into groups at some nodes, from their contingency tables."""
+    groups: dict[int, Groups] = {}
+    found = replace(GainCandidates.none(len(search.totals)), groups=groups)
+    for node, table, missing in tables:
+        found.gains[node], found.split_info[node], groups[node] = group_values(
+            table, missing, search.min_leaf, is_ratio=is_ratio
+        )
+    return found
+
+
 def group_values(
     table: Floats, missing: Floats, min_leaf: float, *, is_ratio: bool
-) -> GroupedSplit:
-    """Group the categories of a contingency table."""
-    gains = _NodeGain(table, missing, is_ratio)
+) -> tuple[float, float, Groups]:
+    """Group the categories of a contingency table.
+
+    The gain, -inf if this is no split; the split information; and the groups, of which
+    the last may be the categories with few cases.
+    """
     weights = table.sum(axis=1)
     named = np.flatnonzero(weights > LEAST)
     rest = tuple(int(code) for code in np.flatnonzero(weights <= LEAST))
     groups = ValueGroups([[int(code)] for code in named], table[named])
-    gains.rest = table[list(rest)].sum(axis=0)
+    gains = _NodeGain(table, missing, table[list(rest)].sum(axis=0), is_ratio)
     merge_pure(groups)
     merge_pairs(groups, gains, min_leaf)
     gain, split_info = gains.measure(groups.counts, min_leaf)
     codes = [tuple(sorted(each)) for each in groups.codes]
     if rest:
         codes.append(rest)
-    return GroupedSplit(gain if gain > -EPSILON else -np.inf, split_info, tuple(codes))
+    return gain if gain > -EPSILON else -np.inf, split_info, tuple(codes)
 
 
 def merge_pure(groups: ValueGroups) -> None:
@@ -133,12 +151,13 @@ def best_pair(
 class _NodeGain:
     """Gain and split information of groups at one node."""
 
-    def __init__(self, table: Floats, missing: Floats, is_ratio: bool) -> None:
+    def __init__(
+        self, table: Floats, missing: Floats, rest: Floats, is_ratio: bool
+    ) -> None:
         self.known = table.sum(axis=0)
         self.missing = float(missing.sum())
         self.total = float(self.known.sum()) + self.missing
-        self.is_ratio = is_ratio
-        self.rest = np.zeros(len(missing))
+        self.rest, self.is_ratio = rest, is_ratio
 
     def measure(self, counts: Floats, min_leaf: float) -> tuple[float, float]:
         """Gain (-EPSILON if fewer than two groups are large) and split information."""

@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecompile.learning.c45.pessimistic_pruning import (
-    CaseDraft,
-    ReachedLeaves,
-    fall_by_levels,
-)
+from treecompile.learning.c45.gain_ratio import bits
+from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
 from treecompile.learning.grow.responses import Rows, count_classes
 from treecompile.learning.grow.segments import Segments
@@ -27,8 +24,6 @@ from treecompile.model.ir import Kind
 from treecompile.tables.dataset import Dataset
 
 Order = NDArray[np.int32]
-# Of cases after a test: the position before it, the branch, and the weights.
-MovedCases = tuple[Positions, Positions, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +95,7 @@ class CaseDescent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DividedCases:
-    """The cases after the tests of all nodes."""
-
-    cases: NodeCases
-    branches: Positions  # of each node of these cases: which of all branches it is
-    known: Floats  # of each branch: the weight of the cases whose value is known
+class DividedCases(PassedCases[NodeCases]):
     origin: Positions  # of each case: its position before the test
     bounds: Positions  # where the cases of all first branches end, of all second, ...
     places: Array  # the branch of each case before the test; -1 where it is missing
@@ -123,7 +113,41 @@ class DividedCases:
         return CaseDescent.of(before.take(origin), size, bounds)
 
 
-class Sample:
+@dataclass(frozen=True, slots=True, eq=False)
+class BranchOrder:
+    """The first branches of all nodes come first, then the second ones, and so on."""
+
+    cases: Positions  # in this order
+    branches: Positions  # the same of all branches
+    lengths: Positions  # the cases of each of these
+    bounds: Positions  # where the cases of all first branches end, of all second, ...
+
+
+def by_branch(splits: Splits, slots: Positions) -> BranchOrder:
+    """The order of cases from the branch of each."""
+    place = np.arange(splits.size.sum()) - np.repeat(splits.starts, splits.size)
+    branches = np.argsort(place, kind="stable")
+    rank = np.empty(len(place), np.intp)
+    rank[branches] = np.arange(len(place))
+    ranks = rank.take(slots)
+    lengths = np.bincount(ranks, minlength=len(place))
+    bounds = np.cumsum(np.bincount(place[branches], lengths).astype(np.intp))
+    return BranchOrder(np.argsort(ranks, kind="stable"), branches, lengths, bounds)
+
+
+def in_two(places: Array, nodes: Segments) -> BranchOrder:
+    """The usual case, faster: two branches everywhere, and no value is missing."""
+    is_right = places > 0
+    sides = [np.flatnonzero(~is_right), np.flatnonzero(is_right)]
+    right = nodes.sums(is_right.astype(np.intp))
+    lengths = np.concatenate([nodes.lengths - right, right])
+    first = np.arange(len(right)) * 2
+    branches = np.concatenate([first, first + 1])
+    bounds = np.array([len(sides[0]), len(places)])
+    return BranchOrder(np.concatenate(sides), branches, lengths, bounds)
+
+
+class Sample(Passing[NodeCases]):
     """The training set, and how its cases pass tests."""
 
     def __init__(self, data: Dataset, *, is_fractional: bool) -> None:
@@ -135,21 +159,22 @@ class Sample:
         if data.weights is not None:
             self.most = 2.0 * float(data.weights.sum())
         self.columns: list[NDArray[Any]] = [
-            _as_numbers(column) if feature.kind is Kind.ORDINAL else column
+            (
+                np.where(column < 0, np.nan, column)  # the ranks, NaN for missing
+                if feature.kind is Kind.ORDINAL
+                else column
+            )
             for feature, column in zip(data.features, data.columns, strict=True)
         ]
         self.is_categorical = is_categorical(data.features)
+        self.log_table = bits(np.arange(len(data.y) + 1.0))  # n log2 n of whole cases
 
     def everything(self) -> NodeCases:
         size = len(self.y)
         rows = np.arange(size, dtype=np.int32)
         return NodeCases(rows, self.data.weights, Segments.of(np.array([size])))
 
-    def some(self, cases: NodeCases, chosen: Positions) -> NodeCases:
-        return cases.some(chosen)
-
     def counts(self, cases: NodeCases) -> Floats:
-        """The weight of each class at each node."""
         count = len(cases.nodes.lengths)
         nodes = cases.nodes.spread(np.arange(count))
         return self._count(nodes, self.y.take(cases.rows), cases.weights, count)
@@ -171,31 +196,41 @@ class Sample:
             weights = None if weights is None else weights.take(known)
         return self._count(branches, y, weights, int(splits.size.sum()))
 
-    def fall(
-        self, draft: CaseDraft, nodes: Positions, cases: NodeCases
-    ) -> ReachedLeaves:
-        return fall_by_levels(self, draft, nodes, cases)
-
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
-        """See `pessimistic_pruning.Passing`."""
         places = self.places(splits, cases)
         slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
         slots += places
-        count = int(splits.size.sum())
+        count, weights = int(splits.size.sum()), cases.weights
         is_known = places >= 0
-        if not is_known.all():
-            moved, known = self._with_shares(splits, cases, slots, is_known)
-            return self._by_branch(splits, cases, moved, known, places)
-        known = np.bincount(slots, cases.weights, count).astype(np.float64)
-        if count == 2 * len(splits.size):
-            return self._in_two(cases, places, known)
-        moved = np.arange(len(slots)), slots, cases.weights
-        return self._by_branch(splits, cases, moved, known, places)
+        if is_known.all():
+            known = np.bincount(slots, weights, count).astype(np.float64)
+            if count == 2 * len(splits.size):
+                order = in_two(places, cases.nodes)
+            else:
+                order = by_branch(splits, slots)
+            origin = order.cases
+        else:
+            moved = self._with_shares(splits, cases, slots, is_known)
+            origin, slots, weights, known = moved
+            order = by_branch(splits, slots)
+            origin = origin.take(order.cases)
+        filled = np.flatnonzero(order.lengths)
+        divided = NodeCases(
+            cases.rows.take(origin),
+            None if weights is None else weights.take(order.cases),
+            Segments.of(order.lengths[filled]),
+        )
+        branches = order.branches[filled]
+        return DividedCases(divided, branches, known, origin, order.bounds, places)
 
     def _with_shares(
         self, splits: Splits, cases: NodeCases, slots: Positions, is_known: Mask
-    ) -> tuple[MovedCases, Floats]:
-        """Cases with a missing value go to several branches, after all others."""
+    ) -> tuple[Positions, Positions, Floats | None, Floats]:
+        """Cases with a missing value go to several branches, after all others.
+
+        Of each case then: the position before, the branch, and the weight; and of each
+        branch, the weight of the cases whose value is known.
+        """
         present, absent = np.flatnonzero(is_known), np.flatnonzero(~is_known)
         starts, given = splits.starts, cases.weights
         count = int(splits.size.sum())
@@ -209,55 +244,13 @@ class Sample:
         within = np.arange(times.sum())
         within -= np.repeat(np.cumsum(times) - times, times)
         more = open_slots.take(np.repeat(ends.take(node), times) + within)
-        absent = np.repeat(absent, times)
-        origin = np.concatenate([present, absent])
+        origin = np.concatenate([present, np.repeat(absent, times)])
         slots = np.concatenate([slots.take(present), more])
-        return (origin, slots, _weights(given, present, absent, shares[more])), known
-
-    def _by_branch(
-        self,
-        splits: Splits,
-        cases: NodeCases,
-        moved: MovedCases,
-        known: Floats,
-        places: Array,
-    ) -> DividedCases:
-        """The first branches of all nodes come first, then the second ones."""
-        origin, slots, weights = moved
-        place = np.arange(len(known)) - np.repeat(splits.starts, splits.size)
-        layout = np.argsort(place, kind="stable")
-        rank = np.empty(len(known), np.intp)
-        rank[layout] = np.arange(len(known))
-        ranks = rank.take(slots)
-        order = np.argsort(ranks, kind="stable")
-        lengths = np.bincount(ranks, minlength=len(known))
-        bounds = np.cumsum(np.bincount(place[layout], lengths).astype(np.intp))
-        filled = np.flatnonzero(lengths)
-        origin = origin.take(order)
-        divided = NodeCases(
-            cases.rows.take(origin),
-            None if weights is None else weights.take(order),
-            Segments.of(lengths[filled]),
-        )
-        return DividedCases(divided, layout[filled], known, origin, bounds, places)
-
-    def _in_two(self, cases: NodeCases, places: Array, known: Floats) -> DividedCases:
-        """The usual case, faster: two branches everywhere, and no value is missing."""
-        is_right = places > 0
-        sides = [np.flatnonzero(~is_right), np.flatnonzero(is_right)]
-        right = cases.nodes.sums(is_right.astype(np.intp))
-        lengths = np.concatenate([cases.nodes.lengths - right, right])
-        origin = np.concatenate(sides)
-        first = np.arange(len(right)) * 2
-        layout = np.concatenate([first, first + 1])
-        filled = np.flatnonzero(lengths)
-        divided = NodeCases(
-            cases.rows.take(origin),
-            None if cases.weights is None else cases.weights.take(origin),
-            Segments.of(lengths[filled]),
-        )
-        bounds = np.array([len(sides[0]), len(origin)])
-        return DividedCases(divided, layout[filled], known, origin, bounds, places)
+        weights, parts = None, shares[more]
+        if given is not None or (parts != 1.0).any():
+            weights = np.ones(len(origin)) if given is None else given.take(origin)
+            weights[len(present) :] *= parts
+        return origin, slots, weights, known
 
     def places(self, splits: Splits, cases: NodeCases) -> Array:
         """The branch of each case; -1 where its value is missing."""
@@ -300,17 +293,6 @@ def shares_of(
     return shares
 
 
-def _weights(
-    given: Floats | None, present: Positions, absent: Positions, shares: Floats
-) -> Floats | None:
-    """The weights of whole cases, followed by those of divided cases."""
-    if given is None:
-        if (shares == 1.0).all():
-            return None
-        return np.concatenate([np.ones(len(present)), shares])
-    return np.concatenate([given.take(present), given.take(absent) * shares])
-
-
 def _lookup(groups: Groups | None, width: int) -> Array:
     """The branch of each code; the last entry is for -1, a missing value."""
     if groups is None:
@@ -319,8 +301,3 @@ def _lookup(groups: Groups | None, width: int) -> Array:
     for place, group in enumerate(groups):
         found[list(group)] = place
     return found
-
-
-def _as_numbers(codes: NDArray[Any]) -> Floats:
-    """The codes of an ordinal feature, NaN for missing."""
-    return np.where(codes < 0, np.nan, codes)

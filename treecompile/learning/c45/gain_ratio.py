@@ -60,49 +60,18 @@ class Scale:
     """What the integers mean that are summed along a column: cases, or small units."""
 
     unit: float  # 1 where all cases are whole
-    table: Floats  # n log2 n of whole cases; empty where some are not
+    table: Floats  # n log2 n of whole cases; empty: compute it
 
     @classmethod
-    def of(cls, weights: Floats | None, table: Floats, most: float) -> Scale:
-        if weights is None:
+    def of(cls, most: float, table: Floats, *, is_divided: bool) -> Scale:
+        """For exact sums of weights below `most`."""
+        if not is_divided:
             return cls(1.0, table)
-        return cls(_unit(most), table[:0])
-
-    @classmethod
-    def of_size(cls, size: int, *, is_divided: bool) -> Scale:
-        """For a number of cases, without a table."""
-        return cls(_unit(size + 1.0) if is_divided else 1.0, np.zeros(0))
+        _, exponent = frexp(most)
+        return cls(2.0 ** (exponent - SPARE_BITS), table[:0])
 
     def bits(self, sums: Array) -> Floats:
         return self.table.take(sums) if len(self.table) else bits(sums * self.unit)
-
-
-def _unit(most: float) -> float:
-    """The unit in which sums up to this much are exact."""
-    _, exponent = frexp(most)
-    return 2.0 ** (exponent - SPARE_BITS)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Room:
-    """Between which sums up to it a cut leaves enough cases on both of its sides."""
-
-    least: Array  # of each node
-    most: Array
-
-    @classmethod
-    def of(cls, sizes: Array, classes: int, min_leaf: float, unit: float) -> Room:
-        known = sizes * unit
-        side = np.minimum(0.1 * known / classes, MOST_PER_SIDE)
-        side = np.maximum(side, min_leaf) - SLACK
-        least, most = np.ceil(side / unit), np.floor((known - side) / unit)
-        most[known < 2 * min_leaf - SLACK] = -1.0
-        return cls(least.astype(np.int64), most.astype(np.int64))
-
-    def holds(self, segments: Segments, below: Array) -> Mask:
-        enough: Mask = below >= segments.spread(self.least.astype(below.dtype))
-        enough &= below <= segments.spread(self.most.astype(below.dtype))
-        return enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,9 +84,25 @@ class GainSearch:
     counts: Floats  # of each class at each node
     totals: Floats  # the weight of each node
 
-    def room(self, sizes: Array) -> Room:
-        """Where nodes may be cut; `sizes` are the weights of their known cases."""
-        return Room.of(sizes, self.classes, self.min_leaf, self.scale.unit)
+    def limits(self, sizes: Array) -> tuple[Array, Array]:
+        """The least and the most that a cut may have below it, at each node.
+
+        It leaves enough cases on both sides. `sizes` are the sums of the known cases.
+        """
+        unit = self.scale.unit
+        known = sizes * unit
+        side = np.minimum(0.1 * known / self.classes, MOST_PER_SIDE)
+        side = np.maximum(side, self.min_leaf) - SLACK
+        least, most = np.ceil(side / unit), np.floor((known - side) / unit)
+        most[known < 2 * self.min_leaf - SLACK] = -1.0
+        return least.astype(np.int64), most.astype(np.int64)
+
+    def inside(self, segments: Segments, sizes: Array, below: Array) -> Positions:
+        """Where a cut is within these limits; `below` are the sums up to each place."""
+        least, most = self.limits(sizes)
+        enough: Mask = below >= segments.spread(least.astype(below.dtype))
+        enough &= below <= segments.spread(most.astype(below.dtype))
+        return np.flatnonzero(enough)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -52,19 +52,9 @@ def learn(
     options: C45Options = C45Options(),
 ) -> Tree:
     """Grow and prune a tree by C4.5."""
-    check(data, "")
     with paused(lasting=True):
         made = draft(data, limits, progress, options)
         return finish_case_tree(made, data.features, data.labels, options.policy)
-
-
-def check(data: Dataset, criterion: str) -> None:
-    """Refuse a target that is a number."""
-    if not data.labels:
-        raise OptionError(
-            f"c45 predicts labels, and the target {data.target!r} is a number:"
-            " use --algorithm cart, or --task classify"
-        )
 
 
 def draft(

@@ -10,15 +10,15 @@ The cases may be in memory (`fractional_cases.Sample`) or in a database
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from math import fsum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from treecompile.learning.grow.build import TreeBuilder, make, stand_ins
-from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
+from treecompile.learning.grow.draft import Draft, Splits
 from treecompile.learning.grow.segments import Segments
 from treecompile.measure.statistics import best_labels, leaf_errors
 from treecompile.model.arrays import Floats, Positions
@@ -26,8 +26,6 @@ from treecompile.model.ir import ClassCounts, Feature, Label, MissingPolicy, Tre
 
 MARGIN = 0.1  # errors by which a simpler tree may be worse
 
-Held = TypeVar("Held")  # the cases of some nodes, in memory or in a database
-HeldOut = TypeVar("HeldOut", covariant=True)
 # Of each leaf that is reached: the position of the node above it, the leaf, and the
 # weight of each class at the leaf.
 ReachedLeaves = tuple[Positions, Positions, Floats]
@@ -37,26 +35,15 @@ ReachedLeaves = tuple[Positions, Positions, Floats]
 class CaseDraft(Draft):
     """The tree while it is pruned; `stats` are the training weight of each class."""
 
-    label: Positions  # the class that each node predicts as a leaf
-    errors: Floats  # of all that is below, as last counted or estimated
+    label: Positions = field(init=False)  # what each node predicts as a leaf
+    errors: Floats = field(init=False)  # of all below, as last counted or estimated
 
-    @classmethod
-    def grown(cls, levels: Sequence[DraftLevel]) -> CaseDraft:
-        """All levels; a node without cases has the class of its parent."""
-        draft = Draft.of(levels)
-        _, stats = stand_ins(draft)
-        label = stats.argmax(axis=1)
-        errors = draft.weight - draft.stats[np.arange(len(label)), label]
-        return cls(
-            draft.splits,
-            draft.stats,
-            draft.weight,
-            draft.first,
-            draft.child,
-            draft.known,
-            label,
-            errors,
-        )
+    def __post_init__(self) -> None:
+        """A node without cases has the class of its parent."""
+        _, stats = stand_ins(self)
+        self.label = stats.argmax(axis=1)
+        right = self.stats[np.arange(len(self.label)), self.label]
+        self.errors = self.weight - right
 
     def raise_branches(self, nodes: Positions, branches: Positions) -> None:
         """Put a node below each of these nodes into its place.
@@ -75,33 +62,37 @@ class CaseDraft(Draft):
                     groups[node] = groups[branch]
 
 
-class PassedCases(Protocol[HeldOut]):
+class HeldCases(Protocol):
+    """The cases of some nodes, in memory or in a database."""
+
+    def some(self, chosen: Positions) -> Self:
+        """The cases of some of the nodes."""
+
+
+Held = TypeVar("Held", bound=HeldCases)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassedCases(Generic[Held]):
     """Cases after the tests of some nodes."""
 
-    @property
-    def cases(self) -> HeldOut: ...
-
-    @property
-    def branches(self) -> Positions:
-        """Of each node of these cases: which of all branches it is."""
-
-    @property
-    def known(self) -> Floats:
-        """Of each branch: the weight of the cases whose value is known."""
+    cases: Held
+    branches: Positions  # of each node of these cases: which of all branches it is
+    known: Floats  # of each branch: the weight of the cases whose value is known
 
 
-class Passing(Protocol[Held]):
+class Passing(ABC, Generic[Held]):
     """How cases pass tests."""
 
+    @abstractmethod
     def everything(self) -> Held:
         """All cases, at one node."""
 
-    def some(self, cases: Held, chosen: Positions) -> Held:
-        """The cases of some of the nodes."""
-
+    @abstractmethod
     def counts(self, cases: Held) -> Floats:
         """The weight of each class at each node."""
 
+    @abstractmethod
     def divide(self, splits: Splits, cases: Held) -> PassedCases[Held]:
         """Send the cases of every node to its branches.
 
@@ -112,6 +103,26 @@ class Passing(Protocol[Held]):
 
     def fall(self, draft: CaseDraft, nodes: Positions, cases: Held) -> ReachedLeaves:
         """The leaves that the cases reach if they start at these nodes."""
+        roots = np.arange(len(nodes))
+        found: list[ReachedLeaves] = []
+        while True:
+            is_split = draft.is_split[nodes]
+            leaves, inner = np.flatnonzero(~is_split), np.flatnonzero(is_split)
+            if len(leaves):
+                counts = self.counts(cases.some(leaves))
+                found.append((roots[leaves], nodes[leaves], counts))
+            if not len(inner):
+                break
+            nodes, roots = nodes[inner], roots[inner]
+            splits = draft.splits.some(nodes)
+            divided = self.divide(splits, cases.some(inner))
+            nodes = draft.child[draft.branches(nodes)][divided.branches]
+            roots = np.repeat(roots, splits.size)[divided.branches]
+            cases = divided.cases
+        root, leaf, weights = (
+            np.concatenate(each) for each in zip(*found, strict=True)
+        )
+        return root, leaf, weights
 
 
 def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
@@ -144,8 +155,7 @@ class Pruning(Generic[Held]):
             nodes, cases = waiting[-1].pop()
             raised = self.simplify(nodes, cases)
             if len(raised):
-                some = self.sample.some(cases, raised)
-                waiting.append(self.enter(nodes[raised], some))
+                waiting.append(self.enter(nodes[raised], cases.some(raised)))
 
     def enter(self, nodes: Positions, cases: Held) -> list[tuple[Positions, Held]]:
         """Count the cases again below some nodes; the splits below them, by depth."""
@@ -156,7 +166,7 @@ class Pruning(Generic[Held]):
             inner = np.flatnonzero(draft.is_split[nodes])
             if not len(inner):
                 return found
-            nodes, cases = nodes[inner], self.sample.some(cases, inner)
+            nodes, cases = nodes[inner], cases.some(inner)
             found.append((nodes, cases))
             branches = draft.branches(nodes)
             divided = self.sample.divide(draft.splits.some(nodes), cases)
@@ -225,32 +235,6 @@ def last_largest(known: Floats, segments: Segments) -> Positions:
     most = np.maximum.reduceat(known, segments.starts)
     places = np.flatnonzero(known == segments.spread(most))
     return places[np.searchsorted(places, segments.ends, side="right") - 1]
-
-
-def fall_by_levels(
-    passing: Passing[Held], draft: CaseDraft, nodes: Positions, cases: Held
-) -> ReachedLeaves:
-    """`Passing.fall`, level by level."""
-    roots = np.arange(len(nodes))
-    found: list[ReachedLeaves] = []
-    while True:
-        is_split = draft.is_split[nodes]
-        leaves = np.flatnonzero(~is_split)
-        if len(leaves):
-            counts = passing.counts(passing.some(cases, leaves))
-            found.append((roots[leaves], nodes[leaves], counts))
-        inner = np.flatnonzero(is_split)
-        if not len(inner):
-            break
-        nodes, roots = nodes[inner], roots[inner]
-        splits = draft.splits.some(nodes)
-        divided = passing.divide(splits, passing.some(cases, inner))
-        children = draft.child[draft.branches(nodes)]
-        nodes = children[divided.branches]
-        roots = np.repeat(roots, splits.size)[divided.branches]
-        cases = divided.cases
-    of_root, leaf, weights = (np.concatenate(each) for each in zip(*found, strict=True))
-    return of_root, leaf, weights
 
 
 def drop_impossible(draft: CaseDraft) -> None:

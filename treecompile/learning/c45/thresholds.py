@@ -64,8 +64,7 @@ class PossibleCuts:
         self.search, self.runs = search, runs
         inside = runs.inside
         if inside is None:
-            room = search.room(runs.sizes)
-            inside = np.flatnonzero(room.holds(runs.segments, runs.below))
+            inside = search.inside(runs.segments, runs.sizes, runs.below)
         apart = np.empty(len(inside), np.bool_)
         for chunk in chunks(len(inside)):
             apart[chunk] = are_apart(*runs.neighbours(inside[chunk]))

@@ -81,30 +81,16 @@ class TreeBuilder:
         value = self._values(nodes)
         known = [draft.known[first + side].tolist() for side in range(2)]
         is_left = list(map(ge, *known))  # the heavier branch takes missing values
-        tests = (
-            make(ir.Condition, count, feature, repeat(ir.Op.LE), value, is_left),
-            make(
-                ir.Condition,
-                count,
-                feature,
-                repeat(ir.Op.GT),
-                value,
-                map(not_, is_left),
-            ),
-        )
-        branches = (
-            make(
-                ir.Branch,
-                count,
-                tests[side],
-                self.place[draft.child[first + side]].tolist(),
-                self.branch_weights[first + side].tolist(),
-            )
-            for side in range(2)
-        )
+        sides = []
+        for side, op in enumerate((ir.Op.LE, ir.Op.GT)):
+            takes_missing = map(not_, is_left) if side else is_left
+            tests = make(ir.Condition, count, feature, repeat(op), value, takes_missing)
+            children = self.place[draft.child[first + side]].tolist()
+            weights = self.branch_weights[first + side].tolist()
+            sides.append(make(ir.Branch, count, tests, children, weights))
         stats = _taken(self.stats, places)
         gains = _taken(self.gains, places)
-        return make(ir.Split, count, zip(*branches, strict=True), stats, gains)
+        return make(ir.Split, count, zip(*sides, strict=True), stats, gains)
 
     def _values(self, nodes: Positions) -> list[Any]:
         """The thresholds; of ordinal features, the categories."""
@@ -119,12 +105,10 @@ class TreeBuilder:
     def categories(self, places: Positions) -> Iterator[ir.Split]:
         """The splits by categories, in two or more branches."""
         draft = self.draft
-        for place, node in zip(
-            places.tolist(), self.order[places].tolist(), strict=True
-        ):
-            slots = slice(
-                draft.first[node], draft.first[node] + draft.splits.size[node]
-            )
+        for place in places.tolist():
+            node = int(self.order[place])
+            first = int(draft.first[node])
+            slots = slice(first, first + int(draft.splits.size[node]))
             tests = self._tests(node, draft.known[slots].tolist())
             children = self.place[draft.child[slots]].tolist()
             weights = self.branch_weights[slots].tolist()

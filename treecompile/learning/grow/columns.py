@@ -35,7 +35,7 @@ from treecompile.learning.grow.search import (
     thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments, nodes_of
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Feature, Kind
 
 FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
@@ -196,34 +196,33 @@ class CountedColumn:
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        assert found.histogram is not None
-        rows = level.rows.take(level.nodes.within(some))
+        histogram = found.histogram
+        assert histogram is not None
+        rows, codes = self._known(level, some)
+        nodes = level.of_row.take(rows)
         if self.values is None:
             is_left, divided = divide_categories(level, found, some)
-            self._send(level, found.histogram, rows, is_left)
+            # Each row goes to the side of the bar that counts it.
+            width = self.size + 1
+            keys = histogram.node * width + histogram.code
+            bar = np.searchsorted(keys, nodes.astype(np.intp) * width + codes)
+            level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
             return divided
-        codes = self.codes.take(rows)
-        position, code = found.position[some], found.histogram.code
-        goes_left = codes <= np.repeat(code[position], level.nodes.lengths[some])
-        is_known = codes < self.size
-        level.side[rows[is_known]] = np.where(goes_left, LEFT, RIGHT)[is_known]
+        code, position = histogram.code, found.position[some]
+        most = np.zeros(len(level.nodes.lengths), np.int32)
+        most[some] = code[position]
+        level.side[rows] = np.where(codes <= most.take(nodes), LEFT, RIGHT)
         lowest, greatest = self.values
         low, high = greatest[code[position]], lowest[code[position + 1]]
         thresholds = thresholds_between(self.feature, low, high)
         return in_two(level, found.left[some], found.right[some], thresholds)
 
-    def _send(
-        self, level: RowLevel, histogram: Histogram, rows: Rows, is_left: Mask
-    ) -> None:
-        """Send each row to the side of the bar that counts it."""
+    def _known(self, level: RowLevel, some: Positions) -> tuple[Rows, Array]:
+        """The rows of some nodes whose value is known, and their codes."""
+        rows = level.rows.take(level.nodes.within(some))
         codes = self.codes.take(rows)
         is_known = codes < self.size
-        rows, codes = rows[is_known], codes[is_known]
-        width = self.size + 1
-        keys = histogram.node * width + histogram.code
-        wanted = level.of_row.take(rows).astype(np.intp) * width + codes
-        bar = np.searchsorted(keys, wanted)
-        level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
+        return rows[is_known], codes[is_known]
 
 
 class MultiwayColumn(CountedColumn):
@@ -243,8 +242,6 @@ class MultiwayColumn(CountedColumn):
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        rows = level.rows.take(level.nodes.within(some))
-        codes = self.codes.take(rows)
-        is_known = codes < self.size
-        level.side[rows[is_known]] = codes[is_known] + LEFT
+        rows, codes = self._known(level, some)
+        level.side[rows] = codes + LEFT
         return divide_branches(level, self.size, found, some)

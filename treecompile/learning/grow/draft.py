@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class Draft:
     known: Floats
 
     @classmethod
-    def of(cls, levels: Sequence[DraftLevel]) -> Draft:
+    def of(cls, levels: Sequence[DraftLevel]) -> Self:
         """All levels as one draft; every node but the root is a branch."""
         sizes = [len(level.weight) for level in levels]
         starts = np.cumsum([0, *sizes]).tolist()
