@@ -124,7 +124,7 @@ def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
         yield from columns(used, left=1)
     rest = [words.name(name) for name, share in ranked if not share]
     if rest:
-        yield f"not used: {some(rest, UNUSED_SHOWN)}"
+        yield f"not used: {words.enumerated(rest, UNUSED_SHOWN)}"
 
 
 def pruning_sequence(
@@ -174,12 +174,6 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
     for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """The first of them: `a, b and 3 more`."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def more(number: int) -> Iterator[str]:

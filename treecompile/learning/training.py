@@ -43,7 +43,7 @@ from treecompile.learning.pruning import (
     reduced_error,
 )
 from treecompile.learning.weighting import Weighting, odd_scale
-from treecompile.measure.cases import Cases
+from treecompile.measure.cases import Cases, has_answer
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError, OptionError
@@ -173,9 +173,7 @@ def _validation_weights(program: Program, table: RawTable, name: str) -> np.ndar
         weights = encode_weights(name, table, program.na_values)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
-    y, labels = encode_answers(program, table), program.body.labels
-    known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    return weights[known]
+    return weights[has_answer(encode_answers(program, table), program.body)]
 
 
 def _validation(program: Program, table: RawTable) -> Cases:

@@ -36,12 +36,8 @@ class Cases:
         """The sum of all counts."""
         return self.rows if self.counts is None else int(self.counts.sum())
 
-    def amount(self, mask: Mask) -> int:
-        """The sum of the counts of some rows."""
-        return int(mask.sum() if self.counts is None else self.counts[mask].sum())
-
-    def amount_at(self, places: Positions) -> int:
-        """The same, by their positions."""
+    def amount(self, places: Positions) -> int:
+        """The sum of the counts of some rows, given by their positions."""
         return len(places) if self.counts is None else int(self.counts[places].sum())
 
     def by_label(self, mask: Mask, labels: int) -> Array:
@@ -80,9 +76,14 @@ class Cases:
         return ir.Moments(weight, mean, squares)
 
 
+def has_answer(y: Array, body: ir.Body) -> Mask:
+    """Which rows have an answer that the model knows."""
+    return (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+
+
 def known_cases(columns: Columns, y: Array, body: ir.Body) -> Cases:
     """The rows whose answer is known, and known to the model."""
-    known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+    known = has_answer(y, body)
     if known.all():
         return Cases(columns, y)
     kept = [None if column is None else column[known] for column in columns]

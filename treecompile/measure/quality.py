@@ -49,7 +49,7 @@ def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
     where = deciders(body, cases.columns, cases.rows)
-    predicted = answers(body, cases.columns, cases.rows)
+    predicted = answers(body, cases.columns, cases.rows, where)
     actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
     errors = predicted != actual if body.labels else (predicted - actual) ** 2
     quality = measure(body.labels, predicted, actual)

@@ -43,8 +43,13 @@ def unknown(feature: ir.Feature, column: Array) -> Mask:
     return (column < 0) | (column >= len(feature.categories))
 
 
-def answers(body: ir.Body, columns: Columns, rows: int) -> Array:
-    """The answer to each row: an index into the labels, or a number."""
+def answers(
+    body: ir.Body, columns: Columns, rows: int, where: Positions | None = None
+) -> Array:
+    """The answer to each row: an index into the labels, or a number.
+
+    `where` says what decides each row (see `deciders`), if that is known already.
+    """
     if is_fractional(body):
         mixed = distributions(body, columns, rows)
         # argmax takes the first at a tie
@@ -54,7 +59,7 @@ def answers(body: ir.Body, columns: Columns, rows: int) -> Array:
     for position, rule in decided.items():
         label = rule.value
         table[position] = body.labels.index(label) if body.labels else label
-    return table[deciders(body, columns, rows)]
+    return table[deciders(body, columns, rows) if where is None else where]
 
 
 def predictions(body: ir.Body, columns: Columns, rows: int) -> Array:

@@ -19,13 +19,7 @@ from itertools import compress, pairwise
 from math import inf, nextafter
 
 from treecompile.model import ir
-from treecompile.model.semantics import (
-    is_missing,
-    is_unknown,
-    members,
-    rank,
-    threshold,
-)
+from treecompile.model.semantics import is_missing, is_unknown, members, rank, threshold
 
 MISSING, UNSEEN = 0b01, 0b10  # bits of a CategorySet
 FIRST = 2  # the bit number of the first category

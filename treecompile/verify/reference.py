@@ -6,6 +6,8 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
 from treecompile.model.semantics import (
@@ -95,24 +97,22 @@ class RuleFinder:
             sum(self.bits[condition] for condition in set(rule.conditions))
             for rule in rules.rules
         ]
-        self.known: dict[tuple[int, type, ir.Value], int] = {}
+        # True, 1 and 1.0 are equal, but differ here.
+        self.satisfied = lru_cache(maxsize=None, typed=True)(self._satisfied)
 
     def first(self, row: ir.Row) -> int:
         """The position of the rule, as `semantics.decider` gives it."""
         true = 0
         for feature in self.of_feature:
-            true |= self._satisfied(feature, row[feature])
+            true |= self.satisfied(feature, row[feature])
         for position, needed in enumerate(self.needed):
             if needed & true == needed:
                 return position
         return len(self.needed)
 
     def _satisfied(self, feature: int, value: ir.Value) -> int:
-        key = feature, type(value), value  # True, 1 and 1.0 are equal, but differ here
-        if key not in self.known:
-            self.known[key] = sum(
-                self.bits[condition]
-                for condition in self.of_feature[feature]
-                if holds(condition, self.features[feature], value)
-            )
-        return self.known[key]
+        return sum(
+            self.bits[condition]
+            for condition in self.of_feature[feature]
+            if holds(condition, self.features[feature], value)
+        )

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treecompile.model.collector import paused
-from treecompile.model.errors import RulesError
+from treecompile.model.errors import RulesError, reading
 from treecompile.model.file.read import read_program
-from treecompile.model.ir import Program
-
-if TYPE_CHECKING:
-    from treecompile.rules.language.compile import CompiledRules
+from treecompile.model.ir import NotedProgram
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
@@ -31,33 +27,25 @@ def is_rules(path: str | Path) -> bool:
     return Path(path).suffix.lower() in RULES
 
 
-def read_source(path: str | Path) -> tuple[Program, tuple[str, ...]]:
+def read_source(path: str | Path) -> NotedProgram:
     """The program in a file of any of the three kinds, and notes for its author."""
-    if not is_rules(path):
-        return read_program(path), ()
-    rules = read_rules(path)
-    return rules.program, rules.notes
+    return read_rules(path) if is_rules(path) else NotedProgram(read_program(path))
 
 
-def read_rules(path: str | Path) -> CompiledRules:
+def read_rules(path: str | Path) -> NotedProgram:
     """The program in a `.rules` file or a Markdown document."""
-    try:
+    with reading(path, RulesError):
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise RulesError(f"cannot read {path}: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
-    try:
+        if len(data) > MAX_BYTES:
+            raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RulesError(f"{path} is not UTF-8 text") from None
     try:
         return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
     except RulesError as error:
         raise RulesError(f"{path}, {error}") from None
 
 
-def loads(text: str, is_markdown: bool = False) -> CompiledRules:
+def loads(text: str, is_markdown: bool = False) -> NotedProgram:
     """Compile rules, or the block of rules in a Markdown document."""
     # Imported here, so that a model file is read without loading the parser.
     from treecompile.rules.language.compile import compile_script
