@@ -19,7 +19,7 @@ from treecompile.model.arrays import Array
 from treecompile.model.batch import deciders
 from treecompile.model.errors import TargetError
 from treecompile.model.paths import paths, rule_ids
-from treecompile.model.semantics import conditions, is_fractional, rule_position
+from treecompile.model.semantics import conditions, decider, is_fractional
 from treecompile.model.words import by_feature
 from treecompile.regions.boxes import STEPS, Boxes, SearchBudget, Subproblem
 from treecompile.regions.region import Interval, Region, parts
@@ -95,7 +95,7 @@ class RuleCheck:
 
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
         row = self.space.row(box, self.columns)
-        decides = rule_position(self.rules, row)
+        decides = decider(self.rules, row)
         self.findings.append(
             Finding(
                 fault,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,23 +107,16 @@ class ConditionBits:
     def __init__(
         self, features: Sequence[ir.Feature], columns: Columns, rows: int
     ) -> None:
-        self.features, self.columns, self.rows = features, columns, rows
-        self._kept: OrderedDict[ir.Condition, Bits] = OrderedDict()
-        self._most = max(64, KEPT // max(1, rows // 8))
+        self.rows = rows
 
-    def of(self, condition: ir.Condition) -> Bits:
-        """Where a condition holds; the bits after the last row are 0."""
-        found = self._kept.get(condition)
-        if found is not None:
-            self._kept.move_to_end(condition)
-            return found
-        column = self.columns[condition.feature]
-        assert column is not None
-        found = packed(holds(condition, self.features[condition.feature], column))
-        self._kept[condition] = found
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return found
+        @lru_cache(max(64, KEPT // max(1, rows // 8)))
+        def of(condition: ir.Condition) -> Bits:
+            """Where a condition holds; the bits after the last row are 0."""
+            column = columns[condition.feature]
+            assert column is not None
+            return packed(holds(condition, features[condition.feature], column))
+
+        self.of = of  # no method: the bits are freed with this object, not later
 
     def of_all(self, conditions: Sequence[ir.Condition]) -> Bits:
         """Where all of these conditions hold."""

@@ -132,9 +132,14 @@ def _mixed(
 
 def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
     """`semantics.decider` for each row."""
-    if isinstance(body, ir.RuleSet):
-        return _matching_rules(body, columns, rows)
-    return _leaves(body, columns, rows)
+    if isinstance(body, ir.Tree):
+        return _leaves(body, columns, rows)
+    found = np.full(rows, len(body.rules), dtype=np.intp)
+    left = np.arange(rows)
+    for position, rule in enumerate(body.rules):
+        found[matching(rule.conditions, body.features, columns, left)] = position
+        left = left[found[left] == len(body.rules)]
+    return found
 
 
 def _leaves(tree: ir.Tree, columns: Columns, rows: int) -> Positions:
@@ -177,15 +182,6 @@ def _by_branch(
     order = np.argsort(places, kind="stable")
     bounds = np.searchsorted(places[order], np.arange(1, len(split.branches)))
     return np.split(here[order], bounds)
-
-
-def _matching_rules(rules: ir.RuleSet, columns: Columns, rows: int) -> Positions:
-    found = np.full(rows, len(rules.rules), dtype=np.intp)
-    left = np.arange(rows)
-    for position, rule in enumerate(rules.rules):
-        found[matching(rule.conditions, rules.features, columns, left)] = position
-        left = left[found[left] == len(rules.rules)]
-    return found
 
 
 def matching(

@@ -61,17 +61,12 @@ class Reference:
     def _parts(
         self, value: ir.Label, rule: str, shares: tuple[float, ...]
     ) -> tuple[object, ...]:
-        parts: list[object] = []
-        for output, place in self.wanted:
-            match output:
-                case "label":
-                    parts.append(value)
-                case "rule":
-                    parts.append(rule)
-                case _:
-                    own = self.model.labels.index(value) if place is None else place
-                    parts.append(shares[own])
-        return tuple(parts)
+        def part(output: str, place: int | None) -> object:
+            if output != "probability":
+                return value if output == "label" else rule
+            return shares[self.model.labels.index(value) if place is None else place]
+
+        return tuple(part(*each) for each in self.wanted)
 
 
 def _shares(rule: ir.Rule) -> tuple[float, ...]:

@@ -33,13 +33,9 @@ TYPES = {
 }
 
 
-def print_rules(program: ir.Program) -> str:
-    """The whole text: declarations, rules, and the default."""
-    return print_rule_set(program, flatten(program.body))
-
-
-def print_rule_set(program: ir.Program, rules: ir.RuleSet) -> str:
-    """The same, if the merged rules of the program are already at hand."""
+def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
+    """The whole text: declarations, rules (merged, if at hand), and the default."""
+    rules = rules or flatten(program.body)
     lines = [_target(program)]
     if program.na_values:
         lines.append(f"MISSING {_set(program.na_values)}")
