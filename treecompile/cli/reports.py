@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from treecompile.measure.quality import Evaluation, accuracy
+from treecompile.measure.quality import Evaluation
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 
@@ -164,9 +164,8 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
         return
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
-    share = accuracy(quality)
-    shown = "" if share is None else f" = {100 * share:.2f} %"
-    yield f"accuracy: {right} of {total}{shown}"
+    share = f" = {100 * (right / total):.2f} %" if total else ""
+    yield f"accuracy: {right} of {total}{share}"
     yield ""
     shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"

@@ -101,9 +101,8 @@ class Interval:
         None if no value is in the region, and no condition if every value is.
         """
         if not self.has_known:
-            return (
-                (bound(index, feature, ir.Op.GT, inf, True),) if self.missing else None
-            )
+            absent = bound(index, feature, ir.Op.GT, inf, True)
+            return (absent,) if self.missing else None
         bounds = []
         if self.low > -inf:
             bounds.append(bound(index, feature, ir.Op.GT, self.low, self.missing))

@@ -15,7 +15,7 @@ from math import inf, isfinite, nextafter
 
 from lark import Token
 
-from treecompile.model import ir
+from treecompile.model import ir, paths
 from treecompile.model.errors import RulesError
 from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
 from treecompile.model.words import enumerated
@@ -142,7 +142,10 @@ class ConditionReader:
         """The token of the feature, and at least one condition on it."""
         if isinstance(test, Presence):
             index = self._index(test.feature)
-            return test.feature, (self._presence(index, test.missing),)
+            feature = self.features[index]
+            is_ordinal = feature.kind is ir.Kind.ORDINAL and feature.categories
+            absent = (paths.unknown if is_ordinal else is_missing)(index, feature)
+            return test.feature, (absent if test.missing else negate(absent),)
         if isinstance(test, Membership):
             return test.feature, self._membership(test)
         token, pairs = self._oriented(test)
@@ -180,14 +183,6 @@ class ConditionReader:
         if self._is_feature(right) and not self._is_feature(left):
             return right, [(MIRRORED[signs[0]], left)]
         return left, [(signs[0], right)]
-
-    def _presence(self, index: int, missing: bool) -> ir.Condition:
-        feature = self.features[index]
-        if feature.kind is ir.Kind.ORDINAL and feature.categories:
-            test = ir.Condition(index, ir.Op.GT, feature.categories[-1], missing=True)
-        else:
-            test = is_missing(index, feature)
-        return test if missing else negate(test)
 
     # ------------------------------------------------------------ categories
 
