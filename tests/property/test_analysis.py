@@ -25,7 +25,7 @@ from treecompile.inspect.check import Fault, check
 from treecompile.inspect.diff import diff
 from treecompile.model.ir import Feature, Kind, Program, Row, RuleSet, Value
 from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import holds, leaf_position, predict, rule_position
+from treecompile.model.semantics import decider, holds, predict
 
 SEEDS = st.integers(0, 2**32)
 
@@ -55,7 +55,7 @@ def test_check_agrees_with_every_row(seed: int) -> None:
     for row in every_row():
         numbers = matching(rules, row)
         matched.update(numbers)
-        decided.add(rule_position(rules, row))
+        decided.add(decider(rules, row))
         for one, other in combinations(numbers, 2):
             first, second = rules.rules[one], rules.rules[other]
             fault = Fault.OVERLAP if first.value == second.value else Fault.CONFLICT
@@ -91,7 +91,7 @@ def test_every_witness_of_a_check_shows_its_finding(seed: int) -> None:
                 assert not all(holds(test, feature, value) for test in finding.tests)
             continue
         row = whole(finding.row, rules.features)
-        assert ids[rule_position(rules, row)] == finding.decider
+        assert ids[decider(rules, row)] == finding.decider
         held = {ids[number] for number in matching(rules, row)}
         if finding.fault is Fault.INCOMPLETE:
             assert not held
@@ -103,9 +103,9 @@ def test_every_witness_of_a_check_shows_its_finding(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 def test_unreachable_leaves_are_those_that_no_row_reaches(seed: int) -> None:
     tree = small_tree(Random(seed))
-    reached = {leaf_position(tree, row) for row in every_row()}
+    reached = {decider(tree, row) for row in every_row()}
     known = {
-        leaf_position(tree, row)
+        decider(tree, row)
         for row in every_row()
         if all(
             value is not None and (f.kind is Kind.NUMERIC or value in f.categories)

@@ -25,7 +25,7 @@ from treecompile.model.ir import (
     RuleSet,
     ValueType,
 )
-from treecompile.model.semantics import predict, probabilities, rule_position
+from treecompile.model.semantics import decider, predict, probabilities
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import (
     PRUNED_PASSES,
@@ -149,8 +149,8 @@ def test_passes_for_showing_keep_the_rule_that_decides(seed: int, kind: str) -> 
     result = apply_rule_passes(rules)
     before, after = (*rules.rules, rules.default), (*result.rules, result.default)
     for row in rows:
-        old = before[rule_position(rules, row)]
-        new = after[rule_position(result, row)]
+        old = before[decider(rules, row)]
+        new = after[decider(result, row)]
         assert replace(new, conditions=()) == replace(old, conditions=())
 
 

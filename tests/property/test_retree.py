@@ -15,10 +15,9 @@ from treecompile.emit.steps import Nested, decision_steps, nest
 from treecompile.model.ir import RuleSet, Split
 from treecompile.model.semantics import (
     conditions,
+    decider,
     holds,
     is_partition,
-    leaf_position,
-    rule_position,
 )
 from treecompile.verify.cells import probe_rows
 
@@ -44,8 +43,8 @@ def test_every_row_keeps_its_rule(seed: int) -> None:
     rules = small_rules(Random(seed))
     found = nested(rules)
     for row in every_row():
-        outcome = found.outcomes[leaf_position(found.tree, row)]
-        assert outcome == rule_position(rules, row), row
+        outcome = found.outcomes[decider(found.tree, row)]
+        assert outcome == decider(rules, row), row
 
 
 @given(SEEDS)
@@ -56,8 +55,8 @@ def test_hostile_rules_keep_their_rows(seed: int) -> None:
     found = nested(rules)
     rows = [random_row(random, rules) for _ in range(40)]
     for row in (*rows, *probe_rows(rules, budget=200).rows):
-        outcome = found.outcomes[leaf_position(found.tree, row)]
-        assert outcome == rule_position(rules, row), row
+        outcome = found.outcomes[decider(found.tree, row)]
+        assert outcome == decider(rules, row), row
 
 
 @given(SEEDS)
@@ -67,7 +66,7 @@ def test_it_is_a_tree_without_a_leaf_that_no_row_reaches(seed: int) -> None:
     found = nested(rules)
     splits = [node for node in found.tree.nodes if isinstance(node, Split)]
     assert all(is_partition(split, rules.features) for split in splits)
-    reached = {leaf_position(found.tree, row) for row in every_row()}
+    reached = {decider(found.tree, row) for row in every_row()}
     assert reached == set(found.outcomes)
 
 
@@ -90,4 +89,4 @@ def test_the_steps_of_the_decision_answer_with_rules(seed: int) -> None:
                 outcome, depth = step.outcome, depth + 1
                 if outcome is not None:
                     break
-        assert outcome == rule_position(rules, row)
+        assert outcome == decider(rules, row)

@@ -39,7 +39,6 @@ from treecompile.model.semantics import (
     holds,
     is_fractional,
     is_partition,
-    leaf_position,
     members,
     negate,
     predict,
@@ -175,7 +174,7 @@ def test_a_tree_and_its_rules_decide_every_row_alike(seed: int) -> None:
                 for c in rule.conditions
             )
         ]
-        leaf = leaves[leaf_position(tree, row)]
+        leaf = leaves[decider(tree, row)]
         assert [replace(rule, conditions=()) for rule in matching] == [leaf]
         assert predict(tree, row) == predict(rules, row) == leaf.value
         assert rules.rules[decider(rules, row)].id == leaf.id

@@ -16,12 +16,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treecompile.model.errors import DataError, OptionError, TreecompileError
-from treecompile.model.ir import ColumnSummary, Feature, Kind, ValueType
+from treecompile.model.ir import (
+    ColumnSummary,
+    Feature,
+    Kind,
+    Label,
+    Program,
+    Tree,
+    ValueType,
+)
 from treecompile.model.values import parse_number
 from treecompile.tables.dataset import (
     Dataset,
     encode,
-    encode_target,
+    encode_answers,
     make_dataset,
     take,
 )
@@ -742,6 +750,10 @@ def test_encode_agrees_with_the_dataset_it_came_from() -> None:
         np.testing.assert_array_equal(column, expected)
 
 
+def predicting(target: str, labels: tuple[Label, ...]) -> Program:
+    return Program(target, "test", Tree((), labels, ()))
+
+
 @pytest.mark.parametrize(
     ("labels", "table", "expected"),
     [
@@ -754,14 +766,14 @@ def test_encode_agrees_with_the_dataset_it_came_from() -> None:
         ((), frame(y=[1, 2]), [1.0, 2.0]),
     ],
 )
-def test_encode_target(labels: Any, table: RawTable, expected: list[Any]) -> None:
-    y = encode_target("y", labels, table, na_values=("?",))
+def test_encode_answers(labels: Any, table: RawTable, expected: list[Any]) -> None:
+    y = encode_answers(predicting("y", labels), table, na_values=("?",))
     assert repr(y.tolist()) == repr(expected)
     assert y.dtype == (np.int32 if labels else np.float64)
 
 
-def test_encode_target_refuses() -> None:
+def test_encode_answers_refuses() -> None:
     with pytest.raises(DataError, match="row 1: 'y' is 'a': expected an integer"):
-        encode_target("y", (1, 2), text(y=["a"]))
+        encode_answers(predicting("y", (1, 2)), text(y=["a"]))
     with pytest.raises(DataError, match="no column 'z'"):
-        encode_target("z", (1, 2), text(y=["a"]))
+        encode_answers(predicting("z", (1, 2)), text(y=["a"]))

@@ -17,7 +17,7 @@ from treecompile.emit.steps import FACTOR, MOST, count_tests, nest, note
 from treecompile.model.ir import (
     Program,
 )
-from treecompile.model.semantics import leaf_position, rule_position
+from treecompile.model.semantics import decider
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
 from treecompile.verify.verification import verify
@@ -30,8 +30,8 @@ def test_the_rules_of_a_tree_give_back_a_tree_of_about_its_size() -> None:
     assert nested is not None
     assert len(rules.rules) - 1 <= nested.tests <= 1.5 * len(rules.rules)
     for row in large_rows(500):
-        outcome = nested.outcomes[leaf_position(nested.tree, row)]
-        assert outcome == rule_position(rules, row)
+        outcome = nested.outcomes[decider(nested.tree, row)]
+        assert outcome == decider(rules, row)
 
 
 def test_intervals_are_found_by_halving() -> None:

@@ -18,7 +18,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import EngineError, OptionError, TreecompileError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
 from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import leaf_position
+from treecompile.model.semantics import decider
 from treecompile.regions.region import intersect
 from treecompile.rules.extract import extract
 from treecompile.verify.cells import probe_rows
@@ -45,7 +45,7 @@ def entered(tree: Tree, budget: int) -> tuple[set[str], bool]:
     """The leaves that the rows of a trial reach, and whether it is complete."""
     tried = probe_rows(tree, budget=budget)
     ids = rule_ids(tree)
-    return {ids[leaf_position(tree, row)] for row in tried.rows}, tried.complete
+    return {ids[decider(tree, row)] for row in tried.rows}, tried.complete
 
 
 def test_the_rows_enter_every_leaf_that_can_be_entered() -> None:

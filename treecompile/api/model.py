@@ -48,10 +48,7 @@ class Model:
     """
 
     def __init__(
-        self,
-        program: Program,
-        notes: Sequence[str] = (),
-        origin: Program | None = None,
+        self, program: Program, notes: Sequence[str] = (), origin: Program | None = None
     ) -> None:
         self.program = program
         self.notes = tuple(notes)
@@ -131,8 +128,7 @@ class Model:
             raise OptionError(
                 "prune with a validation set or with the training set: give one of them"
             )
-        pruned = rows.prune_rules(self._origin, *sets[0], several(na_value))
-        return Model(pruned.program, pruned.notes)
+        return Model(*rows.prune_rules(self._origin, *sets[0], several(na_value)))
 
     @with_keywords(EmitKeywords, EmitOptions)
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:

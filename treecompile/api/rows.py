@@ -21,8 +21,8 @@ from treecompile.database.locations import (
 from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Program
-from treecompile.rules.pruning import Pruned, Start, prune, silent
+from treecompile.model.ir import NotedProgram, Program
+from treecompile.rules.pruning import Start, prune, silent
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
 
@@ -136,7 +136,7 @@ def prune_rules(
     data: Data,
     na_values: tuple[str, ...] = (),
     feedback: Feedback = Silent(),
-) -> Pruned:
+) -> NotedProgram:
     """Prune the rules of a program; `how` is VALIDATION or C45RULES."""
     place = in_database(data)
     with feedback.progress("pruning") as start:

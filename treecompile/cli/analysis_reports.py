@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from treecompile.cli.reports import more, some
+from treecompile.cli.reports import more
 from treecompile.inspect.check import Check, Fault, Finding
 from treecompile.inspect.diff import Diff
 from treecompile.model import words
@@ -80,7 +80,7 @@ def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
     yield "  every row reaches exactly one leaf, with missing and unseen values, too"
     yield f"  unreachable leaves: {number or 'none'}"
     if result.only_unknown:
-        shown = some(result.only_unknown, most)
+        shown = words.enumerated(result.only_unknown, most)
         yield f"  reached only with a missing or unseen value: {shown}"
     yield from _findings(result, most)
 

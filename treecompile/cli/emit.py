@@ -10,7 +10,7 @@ import click
 
 from treecompile.cli.options import declared, given, out_option, quiet_option, value
 from treecompile.emit.options import EmitOptions, emit_options
-from treecompile.model.errors import OptionError
+from treecompile.model.errors import OptionError, reading
 
 
 @click.command("emit")
@@ -79,12 +79,8 @@ def verify(
     from treecompile.verify.verification import verify as prove
 
     program = read_model(model, Terminal(quiet))
-    try:
+    with reading(artefact, OptionError):
         text = Path(artefact).read_bytes().decode()
-    except OSError as error:
-        raise OptionError(f"cannot read {artefact}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise OptionError(f"{artefact} is not UTF-8 text") from None
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     report = prove(program, text, budget=budget, seed=seed, **given(options))

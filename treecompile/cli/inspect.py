@@ -61,15 +61,13 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
         from treecompile.cli.reports import importance_table
 
         click.echo("\nimportance of the features:")
-        for line in importance_table(importances(program)):
-            click.echo(line)
+        click.echo("\n".join(importance_table(importances(program))))
     if alphas:
         from treecompile.cli.reports import pruning_sequence
         from treecompile.learning.pruning import weakest_links
 
         click.echo("\ncost-complexity pruning at each alpha:")
-        for line in pruning_sequence(weakest_links(tree_of(program))):
-            click.echo(line)
+        click.echo("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
 
 
 @click.command("draw")
@@ -119,8 +117,7 @@ def check(
     if as_json:
         output(None, reports.checked_json(result, shown))
     else:
-        for line in reports.checked(model, result, shown):
-            click.echo(line)
+        click.echo("\n".join(reports.checked(model, result, shown)))
     if not result.passed(frozenset(map(Fault, allow))):
         raise SystemExit(1)
     raise SystemExit(3 if result.undecided else 0)
@@ -162,8 +159,8 @@ def diff(
         output(None, reports.differing_json(result, shown))
     else:
         source = table.source if table else ""
-        for line in reports.differing(result, source, most or reports.SHOWN):
-            click.echo(line)
+        lines = reports.differing(result, source, most or reports.SHOWN)
+        click.echo("\n".join(lines))
     if result.regions:
         raise SystemExit(1)
     raise SystemExit(0 if result.complete else 3)

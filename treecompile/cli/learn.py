@@ -166,8 +166,7 @@ def rules(
     else:
         is_training = training or training_table
         how = pruning.C45RULES if is_training else pruning.VALIDATION
-        pruned = prune_rules(program, how, rows, na_value, terminal)
-        made, notes = pruned.program, pruned.notes
+        made, notes = prune_rules(program, how, rows, na_value, terminal)
     output(out, dumps(made))
     terminal.notes(notes)
     terminal.tell(f"{counted(leaf_count(made.body), 'rule')}: wrote {out}")

@@ -129,8 +129,8 @@ def evaluate(
         data = files[1] if files[1:] else None
         source = required_source(data, url, table, memory_limit)
         program = read_model(files[0])
-        for line in evaluation(program, rows.evaluate(program, source, na_values)):
-            click.echo(line)
+        result = rows.evaluate(program, source, na_values)
+        click.echo("\n".join(evaluation(program, result)))
     elif len(files) != 1:
         wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
         if url:
@@ -170,5 +170,4 @@ def _cross_validate(
     with terminal.progress("cross-validating") as start:
         result = cross_validate(data, columns, how, folds, start)
     terminal.tell(*result.notes)
-    for line in reports.cross_validation(result):
-        click.echo(line)
+    click.echo("\n".join(reports.cross_validation(result)))

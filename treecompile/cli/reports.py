@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from treecompile.measure.quality import Evaluation, accuracy
+from treecompile.measure.quality import Evaluation
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 
@@ -124,7 +124,7 @@ def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
         yield from columns(used, left=1)
     rest = [words.name(name) for name, share in ranked if not share]
     if rest:
-        yield f"not used: {some(rest, UNUSED_SHOWN)}"
+        yield f"not used: {words.enumerated(rest, UNUSED_SHOWN)}"
 
 
 def pruning_sequence(
@@ -164,9 +164,8 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
         return
     total = sum(map(sum, quality.confusion))
     right = sum(row[i] for i, row in enumerate(quality.confusion))
-    share = accuracy(quality)
-    shown = "" if share is None else f" = {100 * share:.2f} %"
-    yield f"accuracy: {right} of {total}{shown}"
+    share = f" = {100 * (right / total):.2f} %" if total else ""
+    yield f"accuracy: {right} of {total}{share}"
     yield ""
     shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
@@ -174,12 +173,6 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
     for label, row in zip(shown_labels, quality.confusion, strict=True):
         table.append([label, *map(str, row)])
     yield from columns(table, left=1)
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """The first of them: `a, b and 3 more`."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def more(number: int) -> Iterator[str]:

@@ -25,7 +25,15 @@ from treecompile.engines.base import Store
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import no_known_answer, no_row, with_quality
 from treecompile.model.errors import DataError
-from treecompile.model.ir import Condition, Feature, Kind, Op, Program, RuleSet
+from treecompile.model.ir import (
+    Condition,
+    Feature,
+    Kind,
+    NotedProgram,
+    Op,
+    Program,
+    RuleSet,
+)
 from treecompile.model.semantics import conditions, is_missing
 from treecompile.model.words import by_feature
 from treecompile.regions.region import Interval, parts, where
@@ -34,7 +42,6 @@ from treecompile.rules.postprune.c45rules import check_labels, strict
 from treecompile.rules.postprune.description_length import category_bits, threshold_bits
 from treecompile.rules.pruning import (
     C45RULES,
-    Pruned,
     Start,
     pruned_rules,
     pruning_notes,
@@ -50,7 +57,7 @@ def prune_in_database(
     how: str,
     na_values: tuple[str, ...] = (),
     start: Start = silent,
-) -> Pruned:
+) -> NotedProgram:
     """Prune the rules of a program by the rows of a table.
 
     `how` is C45RULES for the rows that the tree was learned from, else VALIDATION.
@@ -74,7 +81,7 @@ def prune_in_database(
         pruned = with_quality(
             pruned, *((found, None) if by_training else (None, found))
         )
-    return Pruned(pruned, pruning_notes(program, how, cases.total, left_out))
+    return NotedProgram(pruned, pruning_notes(program, how, cases.total, left_out))
 
 
 def _strict(rules: RuleSet) -> RuleSet:

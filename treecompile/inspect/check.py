@@ -18,13 +18,12 @@ from treecompile.model import ir
 from treecompile.model.arrays import Array
 from treecompile.model.batch import deciders
 from treecompile.model.errors import TargetError
-from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import conditions, is_fractional, rule_position
+from treecompile.model.paths import paths, rule_ids
+from treecompile.model.semantics import conditions, decider, is_fractional
 from treecompile.model.words import by_feature
 from treecompile.regions.boxes import STEPS, Boxes, SearchBudget, Subproblem
 from treecompile.regions.region import Interval, Region, parts
 from treecompile.regions.space import Box, Space
-from treecompile.rules.extract import extract
 
 PAIRS = 50_000  # comparisons of rules and tests that count as one step of the budget
 LISTED = 1000  # pairs of rules that get a witness
@@ -86,7 +85,7 @@ class RuleCheck:
 
     def check(self) -> Check:
         impossible = [
-            _unreachable(rule, self.space)
+            _unreachable(rule.id, rule.conditions, self.space)
             for rule, box in zip(self.all, self.boxes.boxes, strict=True)
             if box is None
         ]
@@ -103,7 +102,7 @@ class RuleCheck:
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
         self.counts[fault] += 1
         row = self.space.row(box, self.columns)
-        decides = rule_position(self.rules, row)
+        decides = decider(self.rules, row)
         self.findings.append(
             Finding(
                 fault,
@@ -157,16 +156,16 @@ class RuleCheck:
                 self.counts[fault] += len(others[room:])
 
 
-def _unreachable(rule: ir.Rule, space: Space) -> Finding:
+def _unreachable(rule: str, tests: Sequence[ir.Condition], space: Space) -> Finding:
     """A rule, with its conditions on the first feature of which they leave nothing."""
     left = list(space.everything)
-    for test in rule.conditions:
+    for test in tests:
         index = test.feature
         left[index] = left[index].meet(space.where(test))
         if left[index].is_empty:
             break
-    clash = tuple(test for test in rule.conditions if test.feature == index)
-    return Finding(Fault.UNREACHABLE, (rule.id,), None, tests=clash)
+    clash = tuple(test for test in tests if test.feature == index)
+    return Finding(Fault.UNREACHABLE, (rule,), None, tests=clash)
 
 
 # ---------------------------------------------------------------- which rules decide
@@ -299,19 +298,20 @@ def _check_tree(tree: ir.Tree) -> Check:
         box = boxes.pop(position, None)
         if isinstance(node, ir.Leaf):
             if box is None:
-                unreachable.add(ids[position])
+                unreachable.add(position)
             elif not all(region.has_known for region in box):
-                only_unknown.add(ids[position])
+                only_unknown.add(position)
         elif box is not None:
             for branch in node.branches:
                 inner = space.cut(box, branch.when)
                 if inner is not None:
                     boxes[branch.then] = inner
-    findings = [
-        _unreachable(rule, space)
-        for rule in (extract(tree).rules if unreachable else ())
-        if rule.id in unreachable
-    ]
+    tests = paths(tree) if unreachable else []
+    findings = tuple(
+        _unreachable(identity, tests[position], space)
+        for position, identity in ids.items()
+        if position in unreachable
+    )
     counts = {**dict.fromkeys(Fault, 0), Fault.UNREACHABLE: len(findings)}
-    in_order = tuple(filter(only_unknown.__contains__, ids.values()))
-    return Check(tree, tuple(findings), counts, only_unknown=in_order)
+    unknown = tuple(ids[position] for position in ids if position in only_unknown)
+    return Check(tree, findings, counts, only_unknown=unknown)

@@ -43,7 +43,7 @@ from treecompile.learning.pruning import (
     reduced_error,
 )
 from treecompile.learning.weighting import Weighting, odd_mean
-from treecompile.measure.cases import Cases
+from treecompile.measure.cases import Cases, has_answer
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError, OptionError
@@ -166,9 +166,7 @@ def _validation(
         own = encode_weights(weights, table, program.na_values)
     except DataError as error:
         raise DataError(f"validation: {error}") from error
-    y, labels = encode_answers(program, table), program.body.labels
-    known = (y >= 0) & (y < len(labels)) if labels else ~np.isnan(y)
-    return cases, own[known]
+    return cases, own[has_answer(encode_answers(program, table), program.body)]
 
 
 def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | None]:

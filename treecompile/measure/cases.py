@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,8 @@ class Cases:
         """The sum of all counts."""
         return self.rows if self.counts is None else int(self.counts.sum())
 
-    def amount(self, mask: Mask) -> int:
-        """The sum of the counts of some rows."""
-        return int(mask.sum() if self.counts is None else self.counts[mask].sum())
-
-    def amount_at(self, places: Positions) -> int:
-        """The same, by their positions."""
+    def amount(self, places: Positions) -> int:
+        """The sum of the counts of some rows, given by their positions."""
         return len(places) if self.counts is None else int(self.counts[places].sum())
 
     def by_label(self, mask: Mask, labels: int) -> Array:
@@ -80,9 +76,14 @@ class Cases:
         return ir.Moments(weight, mean, squares)
 
 
+def has_answer(y: Array, body: ir.Body) -> Mask:
+    """Which rows have an answer that the model knows."""
+    return (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+
+
 def known_cases(columns: Columns, y: Array, body: ir.Body) -> Cases:
     """The rows whose answer is known, and known to the model."""
-    known = (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
+    known = has_answer(y, body)
     if known.all():
         return Cases(columns, y)
     kept = [None if column is None else column[known] for column in columns]
@@ -106,23 +107,16 @@ class ConditionBits:
     def __init__(
         self, features: Sequence[ir.Feature], columns: Columns, rows: int
     ) -> None:
-        self.features, self.columns, self.rows = features, columns, rows
-        self._kept: OrderedDict[ir.Condition, Bits] = OrderedDict()
-        self._most = max(64, KEPT // max(1, rows // 8))
+        self.rows = rows
 
-    def of(self, condition: ir.Condition) -> Bits:
-        """Where a condition holds; the bits after the last row are 0."""
-        found = self._kept.get(condition)
-        if found is not None:
-            self._kept.move_to_end(condition)
-            return found
-        column = self.columns[condition.feature]
-        assert column is not None
-        found = packed(holds(condition, self.features[condition.feature], column))
-        self._kept[condition] = found
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return found
+        @lru_cache(max(64, KEPT // max(1, rows // 8)))
+        def of(condition: ir.Condition) -> Bits:
+            """Where a condition holds; the bits after the last row are 0."""
+            column = columns[condition.feature]
+            assert column is not None
+            return packed(holds(condition, features[condition.feature], column))
+
+        self.of = of  # no method: the bits are freed with this object, not later
 
     def of_all(self, conditions: Sequence[ir.Condition]) -> Bits:
         """Where all of these conditions hold."""

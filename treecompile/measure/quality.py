@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
     where = deciders(body, cases.columns, cases.rows)
-    predicted = answers(body, cases.columns, cases.rows)
+    predicted = answers(body, cases.columns, cases.rows, where)
     actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
     errors = predicted != actual if body.labels else (predicted - actual) ** 2
     quality = measure(body.labels, predicted, actual)
@@ -61,17 +61,12 @@ def summed_up(
     body: ir.Body, quality: ir.Quality, counted: Sequence[ir.RuleTally], unknown: int
 ) -> Evaluation:
     """The evaluation from the counts of each rule."""
-    pairs = zip(outcomes(body).values(), counted, strict=True)
-    measured = tuple(_rule(rule, tally, body) for rule, tally in pairs)
-    return Evaluation(quality, measured, unknown)
-
-
-def _rule(rule: ir.Rule, tally: ir.RuleTally, body: ir.Body) -> RuleQuality:
-    if body.labels:
-        right = tally.decided - int(tally.errors)
-        return RuleQuality(rule, tally.decided, right, 0.0, tally)
-    mean = tally.errors / max(1, tally.decided)
-    return RuleQuality(rule, tally.decided, 0, mean, tally)
+    rules = []
+    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
+        right = tally.decided - int(tally.errors) if body.labels else 0
+        squared_error = 0.0 if body.labels else tally.errors / max(1, tally.decided)
+        rules.append(RuleQuality(rule, tally.decided, right, squared_error, tally))
+    return Evaluation(quality, tuple(rules), unknown)
 
 
 def read_cases(
@@ -209,8 +204,12 @@ def scored_csv(program: ir.Program, data: str, na_values: tuple[str, ...] = ()) 
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow([*table.names, PREDICTION])
-    columns = [c if table.text else map(_cell, c) for c in table.columns]
-    writer.writerows(zip(*columns, predictions(program, table, na_values), strict=True))
+    cells = [c if table.text else map(_cell, c) for c in table.columns]
+    columns = encode_features(program, table, na_values)
+    predicted = answers(program.body, columns, table.rows).tolist()
+    if labels := list(map(_cell, program.body.labels)):
+        predicted = [labels[place] for place in predicted]
+    writer.writerows(zip(*cells, predicted, strict=True))
     return lines.getvalue()
 
 
@@ -219,16 +218,3 @@ def _cell(value: Any) -> Any:
     if is_missing(value):
         return ""
     return str(value).lower() if is_boolean(value) else value
-
-
-def predictions(
-    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
-) -> Iterator[ir.Label]:
-    """The prediction for each row, a boolean as `true` or `false`."""
-    body = program.body
-    columns = encode_features(program, table, na_values)
-    found = answers(body, columns, table.rows).tolist()
-    if not body.labels:
-        return iter(found)
-    texts = [str(x).lower() if isinstance(x, bool) else x for x in body.labels]
-    return (texts[place] for place in found)

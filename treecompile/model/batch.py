@@ -43,8 +43,13 @@ def unknown(feature: ir.Feature, column: Array) -> Mask:
     return (column < 0) | (column >= len(feature.categories))
 
 
-def answers(body: ir.Body, columns: Columns, rows: int) -> Array:
-    """The answer to each row: an index into the labels, or a number."""
+def answers(
+    body: ir.Body, columns: Columns, rows: int, where: Positions | None = None
+) -> Array:
+    """The answer to each row: an index into the labels, or a number.
+
+    `where` says what decides each row (see `deciders`), if that is known already.
+    """
     if is_fractional(body):
         mixed = distributions(body, columns, rows)
         # argmax takes the first at a tie
@@ -54,7 +59,7 @@ def answers(body: ir.Body, columns: Columns, rows: int) -> Array:
     for position, rule in decided.items():
         label = rule.value
         table[position] = body.labels.index(label) if body.labels else label
-    return table[deciders(body, columns, rows)]
+    return table[deciders(body, columns, rows) if where is None else where]
 
 
 def predictions(body: ir.Body, columns: Columns, rows: int) -> Array:
@@ -127,9 +132,14 @@ def _mixed(
 
 def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
     """`semantics.decider` for each row."""
-    if isinstance(body, ir.RuleSet):
-        return _matching_rules(body, columns, rows)
-    return _leaves(body, columns, rows)
+    if isinstance(body, ir.Tree):
+        return _leaves(body, columns, rows)
+    found = np.full(rows, len(body.rules), dtype=np.intp)
+    left = np.arange(rows)
+    for position, rule in enumerate(body.rules):
+        found[matching(rule.conditions, body.features, columns, left)] = position
+        left = left[found[left] == len(body.rules)]
+    return found
 
 
 def _leaves(tree: ir.Tree, columns: Columns, rows: int) -> Positions:
@@ -172,15 +182,6 @@ def _by_branch(
     order = np.argsort(places, kind="stable")
     bounds = np.searchsorted(places[order], np.arange(1, len(split.branches)))
     return np.split(here[order], bounds)
-
-
-def _matching_rules(rules: ir.RuleSet, columns: Columns, rows: int) -> Positions:
-    found = np.full(rows, len(rules.rules), dtype=np.intp)
-    left = np.arange(rows)
-    for position, rule in enumerate(rules.rules):
-        found[matching(rule.conditions, rules.features, columns, left)] = position
-        left = left[found[left] == len(rules.rules)]
-    return found
 
 
 def matching(

@@ -6,6 +6,10 @@ what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class TreecompileError(Exception):
     """The root: a fault of the input, not a bug of ours."""
@@ -33,3 +37,16 @@ class EngineError(TreecompileError):
 
 class RulesError(TreecompileError):
     """Text in the rule language does not parse, or does not fit its declarations."""
+
+
+@contextmanager
+def reading(
+    path: str | Path, error: type[TreecompileError], option: str = ""
+) -> Iterator[None]:
+    """Turn the errors of reading a text file into one of ours, perhaps of an option."""
+    try:
+        yield
+    except OSError as cause:
+        raise error(f"{option}cannot read {path}: {cause.strerror}") from None
+    except UnicodeDecodeError:
+        raise error(f"{option}{path} is not UTF-8 text") from None

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
+from typing import NamedTuple
 
 Category = str | int | bool
 Label = str | int | bool | float
@@ -213,3 +214,10 @@ class Program:
     options: tuple[tuple[str, str | int | float | bool], ...] = ()  # of learning
     na_values: tuple[str, ...] = ()  # texts that mean "missing", like the empty one
     training: Training | None = None
+
+
+class NotedProgram(NamedTuple):
+    """A program, and what its user should know about it."""
+
+    program: Program
+    notes: tuple[str, ...] = ()

@@ -34,19 +34,14 @@ def upwards(tree: ir.Tree) -> Iterator[tuple[int, ir.Node]]:
     return zip(range(len(tree.nodes) - 1, -1, -1), reversed(tree.nodes), strict=True)
 
 
-def path(tree: ir.Tree, position: int) -> tuple[ir.Condition, ...]:
-    """The conditions on the way from the root to a node."""
-    above = {
-        branch.then: (parent, branch.when)
-        for parent, node in enumerate(tree.nodes[:position])
-        if isinstance(node, ir.Split)
-        for branch in node.branches
-    }
-    conditions = []
-    while position:
-        position, when = above[position]
-        conditions.append(when)
-    return tuple(reversed(conditions))
+def paths(tree: ir.Tree) -> list[tuple[ir.Condition, ...]]:
+    """The conditions on the way from the root to each node."""
+    found: list[tuple[ir.Condition, ...]] = [()] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, ir.Split):
+            for branch in node.branches:
+                found[branch.then] = (*found[position], branch.when)
+    return found
 
 
 def default_rule(tree: ir.Tree) -> ir.Rule:

@@ -129,16 +129,6 @@ def is_partition(split: ir.Split, features: Sequence[ir.Feature]) -> bool:
     )
 
 
-def leaf_position(tree: ir.Tree, row: ir.Row) -> int:
-    """The position of the leaf that a row falls into by the conditions."""
-    position = 0
-    node = tree.nodes[0]
-    while isinstance(node, ir.Split):
-        position = taken(tree, node, row)
-        node = tree.nodes[position]
-    return position
-
-
 def taken(tree: ir.Tree, split: ir.Split, row: ir.Row) -> int:
     """The position of the child whose condition holds."""
     index = split.branches[0].when.feature
@@ -221,28 +211,24 @@ def leaf_positions(tree: ir.Tree) -> Iterator[int]:
             yield position
 
 
-def rule_position(rules: ir.RuleSet, row: ir.Row) -> int:
-    """The position of the first rule whose conditions all hold.
-
-    The default has the position after the last rule.
-    """
-    for position, rule in enumerate(rules.rules):
-        if all(
-            holds(c, rules.features[c.feature], row[c.feature]) for c in rule.conditions
-        ):
-            return position
-    return len(rules.rules)
-
-
 def decider(body: ir.Body, row: ir.Row) -> int:
     """The position of the leaf or rule that decides a row.
 
-    Under the fractional policy several leaves may share the decision; this is the one
-    that the conditions lead to.
+    The default has the position after the last rule. Under the fractional policy
+    several leaves may share the decision; this is the one that the conditions lead to.
     """
     if isinstance(body, ir.RuleSet):
-        return rule_position(body, row)
-    return leaf_position(body, row)
+        for position, rule in enumerate(body.rules):
+            if all(
+                holds(c, body.features[c.feature], row[c.feature])
+                for c in rule.conditions
+            ):
+                return position
+        return len(body.rules)
+    position = 0
+    while isinstance(node := body.nodes[position], ir.Split):
+        position = taken(body, node, row)
+    return position
 
 
 def predict(body: ir.Body, row: ir.Row) -> ir.Label:

@@ -62,6 +62,12 @@ def quantity(count: float, noun: str = "case") -> str:
     return f"{amount(count)} {noun}{'' if count == 1 else 's'}"
 
 
+def enumerated(texts: Sequence[str], most: int) -> str:
+    """The first of them: "R1, R2 and 3 more"."""
+    rest = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def phrase(
     conditions: Sequence[ir.Condition],
     feature: ir.Feature,
@@ -109,29 +115,34 @@ def _is_one_test(conditions: Sequence[ir.Condition]) -> bool:
 def _membership(
     condition: ir.Condition, feature: ir.Feature, shown: str, escape: Escape
 ) -> str:
-    named = members(condition)
-    chosen = set(named)
-    others = [c for c in feature.categories if c not in chosen]
-    extra = ["or missing"] if condition.missing else []
-    # "not in {a}" includes unseen values; written as "in {b, c}", they must be named.
-    if condition.op is ir.Op.NOT_IN and (len(others) <= len(named) or len(others) == 1):
-        extra.insert(0, "or any other")
-        named, negated = tuple(others), False
-    else:
-        negated = condition.op is ir.Op.NOT_IN
+    named, negated, also = named_categories(condition, feature)
+    if not named:
+        return f"{shown} is {'anything' if negated else 'nothing at all'}"
     texts = [escape(value(category)) for category in named]
-    if not texts and condition.op is ir.Op.NOT_IN and not members(condition):
-        return f"{shown} is anything"
-    if not texts and condition.op is ir.Op.IN:
-        return f"{shown} is nothing at all"
-    if not texts:
+    if negated and len(named) == len(feature.categories):
         text = f"{shown} is none of the known values"
-        extra = extra[1:]
     elif len(texts) == 1:
         text = f"{shown} {'!=' if negated else '='} {texts[0]}"
     else:
         text = f"{shown} {'not in' if negated else 'in'} {{{', '.join(texts)}}}"
-    return f"{text} ({', '.join(extra)})" if extra else text
+    return f"{text} ({', '.join(also)})" if also else text
+
+
+def named_categories(
+    condition: ir.Condition, feature: ir.Feature
+) -> tuple[Sequence[ir.Category], bool, list[str]]:
+    """The shorter way to write a set: what it names, if negated, what else is meant.
+
+    Of red, green and blue, `not in {red, green}` is `= blue (or any other)`.
+    """
+    named = members(condition)
+    chosen = set(named)
+    others = [c for c in feature.categories if c not in chosen]
+    also = ["or missing"] if condition.missing else []
+    negated = condition.op is ir.Op.NOT_IN
+    if negated and others and (len(others) <= len(named) or len(others) == 1):
+        return others, False, ["or any other", *also]
+    return named, negated, also
 
 
 def with_symbols(text: str) -> str:

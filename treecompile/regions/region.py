@@ -19,13 +19,7 @@ from itertools import compress, pairwise
 from math import inf, nextafter
 
 from treecompile.model import ir
-from treecompile.model.semantics import (
-    is_missing,
-    is_unknown,
-    members,
-    rank,
-    threshold,
-)
+from treecompile.model.semantics import is_missing, is_unknown, members, rank, threshold
 
 MISSING, UNSEEN = 0b01, 0b10  # bits of a CategorySet
 FIRST = 2  # the bit number of the first category
@@ -107,9 +101,8 @@ class Interval:
         None if no value is in the region, and no condition if every value is.
         """
         if not self.has_known:
-            return (
-                (bound(index, feature, ir.Op.GT, inf, True),) if self.missing else None
-            )
+            absent = bound(index, feature, ir.Op.GT, inf, True)
+            return (absent,) if self.missing else None
         bounds = []
         if self.low > -inf:
             bounds.append(bound(index, feature, ir.Op.GT, self.low, self.missing))

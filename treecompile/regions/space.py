@@ -6,11 +6,12 @@ Whether a box is empty, or lies within another, is decided exactly and never sam
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import count
 from math import inf, isfinite, nextafter
 
 from treecompile.model import ir
-from treecompile.model.paths import path
+from treecompile.model.paths import paths
 from treecompile.model.semantics import leaf_positions, negate
 from treecompile.regions.region import (
     UNSEEN,
@@ -31,16 +32,10 @@ class Space:
     def __init__(self, features: Sequence[ir.Feature]) -> None:
         self.features = features
         self.everything: Box = tuple(map(everything, features))
-        self._regions: dict[ir.Condition, Region] = {}
-
-    def where(self, test: ir.Condition) -> Region:
-        """The values that satisfy a condition."""
-        found = self._regions.get(test)
-        if found is None:
-            found = self._regions[test] = self.region(test)
-        return found
+        self.where = cache(self.region)
 
     def region(self, test: ir.Condition) -> Region:
+        """The values that satisfy a condition; `where` remembers them."""
         return where(test, self.features[test.feature])
 
     def narrow(self, box: Box, index: int, region: Region) -> Box | None:
@@ -104,12 +99,11 @@ class Space:
 def example(body: ir.Body, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
     """A row inside the first leaf or rule that a row can reach."""
     space = Space(body.features)
-    paths = (
-        (rule.conditions for rule in body.rules)
-        if isinstance(body, ir.RuleSet)
-        else (path(body, position) for position in leaf_positions(body))
-    )
-    reachable = (box for box in map(space.inside, paths) if box is not None)
+    if isinstance(body, ir.RuleSet):
+        tests = [rule.conditions for rule in body.rules]
+    else:
+        tests = list(map(paths(body).__getitem__, leaf_positions(body)))
+    reachable = (box for box in map(space.inside, tests) if box is not None)
     return space.row(next(reachable, space.everything), columns)
 
 

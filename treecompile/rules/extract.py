@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from treecompile.model.ir import Body, Condition, RuleSet, Split, Tree
-from treecompile.model.paths import default_rule, outcomes, stand_ins
+from treecompile.model.paths import default_rule, outcomes, paths, stand_ins
 from treecompile.regions.region import intersect
 from treecompile.rules.passes.merge import merge
 
@@ -26,12 +26,7 @@ def extract(body: Body) -> RuleSet:
     """
     if isinstance(body, RuleSet):
         return body
-    paths: list[Path] = [()] * len(body.nodes)
-    for position, node in enumerate(body.nodes):
-        if isinstance(node, Split):
-            for branch in node.branches:
-                paths[branch.then] = (*paths[position], branch.when)
-    return _rules(body, paths.__getitem__)
+    return _rules(body, paths(body).__getitem__)
 
 
 def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:

@@ -8,13 +8,13 @@ and a note says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
-from treecompile.model.ir import Program, RuleTally, Training
+from treecompile.model.ir import NotedProgram, Program, RuleTally, Training
 from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
@@ -35,12 +35,6 @@ Start = Callable[[int], Callable[[int], None]]
 
 def silent(length: int) -> Callable[[int], None]:
     return lambda done: None
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    program: Program
-    notes: tuple[str, ...]
 
 
 def simplify(program: Program) -> Program:
@@ -128,14 +122,14 @@ def prune(
     data: Data,
     na_values: tuple[str, ...] = (),
     start: Start = silent,
-) -> Pruned:
+) -> NotedProgram:
     """Prune the rules of a program by the rows of a table; see `prune_by`."""
     table, by_training = read_table(data), how == C45RULES
     cases = read_cases(program, table, na_values, with_all=by_training)
     training, validation = (cases, None) if by_training else (None, cases)
     pruned = prune_by(program, how, training, validation, start)
     left_out = table.rows - cases.rows
-    return Pruned(pruned, pruning_notes(program, how, cases.rows, left_out))
+    return NotedProgram(pruned, pruning_notes(program, how, cases.rows, left_out))
 
 
 def pruning_notes(

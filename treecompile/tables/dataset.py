@@ -193,20 +193,6 @@ def encode(
     )
 
 
-def encode_target(
-    target: str, labels: Sequence[Label], table: RawTable, na_values: Iterable[str] = ()
-) -> np.ndarray:
-    """The target in new data: codes into the labels, or doubles if there are none.
-
-    Missing is -1 or NaN. The code of a label that the model does not know is
-    len(labels).
-    """
-    raw = Raw.of(table, target, frozenset(na_values))
-    if not labels:
-        return numbers_of(raw)
-    return coded(raw.distinct(), type_of_labels(labels), labels)
-
-
 def encode_features(
     program: Program,
     table: RawTable,
@@ -230,9 +216,16 @@ def encode_weights(
 def encode_answers(
     program: Program, table: RawTable, na_values: Iterable[str] = ()
 ) -> np.ndarray:
-    """The target of a program in new data; see `encode_target`."""
-    na = (*program.na_values, *na_values)
-    return encode_target(program.target, program.body.labels, table, na)
+    """The target of a program in new data: codes into its labels, or doubles.
+
+    Missing is -1 or NaN. The code of a label that the model does not know is
+    len(labels).
+    """
+    na, labels = frozenset((*program.na_values, *na_values)), program.body.labels
+    raw = Raw.of(table, program.target, na)
+    if not labels:
+        return numbers_of(raw)
+    return coded(raw.distinct(), type_of_labels(labels), labels)
 
 
 def take(dataset: Dataset, rows: np.ndarray) -> Dataset:

@@ -111,13 +111,8 @@ class Probing:
         edges, told = self.cover_edges(self.budget - scattered - len(self.rows))
         self.scatter(scattered)
         self.wander(self.budget // 2)
-        return ProbeRows(
-            rows=tuple(self.rows)[: self.budget],
-            complete=False,
-            cells=self.cells,
-            edges=edges,
-            told=told,
-        )
+        rows = tuple(self.rows)[: self.budget]
+        return ProbeRows(rows, complete=False, cells=self.cells, edges=edges, told=told)
 
     def fitting(self, index: int) -> list[Value]:
         """The values to try in every cell for the constants added to the artefact."""

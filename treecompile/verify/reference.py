@@ -6,6 +6,8 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
 from treecompile.model.semantics import (
@@ -59,17 +61,12 @@ class Reference:
     def _parts(
         self, value: ir.Label, rule: str, shares: tuple[float, ...]
     ) -> tuple[object, ...]:
-        parts: list[object] = []
-        for output, place in self.wanted:
-            match output:
-                case "label":
-                    parts.append(value)
-                case "rule":
-                    parts.append(rule)
-                case _:
-                    own = self.model.labels.index(value) if place is None else place
-                    parts.append(shares[own])
-        return tuple(parts)
+        def part(output: str, place: int | None) -> object:
+            if output != "probability":
+                return value if output == "label" else rule
+            return shares[self.model.labels.index(value) if place is None else place]
+
+        return tuple(part(*each) for each in self.wanted)
 
 
 def _shares(rule: ir.Rule) -> tuple[float, ...]:
@@ -95,24 +92,22 @@ class RuleFinder:
             sum(self.bits[condition] for condition in set(rule.conditions))
             for rule in rules.rules
         ]
-        self.known: dict[tuple[int, type, ir.Value], int] = {}
+        # True, 1 and 1.0 are equal, but differ here.
+        self.satisfied = lru_cache(maxsize=None, typed=True)(self._satisfied)
 
     def first(self, row: ir.Row) -> int:
         """The position of the rule, as `semantics.decider` gives it."""
         true = 0
         for feature in self.of_feature:
-            true |= self._satisfied(feature, row[feature])
+            true |= self.satisfied(feature, row[feature])
         for position, needed in enumerate(self.needed):
             if needed & true == needed:
                 return position
         return len(self.needed)
 
     def _satisfied(self, feature: int, value: ir.Value) -> int:
-        key = feature, type(value), value  # True, 1 and 1.0 are equal, but differ here
-        if key not in self.known:
-            self.known[key] = sum(
-                self.bits[condition]
-                for condition in self.of_feature[feature]
-                if holds(condition, self.features[feature], value)
-            )
-        return self.known[key]
+        return sum(
+            self.bits[condition]
+            for condition in self.of_feature[feature]
+            if holds(condition, self.features[feature], value)
+        )

@@ -17,7 +17,7 @@ from treecompile.model import words
 from treecompile.model.ir import Tree
 from treecompile.model.paths import outcomes
 from treecompile.rules.extract import flatten, merged_tests
-from treecompile.rules.language.printer import print_rule_set
+from treecompile.rules.language.printer import print_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         default=default,
         default_evidence=default_evidence,
         source_note=sections.source_note(writer.fractional),
-        source=sections.fenced(print_rule_set(program, rules)),
+        source=sections.fenced(print_rules(program, rules)),
     )
     known = {program.target, *(feature.name for feature in body.features)}
     strange = [words.name(name) for name in options.glossary if name not in known]

@@ -10,7 +10,7 @@ from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
-from treecompile.model.errors import ModelFileError
+from treecompile.model.errors import ModelFileError, reading
 from treecompile.model.file import checks
 from treecompile.model.file.write import FORMAT, VERSION
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
@@ -27,10 +27,8 @@ CONDITION = ("feature", "op", "value", "missing")
 
 def read_program(path: str | Path) -> ir.Program:
     """Read and validate a model file."""
-    try:
+    with reading(path, ModelFileError):
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"cannot read {path}: {error.strerror}") from None
     try:
         return loads(data)
     except ModelFileError as error:

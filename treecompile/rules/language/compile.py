@@ -7,18 +7,18 @@ hold is an error, since its author must have meant something else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from lark import Token
 
 from treecompile.model import ir
 from treecompile.model.paths import DEFAULT_ID
+from treecompile.model.words import enumerated
 from treecompile.regions.region import intersect
 from treecompile.rules.language.conditions import (
     ConditionReader,
     common_type,
-    enumerated,
     name,
     number,
     typed,
@@ -36,13 +36,7 @@ from treecompile.rules.language.syntax import (
 SHOWN = 10  # ids that a note lists
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledRules:
-    program: ir.Program
-    notes: tuple[str, ...]  # for the author of the rules
-
-
-def compile_script(script: Script) -> CompiledRules:
+def compile_script(script: Script) -> ir.NotedProgram:
     if not script.targets:
         raise at(
             script.default.value,
@@ -67,10 +61,10 @@ def compile_script(script: Script) -> CompiledRules:
         na_values=tuple(dict.fromkeys(str(typed(t, str)) for t in script.absent)),
     )
     if not compiler.edited:
-        return CompiledRules(program, ())
+        return ir.NotedProgram(program)
     edited = enumerated(compiler.edited, SHOWN)
     note = f"edited since they were counted, so their counts are dropped: {edited}"
-    return CompiledRules(program, (note,))
+    return ir.NotedProgram(program, (note,))
 
 
 def _labels(target: Declaration) -> tuple[ir.Label, ...]:
@@ -145,8 +139,7 @@ class _RuleCompiler:
             identity = name(token)
             if not (identity.isascii() and identity.isalnum() and len(identity) <= 40):
                 raise at(
-                    token,
-                    f"the id {token}: expected 1 to 40 ASCII letters and digits",
+                    token, f"the id {token}: expected 1 to 40 ASCII letters and digits"
                 )
             if identity in taken:
                 raise at(

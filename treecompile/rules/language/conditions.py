@@ -15,9 +15,10 @@ from math import inf, isfinite, nextafter
 
 from lark import Token
 
-from treecompile.model import ir
+from treecompile.model import ir, paths
 from treecompile.model.errors import RulesError
 from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
+from treecompile.model.words import enumerated
 from treecompile.rules.language.printer import TYPES, literal, word
 from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
 
@@ -121,12 +122,6 @@ def unknown(token: Token, what: str, known: Sequence[ir.Label]) -> RulesError:
     return at(token, f"{what} {token}: {hint}")
 
 
-def enumerated(texts: Sequence[str], most: int) -> str:
-    """`R1, R2 and 3 more`."""
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
-
-
 # ---------------------------------------------------------------- conditions
 
 MIRRORED = {
@@ -147,7 +142,10 @@ class ConditionReader:
         """The token of the feature, and at least one condition on it."""
         if isinstance(test, Presence):
             index = self._index(test.feature)
-            return test.feature, (self._presence(index, test.missing),)
+            feature = self.features[index]
+            is_ordinal = feature.kind is ir.Kind.ORDINAL and feature.categories
+            absent = (paths.unknown if is_ordinal else is_missing)(index, feature)
+            return test.feature, (absent if test.missing else negate(absent),)
         if isinstance(test, Membership):
             return test.feature, self._membership(test)
         token, pairs = self._oriented(test)
@@ -157,7 +155,7 @@ class ConditionReader:
             return token, self._equality(test, token, pairs)
         _check_flags(test, token, feature)
         bounds = [
-            ir.Condition(index, op, value, test.flags.missing)
+            ir.Condition(index, op, value, "MISSING" in test.flags)
             for sign, edge in pairs
             for op, value in self._bounds(index, sign, edge)
         ]
@@ -185,14 +183,6 @@ class ConditionReader:
         if self._is_feature(right) and not self._is_feature(left):
             return right, [(MIRRORED[signs[0]], left)]
         return left, [(signs[0], right)]
-
-    def _presence(self, index: int, missing: bool) -> ir.Condition:
-        feature = self.features[index]
-        if feature.kind is ir.Kind.ORDINAL and feature.categories:
-            test = ir.Condition(index, ir.Op.GT, feature.categories[-1], missing=True)
-        else:
-            test = is_missing(index, feature)
-        return test if missing else negate(test)
 
     # ------------------------------------------------------------ categories
 
@@ -237,7 +227,7 @@ class ConditionReader:
     ) -> tuple[ir.Condition, ...]:
         named = tuple(dict.fromkeys(self._category(index, token) for token in tokens))
         op = ir.Op.NOT_IN if negated else ir.Op.IN
-        if test.flags.others:
+        if "OTHER" in test.flags:
             if negated:
                 raise at(
                     tokens[0],
@@ -247,7 +237,7 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
-        return (ir.Condition(index, op, named, test.flags.missing),)
+        return (ir.Condition(index, op, named, "MISSING" in test.flags),)
 
     # ------------------------------------------------------------ ordered values
 
@@ -285,13 +275,13 @@ class ConditionReader:
 
 
 def _check_flags(test: Comparison, token: Token, feature: ir.Feature) -> None:
-    if not test.flags.others:
+    if "OTHER" not in test.flags:
         return
     if feature.kind is ir.Kind.NUMERIC:
         raise at(
             token, f'{token} is numeric, with no other values: leave out "or any other"'
         )
-    if not test.flags.missing:
+    if "MISSING" not in test.flags:
         raise at(
             token,
             f"{token} is ordered, so other values are treated as missing: write"

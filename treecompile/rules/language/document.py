@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treecompile.model.collector import paused
-from treecompile.model.errors import RulesError
+from treecompile.model.errors import RulesError, reading
 from treecompile.model.file.read import read_program
-from treecompile.model.ir import Program
-
-if TYPE_CHECKING:
-    from treecompile.rules.language.compile import CompiledRules
+from treecompile.model.ir import NotedProgram
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
@@ -31,33 +27,25 @@ def is_rules(path: str | Path) -> bool:
     return Path(path).suffix.lower() in RULES
 
 
-def read_source(path: str | Path) -> tuple[Program, tuple[str, ...]]:
+def read_source(path: str | Path) -> NotedProgram:
     """The program in a file of any of the three kinds, and notes for its author."""
-    if not is_rules(path):
-        return read_program(path), ()
-    rules = read_rules(path)
-    return rules.program, rules.notes
+    return read_rules(path) if is_rules(path) else NotedProgram(read_program(path))
 
 
-def read_rules(path: str | Path) -> CompiledRules:
+def read_rules(path: str | Path) -> NotedProgram:
     """The program in a `.rules` file or a Markdown document."""
-    try:
+    with reading(path, RulesError):
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise RulesError(f"cannot read {path}: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
-    try:
+        if len(data) > MAX_BYTES:
+            raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RulesError(f"{path} is not UTF-8 text") from None
     try:
         return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
     except RulesError as error:
         raise RulesError(f"{path}, {error}") from None
 
 
-def loads(text: str, is_markdown: bool = False) -> CompiledRules:
+def loads(text: str, is_markdown: bool = False) -> NotedProgram:
     """Compile rules, or the block of rules in a Markdown document."""
     # Imported here, so that a model file is read without loading the parser.
     from treecompile.rules.language.compile import compile_script
@@ -70,38 +58,32 @@ def loads(text: str, is_markdown: bool = False) -> CompiledRules:
 def block(text: str) -> str:
     """A Markdown document in which all but its block of rules is blanked."""
     kept: list[str] = []
-    opened, opened_at, inside = "", 0, False  # the fence of the current block
-    found_at = 0
-    for line_number, line in enumerate(text.split("\n"), start=1):
-        fence = FENCE.fullmatch(line)
-        keep = False
-        if opened:
-            if (
-                fence
-                and fence["fence"].startswith(opened)
-                and not fence["info"].strip()
-            ):
-                opened, inside = "", False
-            else:
-                keep = inside
-        elif fence and not ("`" in fence["info"] and fence["fence"][0] == "`"):
-            opened, opened_at = fence["fence"], line_number
-            inside = fence["info"].strip() == INFO
-            if inside and found_at:
+    opened, start = "", 0  # the fence of the current block, and its line
+    rules_at = 0  # the line where the block of rules begins
+    for number, line in enumerate(text.split("\n"), start=1):
+        kept.append("")
+        found = FENCE.fullmatch(line)
+        fence, info = (found["fence"], found["info"].strip()) if found else ("", "")
+        if opened and fence.startswith(opened) and not info:
+            opened = ""
+        elif opened:
+            kept[-1] = line if start == rules_at else ""
+        elif fence and not ("`" in info and fence[0] == "`"):
+            opened, start = fence, number
+            if info == INFO and rules_at:
                 raise RulesError(
-                    f"line {line_number}, column 1: a second block of rules: a document"
-                    f" may have only one, and the first begins in line {found_at}"
+                    f"line {number}, column 1: a second block of rules: a document"
+                    f" may have only one, and the first begins in line {rules_at}"
                 )
-            found_at = line_number if inside else found_at
-        kept.append(line if keep else "")
-    if not found_at:
+            rules_at = number if info == INFO else rules_at
+    if not rules_at:
         raise RulesError(
             f"line {len(kept)}, column 1: the document has no block of rules: put a"
             f" line ```{INFO} before the rules and a line ``` after them"
         )
-    if opened and inside:
+    if opened and start == rules_at:
         raise RulesError(
-            f"line {opened_at}, column 1: the block of rules has no end: put a line"
+            f"line {start}, column 1: the block of rules has no end: put a line"
             f" {opened} after the rules"
         )
     return "\n".join(kept)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 
 from treecompile.model import ir
-from treecompile.model.semantics import rank
+from treecompile.model.semantics import members, rank
 
 ALGORITHM = "rules"  # of a program that was written, not learned
 DIGITS = 6
@@ -39,11 +40,11 @@ class Checksums:
     ) -> None:
         self.features = features
         self.labels = labels
-        self.texts: dict[ir.Condition, str] = {}  # rules share most of their conditions
+        self.text = cache(self._text)  # rules share most of their conditions
 
     def checksum(self, rule: ir.Rule) -> str:
         """The id of the rule and the order of its conditions do not matter."""
-        conditions = sorted(map(self._text, rule.conditions))
+        conditions = sorted(map(self.text, rule.conditions))
         stats = rule.stats
         if isinstance(stats, ir.ClassCounts):
             pairs = zip(self.labels, stats.weights, strict=True)
@@ -57,20 +58,10 @@ class Checksums:
         return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
     def _text(self, condition: ir.Condition) -> str:
-        found = self.texts.get(condition)
-        if found is None:
-            found = _as_json(condition, self.features[condition.feature])
-            self.texts[condition] = found
-        return found
-
-
-def _as_json(condition: ir.Condition, feature: ir.Feature) -> str:
-    value: object = condition.value
-    if (
-        feature.kind is ir.Kind.ORDINAL
-    ):  # the meaning depends on the order of categories
-        value = feature.categories[: rank(feature, condition.value) + 1]
-    elif condition.op in (ir.Op.IN, ir.Op.NOT_IN):
-        assert isinstance(value, tuple)
-        value = sorted(value)
-    return json.dumps([feature.name, condition.op.value, value, condition.missing])
+        feature = self.features[condition.feature]
+        value: object = condition.value
+        if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
+            value = feature.categories[: rank(feature, value) + 1]
+        elif feature.kind is ir.Kind.CATEGORICAL:
+            value = sorted(members(condition))
+        return json.dumps([feature.name, condition.op.value, value, condition.missing])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from math import inf, nextafter
 
 from treecompile.model import ir, words
 from treecompile.model.paths import DEFAULT_ID
-from treecompile.model.semantics import asks_presence, members, rank, threshold
+from treecompile.model.semantics import asks_presence, rank, threshold
 from treecompile.rules.extract import flatten
 from treecompile.rules.language.evidence import Checksums, has_counts
 
@@ -32,13 +33,9 @@ TYPES = {
 }
 
 
-def print_rules(program: ir.Program) -> str:
-    """The whole text: declarations, rules, and the default."""
-    return print_rule_set(program, flatten(program.body))
-
-
-def print_rule_set(program: ir.Program, rules: ir.RuleSet) -> str:
-    """The same, if the merged rules of the program are already at hand."""
+def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
+    """The whole text: declarations, rules (merged, if at hand), and the default."""
+    rules = rules or flatten(program.body)
     lines = [_target(program)]
     if program.na_values:
         lines.append(f"MISSING {_set(program.na_values)}")
@@ -109,15 +106,15 @@ def _set(values: Sequence[ir.Label]) -> str:
 
 
 class _Printer:
-    """Prints rules; the text of a test is kept, since rules of a tree share tests."""
+    """Prints the rules of a set."""
 
     def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
         self.checksums = Checksums(rules.features, rules.labels)
-        self.texts: dict[tuple[ir.Condition, ...], str] = {}
+        self.test = cache(self._test)  # the rules of a tree share tests
 
     def rule(self, rule: ir.Rule) -> str:
-        tests = self.tests(rule.conditions)
+        tests = list(map(self.test, words.by_feature(rule.conditions)))
         conclusion = self.conclusion(rule)
         name = f"{word(rule.id)}: "
         if not tests:
@@ -133,16 +130,6 @@ class _Printer:
         name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
         return f"{name}OTHERWISE {self.conclusion(rule)}"
 
-    def tests(self, conditions: Sequence[ir.Condition]) -> list[str]:
-        found = []
-        for group in words.by_feature(conditions):
-            text = self.texts.get(group)
-            if text is None:
-                feature = self.rules.features[group[0].feature]
-                text = self.texts[group] = _test(group, feature)
-            found.append(text)
-        return found
-
     def conclusion(self, rule: ir.Rule) -> str:
         labels = self.rules.labels
         value = literal(rule.value) if labels else words.number(float(rule.value))
@@ -151,26 +138,25 @@ class _Printer:
         text = _evidence(rule, labels)
         return f"{value} [{text} @{self.checksums.checksum(rule)}]"
 
-
-def _test(tests: Sequence[ir.Condition], feature: ir.Feature) -> str:
-    """The merged tests of one feature: a single one, or both bounds of an interval."""
-    shown, first = word(feature.name), tests[0]
-    missing = " (or missing)" if first.missing else ""
-    if feature.kind is not ir.Kind.ORDINAL and asks_presence(first):
-        return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
-    if feature.kind is ir.Kind.CATEGORICAL:
-        return _membership(first, feature, shown)
-    if feature.kind is ir.Kind.ORDINAL and first.missing:
-        missing = " (or any other, or missing)"
-    low = next((t for t in tests if t.op is ir.Op.GT), None)
-    high = next((t for t in tests if t.op is ir.Op.LE), None)
-    if low is not None and high is not None:
-        over, edge = _edge(low, feature)
-        under, end = _edge(high, feature)
-        over = {">": "<", ">=": "<="}[over]
-        return f"{edge} {over} {shown} {under} {end}{missing}"
-    sign, edge = _edge(low or high or first, feature)
-    return f"{shown} {sign} {edge}{missing}"
+    def _test(self, tests: tuple[ir.Condition, ...]) -> str:
+        """The merged tests of one feature: one, or both bounds of an interval."""
+        first = tests[0]
+        feature = self.rules.features[first.feature]
+        shown = word(feature.name)
+        if feature.kind is not ir.Kind.ORDINAL and asks_presence(first):
+            return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
+        if feature.kind is ir.Kind.CATEGORICAL:
+            return _membership(first, feature, shown)
+        other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
+        missing = f" ({other}or missing)" if first.missing else ""
+        if len(tests) == 2:
+            low, high = sorted(tests, key=lambda test: test.op is ir.Op.LE)
+            over, edge = _edge(low, feature)
+            under, end = _edge(high, feature)
+            over = {">": "<", ">=": "<="}[over]
+            return f"{edge} {over} {shown} {under} {end}{missing}"
+        sign, edge = _edge(first, feature)
+        return f"{shown} {sign} {edge}{missing}"
 
 
 def _edge(test: ir.Condition, feature: ir.Feature) -> tuple[str, str]:
@@ -191,15 +177,8 @@ def _edge(test: ir.Condition, feature: ir.Feature) -> tuple[str, str]:
 
 
 def _membership(test: ir.Condition, feature: ir.Feature, shown: str) -> str:
-    named = members(test)
-    chosen = set(named)
-    others = [c for c in feature.categories if c not in chosen]
-    said = ["or missing"] if test.missing else []
-    negated = test.op is ir.Op.NOT_IN
-    if negated and others and (len(others) <= len(named) or len(others) == 1):
-        said.insert(0, "or any other")
-        named, negated = tuple(others), False
-    flags = f" ({', '.join(said)})" if said else ""
+    named, negated, also = words.named_categories(test, feature)
+    flags = f" ({', '.join(also)})" if also else ""
     if len(named) == 1:
         return f"{shown} {'!=' if negated else '='} {literal(named[0])}{flags}"
     return f"{shown} {'NOT IN' if negated else 'IN'} {_set(named)}{flags}"

@@ -19,12 +19,8 @@ from treecompile.model.errors import RulesError
 Tokens = tuple[Token, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """`(or any other, or missing)`: what else a test holds for."""
-
-    others: bool
-    missing: bool
+# OTHER and MISSING, from `(or any other, or missing)`: what else a test holds for.
+Flags = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class Declaration:
     name: Token
     type: Token | None
     ordered: bool
-    values: Tokens | None  # None if it is numeric
+    values: Tokens | None = None  # None if it is numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +139,11 @@ class _Statements(Transformer[Token, Script]):
             default,
         )
 
-    def target(
-        self, name: Token, kind: Token | None, values: Tokens | None = None
-    ) -> Declaration:
-        return Declaration(True, name, kind, False, values)
+    def target(self, name: Token, kind: Token | None, *values: Tokens) -> Declaration:
+        return Declaration(True, name, kind, False, *values)
 
-    def feature(
-        self,
-        name: Token,
-        kind: Token | None,
-        order: Token | None = None,
-        values: Tokens | None = None,
-    ) -> Declaration:
+    def feature(self, name: Token, kind: Token | None, *more: Any) -> Declaration:
+        order, values = more or (None, None)
         return Declaration(False, name, kind, order is not None, values)
 
     def absent(self, _: Token, values: Tokens) -> Tokens:
@@ -166,8 +155,7 @@ class _Statements(Transformer[Token, Script]):
     count = counts = set
 
     def flags(self, *tokens: Token) -> Flags:
-        types = [token.type for token in tokens]
-        return Flags("OTHER" in types, "MISSING" in types)
+        return frozenset(token.type for token in tokens)
 
     def comparison(self, *children: Any) -> Comparison:
         *terms, flags = children

@@ -172,10 +172,7 @@ class _ErrorEstimate:
 
 
 def _chosen(
-    candidates: Sequence[CandidateRule],
-    coding: RuleCoding,
-    labels: int,
-    cases: Cases,
+    candidates: Sequence[CandidateRule], coding: RuleCoding, labels: int, cases: Cases
 ) -> list[CandidateRule]:
     """For each label, the set of rules with the minimum description length."""
     groups = _by_label(candidates, labels)
@@ -215,7 +212,8 @@ def in_order(
     result: list[CandidateRule] = []
     while groups:
         wrong = {
-            label: cases.amount(taken[label] & left & (y != label)) for label in groups
+            label: cases.amount(np.flatnonzero(taken[label] & left & (y != label)))
+            for label in groups
         }
         label = min(groups, key=lambda other: (wrong[other], other))
         result += sorted(groups.pop(label), key=lambda rule: (rule.error, rule.number))
@@ -277,7 +275,7 @@ def _first_harmful(
         right = y[own] == rule.label
         right_without = y[own] == otherwise[own]
         harmed, helped = own[right_without & ~right], own[right & ~right_without]
-        if cases.amount_at(harmed) > cases.amount_at(helped):
+        if cases.amount(harmed) > cases.amount(helped):
             found = place
         otherwise[_mask(rule.takes, cases)] = rule.label
     return found

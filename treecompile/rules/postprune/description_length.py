@@ -120,11 +120,7 @@ def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
 
 
 def choose_rules(
-    takes: Bits,
-    is_label: Mask,
-    bits: Floats,
-    budget: int,
-    counts: Floats | None = None,
+    takes: Bits, is_label: Mask, bits: Floats, budget: int, counts: Floats | None = None
 ) -> Mask:
     """Which rules to keep. `takes` has one line per rule: the cases it takes, as bits.
 
@@ -140,12 +136,8 @@ class _RuleChoice:
     def __init__(
         self, takes: Bits, is_label: Mask, bits: Floats, counts: Floats | None
     ) -> None:
-        self.takes, self.is_label, self.bits, self.counts = (
-            takes,
-            is_label,
-            bits,
-            counts,
-        )
+        self.takes, self.is_label = takes, is_label
+        self.bits, self.counts = bits, counts
         self.words, self.label_words = as_words(takes), as_words(packed(is_label))
         self.cases, self.of_label = len(is_label), int(is_label.sum())
         if counts is not None:

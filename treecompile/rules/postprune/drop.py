@@ -64,9 +64,7 @@ class Dropping:
         # A line of ones at either end: then the first and last condition are no
         # special cases.
         lines = [every, *map(self.bits.of, rule.conditions), every]
-        truth, wrong = np.stack(list(map(as_words, lines))), as_words(
-            packed(errors > 0)
-        )
+        truth, wrong = as_words(np.stack(lines)), as_words(packed(errors > 0))
         return lambda kept: _count_bits(truth[[0, *(k + 1 for k in kept), -1]], wrong)
 
 
@@ -94,9 +92,8 @@ def _count_rows(fails: Array, errors: Floats, counts: Floats | None) -> Counted:
     weights = None if counts is None else counts[near]
     more_rows = np.bincount(which, weights, minlength=len(fails))
     more_errors = np.bincount(which, errors[near], minlength=len(fails))
-    return own_rows + np.append(0.0, more_rows), own_errors + np.append(
-        0.0, more_errors
-    )
+    rows, costs = np.append(0.0, more_rows), np.append(0.0, more_errors)
+    return own_rows + rows, own_errors + costs
 
 
 def recounted(rules: RuleSet, cases: Cases) -> RuleSet:
