@@ -7,6 +7,7 @@ artefact keeps all that: it is the same for most of them.
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 from collections import OrderedDict
@@ -112,7 +113,7 @@ class KeptDatabases(KeptTables):
             stack = ExitStack()
             shared = stack.enter_context(self.engine.sandbox(self.engine.url))
             self.whole = shared, stack
-        name = self.names[self.key] = f"kept_{next(self.numbers)}"
+        name = self.names[self.key] = f"kept_{os.getpid()}_{next(self.numbers)}"
         connection = self.whole[0]
         connection.execute(f"CREATE {self.database} {name}")
         connection.execute(f"USE {name}")
