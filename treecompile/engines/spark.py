@@ -39,6 +39,12 @@ from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+# Of a session that runs artefacts. Spark's parser keeps what it learned of every text;
+# without memory its threads die one by one, and a query would wait for ever.
+ROOMY = {
+    "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+}
 PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
@@ -216,8 +222,9 @@ def sandbox(url: str) -> Iterator[Connection]:
         spark.execute(f"USE {name}")
         yield spark
     finally:
-        spark.execute("USE default")
-        spark.execute(f"DROP SCHEMA {name} CASCADE")
+        with suppress(*spark.errors):  # Spark itself may have ended
+            spark.execute("USE default")
+            spark.execute(f"DROP SCHEMA {name} CASCADE")
 
 
 @cache
@@ -225,9 +232,14 @@ def _session_for_artefacts(master: str) -> Any:
     """One session for the whole process."""
     folder = tempfile.mkdtemp(prefix="treecompile-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    session = _start(master, {**QUIET, PARTITIONS: "1", WAREHOUSE: folder})
-    atexit.register(session.stop)
+    session = _start(master, {**QUIET, **ROOMY, PARTITIONS: "1", WAREHOUSE: folder})
+    atexit.register(_stop, session)
     return session
+
+
+def _stop(session: Any) -> None:
+    with suppress(*_errors()):
+        session.stop()
 
 
 @contextmanager
@@ -269,7 +281,7 @@ def _errors() -> tuple[type[Exception], ...]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return (PySparkException, Py4JError)
+    return (PySparkException, Py4JError, ConnectionError)
 
 
 def _start(master: str, settings: Mapping[str, str]) -> Any:
