@@ -6,7 +6,7 @@ import sys
 
 
 def run() -> None:
-    """The command; an interrupt of its loading is told as any later one is."""
+    """Run the command. Ctrl-C while it loads ends it like Ctrl-C later."""
     try:
         from treecompile.cli import main
 

@@ -444,7 +444,10 @@ def test_every_mutant_is_caught(model: str, kind: str) -> None:
     whole = check(text)
     assert whole.passed, whole
     assert whole.complete == (model not in BUDGETS)
-    assert (whole.entered, whole.told) == (whole.cells, whole.edges) or whole.complete
+    assert (whole.entered, whole.covered) == (
+        whole.cells,
+        whole.edges,
+    ) or whole.complete
     if model == "learned" or kind in SLOW:
         mutants = some_of_each(mutants)
     caught, idle = Counter[str](), Counter[str]()

@@ -29,8 +29,8 @@ def arrival(
     return state
 
 
-def told_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
-    """How many edges some row tells, by trying all rows."""
+def covered_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
+    """how many edges some row shows, by trying all rows."""
     around = Grid(body, Constants())
     walk = Probing(body, around, 1000, Random(0), answer.get)
     asked = QuestionGraph(body)
@@ -63,7 +63,7 @@ def small(body: Tree | RuleSet) -> bool:
     return size <= 1500 and (isinstance(body, Tree) or bool(body.rules))
 
 
-def test_every_edge_that_a_row_can_tell_is_told() -> None:
+def test_every_edge_that_a_row_can_show_is_covered() -> None:
     checked = edges = 0
     for seed in range(400):
         dice = Random(seed)
@@ -76,7 +76,7 @@ def test_every_edge_that_a_row_can_tell_is_told() -> None:
         answer: dict[int, object] = {place: place % 2 for place in range(places)}
         around = Grid(body, Constants())
         walk = Probing(body, around, 5000, Random(0), answer.get)
-        assert walk.cover_edges(5000) == (told_by_force(body, answer),) * 2, seed
+        assert walk.cover_edges(5000) == (covered_by_force(body, answer),) * 2, seed
         checked += 1
         edges += walk.cover_edges(5000)[1]
     assert checked >= 40
@@ -92,8 +92,8 @@ def test_a_small_budget_is_shared_and_the_share_is_said() -> None:
     )
     some, all_of_it = (probe_rows(tree, budget=budget) for budget in (60, 5_000))
     assert len(some.rows) <= 60
-    assert 0 < some.told < some.edges
-    assert all_of_it.told == all_of_it.edges > 0
+    assert 0 < some.covered < some.edges
+    assert all_of_it.covered == all_of_it.edges > 0
     assert repr(some) == repr(probe_rows(tree, budget=60))
 
 

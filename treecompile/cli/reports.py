@@ -37,7 +37,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
     else:
         extent = (
             f"{report.entered} of {report.cells} cells"
-            f" and {report.told} of {report.edges} edges"
+            f" and {report.covered} of {report.edges} edges"
         )
         if report.divided:
             # Where values are divided, a row at an edge may not show an error.

@@ -101,7 +101,7 @@ class Journal:
         self.levels = 0  # finished levels in the file
 
     def begin(self, run: RunIdentity, say: Callable[[str], None]) -> TableState | None:
-        """The state to resume from, if there is one; the user is told."""
+        """The state to resume from, if there is one, with a message to the user."""
         self.run = run
         if not self.path.exists():
             return None

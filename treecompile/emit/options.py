@@ -23,7 +23,7 @@ HEADS = ("name", "description", "unit")  # of a glossary
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a column means, told by people."""
+    """What people say about a column."""
 
     description: str = ""
     unit: str = ""

@@ -37,7 +37,7 @@ class ProbeRows:
     complete: bool  # every combination of edge values is there
     cells: int  # leaves or rules that a row can reach
     edges: int = 0  # values at which a test decides an answer; 0 if complete
-    told: int = 0  # those of them at which an error would show
+    covered: int = 0  # those of them at which an error would show
 
 
 def probe_rows(
@@ -108,11 +108,13 @@ class Probing:
     def result(self, scattered: int) -> ProbeRows:
         # A budget that is too small for all is shared between cells and edges.
         self.cover_cells((self.budget - scattered) // 2)
-        edges, told = self.cover_edges(self.budget - scattered - len(self.rows))
+        edges, covered = self.cover_edges(self.budget - scattered - len(self.rows))
         self.scatter(scattered)
         self.wander(self.budget // 2)
         rows = tuple(self.rows)[: self.budget]
-        return ProbeRows(rows, complete=False, cells=self.cells, edges=edges, told=told)
+        return ProbeRows(
+            rows, complete=False, cells=self.cells, edges=edges, covered=covered
+        )
 
     def fitting(self, index: int) -> list[Value]:
         """The values to try in every cell for the constants added to the artefact."""
@@ -173,7 +175,7 @@ class Probing:
             for place in self.graph.questions(self.grid)
         )
         chance = 1.0 if number <= budget else budget / number
-        edges = told = 0
+        edges = covered = 0
         for place in self.graph.questions(self.grid):
             arms = self.graph.arms[place.state]
             index = arms[0][0].feature
@@ -191,9 +193,9 @@ class Probing:
                 if box is None:
                     edges -= 1  # no row can show it
                     continue
-                told += 1
+                covered += 1
                 self.add(box, index, value)
-        return edges, told
+        return edges, covered
 
     def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
         """Values around a question, each with its right arm and a wrong one."""

@@ -48,7 +48,7 @@ class Report:
     cells: int  # leaves or rules that a row can reach
     entered: int  # cells that some row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
-    told: int = 0  # edges at which an error would have shown
+    covered: int = 0  # edges at which an error would have shown
     divided: int = 0  # rows whose unknown values were divided among branches
     assumed: bool = False  # nobody named the output: it was taken for the label
     mismatches: tuple[Mismatch, ...] = ()
@@ -121,7 +121,7 @@ def verify(
         cells=max(tries.cells, len(entered)),
         entered=len(entered),
         edges=tries.edges,
-        told=tries.told,
+        covered=tries.covered,
         divided=divided,
         assumed=claimed.assumed,
         mismatches=tuple(mismatches),

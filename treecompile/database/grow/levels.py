@@ -34,7 +34,7 @@ class LevelProgress:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is told about a long run."""
+    """Hears of the progress of a long run."""
 
     level: Callable[[LevelProgress], None] = lambda level: None
     say: Callable[[str], None] = lambda line: None
