@@ -88,6 +88,13 @@ def test_so_it_is_in_postgres(
     compare("postgres", seed, [60, 200], tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_so_it_is_in_sqlite(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare("sqlite", seed, [60, 300], tmp_path, monkeypatch)
+
+
 def compare(
     store: str,
     seed: int,
