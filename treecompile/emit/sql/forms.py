@@ -174,7 +174,7 @@ def _function(
             f"a name or a value contains {functions.barred!r}, which ends a function"
             f" in {dialect.name}: use --as expression or view"
         )
-    answer = answer_type(body, options.output)
+    answer = answer_type(body, options.output.strip())
     given = _type(answer, dialect)
     is_text = answer is ValueType.STR
     text = functions.create.format(
