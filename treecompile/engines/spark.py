@@ -39,8 +39,8 @@ from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-# Of a session that runs artefacts. Spark's parser keeps what it learned of every text;
-# without memory its threads die one by one, and a query would wait for ever.
+# For sessions that run artefacts. Spark's parser caches something of every text it has
+# read. If memory runs out, the thread that sends results dies and a query never ends.
 ROOMY = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
