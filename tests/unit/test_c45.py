@@ -680,7 +680,7 @@ def test_the_command_takes_every_option(tmp_path: Path) -> None:
     assert dict(model.program.options)["costs"] == "outlook: 2.0"
     missing = CliRunner().invoke(main, [*arguments, "--costs", "absent.csv"])
     assert missing.exit_code == 2
-    assert "cannot read absent.csv" in missing.stderr
+    assert "cannot read 'absent.csv'" in missing.stderr
 
 
 def test_the_draft_of_golf_is_the_textbook_tree() -> None:

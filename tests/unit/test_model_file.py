@@ -654,15 +654,15 @@ def test_a_key_that_stands_twice_is_refused() -> None:
 
 def test_the_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = dumps(classifier())
-    monkeypatch.setattr(model_file.read, "MAX_BYTES", len(text) - 1)
-    with pytest.raises(ModelFileError, match=f"at most {len(text) - 1} bytes"):
+    monkeypatch.setattr(model_file.read, "MOST_BYTES", len(text) - 1)
+    with pytest.raises(ModelFileError, match=f"at most {len(text) - 1:,} bytes"):
         loads(text)
 
 
 def test_reading_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     with pytest.raises(
-        ModelFileError, match=r"cannot read .*model\.json: No such file"
+        ModelFileError, match=r"cannot read .*model\.json': No such file"
     ):
         read_program(path)
     with pytest.raises(ModelFileError, match="Is a directory"):

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from treecompile.model.errors import DataError
+from treecompile.model.files import read_bytes
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
@@ -228,3 +229,17 @@ def test_csv_does_without_pandas(tmp_path: Path) -> None:
     )
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", script], cwd=root, check=True)
+
+
+def test_a_huge_value_is_cut_in_a_message() -> None:
+    error = DataError(f"line 3: {'x' * 10_000_000!r} is no number: correct it")
+    assert len(str(error)) < 1100
+    assert str(error).startswith("line 3: 'xxx")
+    assert str(error).endswith("xxx' is no number: correct it")
+    assert " [9,999,0" in str(error)
+    assert " characters left out] xxx" in str(error)
+
+
+def test_a_file_that_never_ends_is_refused() -> None:
+    with pytest.raises(DataError, match=r"/dev/zero.* too large: more than 5,000"):
+        read_bytes("/dev/zero", DataError, most=5000)

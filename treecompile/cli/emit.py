@@ -10,7 +10,7 @@ import click
 
 from treecompile.cli.options import declared, given, out_option, quiet_option, value
 from treecompile.emit.options import EmitOptions, emit_options
-from treecompile.model.errors import OptionError, reading
+from treecompile.model.errors import OptionError
 
 
 @click.command("emit")
@@ -76,11 +76,11 @@ def verify(
     """
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
+    from treecompile.model.files import read_text
     from treecompile.verify.verification import verify as prove
 
     program = read_model(model, Terminal(quiet))
-    with reading(artefact, OptionError):
-        text = Path(artefact).read_bytes().decode()
+    text = read_text(artefact, OptionError)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     report = prove(program, text, budget=budget, seed=seed, **given(options))

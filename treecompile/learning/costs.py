@@ -12,7 +12,8 @@ import numpy as np
 
 from treecompile.learning.options import CS_ID3, EG2
 from treecompile.model.arrays import Floats
-from treecompile.model.errors import OptionError, reading
+from treecompile.model.errors import OptionError
+from treecompile.model.files import read_text
 from treecompile.model.ir import Feature
 
 USUAL = 1.0  # the cost of a feature without a given one
@@ -45,8 +46,7 @@ class Costs:
 
 def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
     """Read the lines `column,cost` of a file; the first may be these words."""
-    with reading(path, OptionError, "--costs: "):
-        text = Path(path).read_bytes().decode("utf-8-sig")
+    text = read_text(path, OptionError, option="--costs: ")
     costs: dict[str, float] = {}
     for number, fields in enumerate(csv.reader(text.splitlines()), start=1):
         if not fields or (number == 1 and fields == ["column", "cost"]):

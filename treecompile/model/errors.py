@@ -6,13 +6,23 @@ what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+LONGEST = 1000  # characters of a message
+
+
+def shortened(message: str) -> str:
+    """A message in which a huge value from the input is cut in the middle."""
+    cut = len(message) - LONGEST
+    if cut <= 0:
+        return message
+    half = LONGEST // 2
+    return f"{message[:half]} [{cut:,} characters left out] {message[-half:]}"
 
 
 class TreecompileError(Exception):
     """The root: a fault of the input, not a bug of ours."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class DataError(TreecompileError):
@@ -37,16 +47,3 @@ class EngineError(TreecompileError):
 
 class RulesError(TreecompileError):
     """Text in the rule language does not parse, or does not fit its declarations."""
-
-
-@contextmanager
-def reading(
-    path: str | Path, error: type[TreecompileError], option: str = ""
-) -> Iterator[None]:
-    """Turn the errors of reading a text file into one of ours, perhaps of an option."""
-    try:
-        yield
-    except OSError as cause:
-        raise error(f"{option}cannot read {path}: {cause.strerror}") from None
-    except UnicodeDecodeError:
-        raise error(f"{option}{path} is not UTF-8 text") from None

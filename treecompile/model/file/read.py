@@ -10,14 +10,14 @@ from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
-from treecompile.model.errors import ModelFileError, reading
+from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
 from treecompile.model.file.write import FORMAT, VERSION
+from treecompile.model.files import MOST_BYTES, read_bytes
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import is_partition
 
-MAX_BYTES = 1 << 30
 HEAD = (
     *("format", "version", "tool", "target", "algorithm", "options", "na_values"),
     *("training", "labels", "features"),
@@ -27,8 +27,7 @@ CONDITION = ("feature", "op", "value", "missing")
 
 def read_program(path: str | Path) -> ir.Program:
     """Read and validate a model file."""
-    with reading(path, ModelFileError):
-        data = Path(path).read_bytes()
+    data = read_bytes(path, ModelFileError)
     try:
         return loads(data)
     except ModelFileError as error:
@@ -37,8 +36,8 @@ def read_program(path: str | Path) -> ir.Program:
 
 def loads(data: bytes | str) -> ir.Program:
     """Validate the text of a model file and build the program it describes."""
-    if len(data) > MAX_BYTES:
-        raise ModelFileError(f"a model file has at most {MAX_BYTES} bytes")
+    if len(data) > MOST_BYTES:
+        raise ModelFileError(f"a model file has at most {MOST_BYTES:,} bytes")
     try:
         record = json.loads(
             data, parse_constant=_refuse_constant, object_pairs_hook=_unique

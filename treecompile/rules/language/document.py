@@ -10,15 +10,15 @@ import re
 from pathlib import Path
 
 from treecompile.model.collector import paused
-from treecompile.model.errors import RulesError, reading
+from treecompile.model.errors import RulesError
 from treecompile.model.file.read import read_program
+from treecompile.model.files import read_text
 from treecompile.model.ir import NotedProgram
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
 
 INFO = "rules"  # the info string of the fence: ```rules
-MAX_BYTES = 1 << 30
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\r]*)\r?")
 
 
@@ -34,11 +34,7 @@ def read_source(path: str | Path) -> NotedProgram:
 
 def read_rules(path: str | Path) -> NotedProgram:
     """The program in a `.rules` file or a Markdown document."""
-    with reading(path, RulesError):
-        data = Path(path).read_bytes()
-        if len(data) > MAX_BYTES:
-            raise RulesError(f"{path}: rules may have at most {MAX_BYTES} bytes")
-        text = data.decode("utf-8-sig")
+    text = read_text(path, RulesError)
     try:
         return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
     except RulesError as error:
