@@ -21,7 +21,8 @@ from treecompile.engines import mariadb
 from treecompile.engines.addresses import ENGINES as ALL_ENGINES
 from treecompile.model.errors import EngineError, TargetError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
-from treecompile.verify.execution import RefusedError, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.statements import RefusedError
 from treecompile.verify.verification import verify
 
 

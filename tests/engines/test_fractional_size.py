@@ -32,7 +32,8 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import distribution
-from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.python_process import run_python
 
 
 def dividing(leaves: int, *, chain: bool) -> Tree:

@@ -63,7 +63,8 @@ from treecompile.model.semantics import (
     probabilities,
 )
 from treecompile.rules.extract import extract
-from treecompile.verify.execution import RefusedError, can_hold, run_sql
+from treecompile.verify.execution import can_hold, run_sql
+from treecompile.verify.statements import RefusedError
 from treecompile.verify.verification import same, verify
 
 # ---------------------------------------------------------------- models

@@ -26,7 +26,8 @@ from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider
 from treecompile.rules.extract import extract
-from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.python_process import run_python
 
 ROWS = large_rows(300)
 SIZES = [

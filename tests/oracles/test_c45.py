@@ -20,7 +20,8 @@ from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import learn
 from treecompile.model.ir import Leaf, Tree
 from treecompile.tables.options import DataOptions
-from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.python_process import run_python
 
 OPTIONS = ("", "-g", "-s")
 

@@ -15,7 +15,8 @@ import treecompile
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Split, Tree
-from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.python_process import run_python
 
 Floats = NDArray[np.float64]
 RANDOM = np.random.default_rng(0)

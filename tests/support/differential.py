@@ -34,7 +34,8 @@ from treecompile.model.semantics import (
     probabilities,
     taken,
 )
-from treecompile.verify.execution import PythonAnswer, can_hold, run_python, run_sql
+from treecompile.verify.execution import can_hold, run_sql
+from treecompile.verify.python_process import PythonAnswer, run_python
 from treecompile.verify.verification import same
 
 MODELS, ROWS = 200, 50

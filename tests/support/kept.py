@@ -57,6 +57,18 @@ class KeptTables(Connection):
             self.give_up()
             raise
 
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        with self.chosen().locked(seconds):
+            yield
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        try:
+            return self.filled[self.key][0].fetch(query, most)
+        except self.errors:
+            self.give_up()
+            raise
+
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         self.key = self.created, pickle.dumps((types, rows))
         if self.key in self.filled:
@@ -167,6 +179,14 @@ class OneSession(Connection):
             raise
         self.tables += self.TABLE.findall(query)
         return found
+
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        with self.inner.locked(seconds):
+            yield
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        return self.inner.fetch(query, most)
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         self.inner.insert(table, types, rows)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from treecompile.emit import render
+from treecompile.verify import python_process
+from treecompile.verify.statements import RefusedError
 
 
 @contextmanager
@@ -26,23 +27,20 @@ def without_black() -> Iterator[None]:
 def in_this_process() -> Iterator[None]:
     """Run generated modules without starting an interpreter for each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subprocess, "run", run_here)
+        patch.setattr(python_process, "execute", run_here)
         yield
 
 
-def run_here(
-    command: Sequence[str], *, input: str, **_: Any
-) -> subprocess.CompletedProcess[str]:
-    """Replaces `subprocess.run`: runs the code in this process."""
-    code, path = command[-2:]
-    out, kept = io.StringIO(), (sys.argv, sys.stdin)
-    sys.argv, sys.stdin = ["-c", path], io.StringIO(input)
+def run_here(arguments: Sequence[str], folder: Path, timeout: float) -> None:
+    """Replaces `python_process.execute`: runs the code in this process."""
+    code, *given, _ = arguments[arguments.index("-c") + 1 :]
+    kept = sys.argv
+    sys.argv = ["-c", *given, "{}"]  # without limits
     try:
-        with redirect_stdout(out):
+        with redirect_stdout(io.StringIO()):
             exec(code, {"__name__": "runner"})
     except (Exception, SystemExit) as error:
-        return subprocess.CompletedProcess(command, 1, "", repr(error))
+        raise RefusedError(repr(error)) from None
     finally:
-        sys.argv, sys.stdin = kept
+        sys.argv = kept
         sys.modules.pop("artefact", None)
-    return subprocess.CompletedProcess(command, 0, out.getvalue(), "")

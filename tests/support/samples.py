@@ -60,6 +60,16 @@ def leaf(labels: tuple[Label, ...], place: int) -> Leaf:
     return Leaf(labels[place], ClassCounts(weights), sum(weights))
 
 
+def numeric() -> Program:
+    """x <= 0.1 is "low", then y <= 2.5 (or missing) is "mid", the rest "high"."""
+    x, y = (Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in "xy")
+    tests = (
+        Condition(0, Op.LE, 0.1, missing=False),
+        Condition(1, Op.LE, 2.5, missing=True),
+    )
+    return chain((x, y), tests, ("low", "mid", "high"))
+
+
 def every_type() -> Program:
     """One test of each kind; a missing value passes the test of `number` only."""
     return chain(

@@ -42,7 +42,8 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import distribution, negate, predict
-from treecompile.verify.execution import run_python, run_sql
+from treecompile.verify.execution import run_sql
+from treecompile.verify.python_process import run_python
 from treecompile.verify.verification import verify
 
 UNKNOWN: dict[str, Any] = {"sky": None, "heat": None}

@@ -11,12 +11,12 @@ import pytest
 
 import treecompile
 from tests.support.random_models import random_tree
-from tests.support.samples import TENNIS, chain, every_type
+from tests.support.samples import TENNIS, every_type, numeric
 from treecompile.cli.reports import verification
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import EngineError, OptionError, TreecompileError
-from treecompile.model.ir import Condition, Feature, Kind, Op, Program, Tree, ValueType
+from treecompile.model.ir import Program, Tree, ValueType
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import decider
 from treecompile.regions.region import intersect
@@ -92,16 +92,6 @@ def test_a_complete_trial_stands_on_every_edge() -> None:
 
 def tennis() -> Program:
     return treecompile.learn(TENNIS, target="play").program
-
-
-def numeric() -> Program:
-    """x <= 0.1 is "low", then y <= 2.5 (or missing) is "mid", the rest "high"."""
-    x, y = (Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in "xy")
-    tests = (
-        Condition(0, Op.LE, 0.1, missing=False),
-        Condition(1, Op.LE, 2.5, missing=True),
-    )
-    return chain((x, y), tests, ("low", "mid", "high"))
 
 
 MODELS = {"tennis": tennis, "numeric": numeric}

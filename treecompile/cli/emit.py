@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import click
 from treecompile.cli.options import declared, given, out_option, quiet_option, value
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.model.errors import OptionError
+
+MOST_ARTEFACT = 1 << 28  # bytes
 
 
 @click.command("emit")
@@ -66,23 +69,37 @@ def emit(model: str, target: str, out: str | None, quiet: bool, **options: Any) 
 @value("--label", "L", "The label whose probability SQL without comments computes.")
 @value("--budget", "N", "Maximum number of rows.", 100_000, type=int)
 @value("--seed", "N", "Seed for the choice of rows.", 0, type=int)
+@value("--timeout", "S", "Maximum seconds for each run.", 600.0, type=float)
 @quiet_option
 def verify(
-    model: str, artefact: str, budget: int, seed: int, quiet: bool, **options: Any
+    model: str,
+    artefact: str,
+    budget: int,
+    seed: int,
+    timeout: float,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Prove an artefact equal to the model, on the engine where it will run.
 
-    The exit code is 1 if they differ on any row.
+    The exit code is 1 if they differ on any row, or if the artefact does not run.
+
+    A Python artefact is executed: verify only code that you would run. SQL is locked
+    into reading the test rows, as far as the engine allows.
     """
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
-    from treecompile.verify.verification import verify as prove
+    from treecompile.verify.verification import verify_supervised
 
     program = read_model(model, Terminal(quiet))
-    text = read_text(artefact, OptionError)
+    text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    report = prove(program, text, budget=budget, seed=seed, **given(options))
+    if not 0 < timeout < inf:
+        raise OptionError(f"--timeout {timeout:g}: expected seconds, more than 0")
+    report = verify_supervised(
+        program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
+    )
     Terminal(quiet and report.passed).tell(*verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)

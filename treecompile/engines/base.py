@@ -6,12 +6,14 @@ queries return arrays. Nothing here knows about trees.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -115,6 +117,46 @@ class Connection:
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         raise NotImplementedError
+
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        """While it is open, SQL of others runs: it can only read, for a limited time.
+
+        Raises TimeoutError if a query was stopped because its time was over.
+        """
+        end = monotonic() + seconds
+        done = threading.Event()
+
+        def watch() -> None:
+            wait = seconds
+            while not done.wait(wait):
+                with suppress(Exception):  # the connection may be closed by now
+                    self.cancel()
+                wait = 1.0  # again: a query that is only planned cannot be cancelled
+
+        threading.Thread(target=watch, daemon=True).start()
+        try:
+            with self.read_only(seconds):
+                yield
+        except BaseException:
+            if monotonic() < end:
+                raise
+            raise TimeoutError from None
+        finally:
+            done.set()
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        """Take from the session what it can do, as far as the database allows."""
+        yield
+
+    def cancel(self) -> None:
+        """End the running query; called in another thread."""
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        """The first records of a query of others."""
+        found: Sequence[Sequence[Any]] = self.execute(query).fetchmany(most)
+        return found
 
 
 Sandbox = Callable[[str], AbstractContextManager[Connection]]
@@ -236,6 +278,9 @@ class Fetched:
     def fetchall(self) -> list[tuple[Any, ...]]:
         return self.rows
 
+    def fetchmany(self, most: int) -> list[tuple[Any, ...]]:
+        return self.rows[:most]
+
 
 class ArrowConnection(Connection):
     """A connection whose driver returns Arrow tables."""
@@ -244,8 +289,11 @@ class ArrowConnection(Connection):
         raise NotImplementedError
 
     def execute(self, query: str, *parameters: Any) -> Fetched:
-        columns = [column.to_pylist() for column in self.arrow(query).columns]
-        return Fetched(list(zip(*columns, strict=True)))
+        return Fetched(rows_of(self.arrow(query)))
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def arrow_table(rows: Sequence[Row]) -> pa.Table:

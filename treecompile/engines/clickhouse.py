@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treecompile.engines.base import ArrowConnection, Connection, arrow_table, driver
 from treecompile.model.ir import Row
@@ -32,6 +32,19 @@ class ClickHouse(ArrowConnection):
 
         found = self.connection.query(query, "ArrowStream").bytes()
         return pa.ipc.open_stream(found).read_all() if found else pa.table({})
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        self.seconds = seconds
+        yield
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        settings = (
+            "readonly = 1",
+            f"max_result_rows = {most}",
+            f"max_execution_time = {self.seconds}",
+        )
+        return super().fetch(f"{query}\nSETTINGS {', '.join(settings)}", most)
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         import pyarrow as pa

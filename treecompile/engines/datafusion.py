@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +14,7 @@ from treecompile.engines.base import (
     Connection,
     arrow_table,
     driver,
+    rows_of,
 )
 from treecompile.model.ir import Row
 
@@ -19,6 +22,28 @@ from treecompile.model.ir import Row
 class DataFusion(ArrowConnection):
     def arrow(self, query: str) -> Any:
         return self.connection.sql(query).to_arrow_table()
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        self.seconds = seconds
+        yield
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        """A query cannot be cancelled: it runs in a thread that may be left behind."""
+        options = driver("datafusion").SQLOptions()
+        for refuse in ("with_allow_ddl", "with_allow_dml", "with_allow_statements"):
+            options = getattr(options, refuse)(False)
+        done: Future[list[tuple[Any, ...]]] = Future()
+
+        def run() -> None:
+            try:
+                frame = self.connection.sql_with_options(query, options).limit(most)
+                done.set_result(rows_of(frame.to_arrow_table()))
+            except BaseException as error:
+                done.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        return done.result(self.seconds)
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         self.connection.from_arrow(arrow_table(rows), LOADED)

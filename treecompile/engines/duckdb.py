@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
@@ -19,6 +19,15 @@ from treecompile.engines.base import (
     first_line,
 )
 from treecompile.model.errors import EngineError
+
+LOCKED = {  # for SQL of others
+    "threads": 1,  # for few rows, more take longer to start than they save
+    "enable_external_access": "false",  # no files, no extensions, no other databases
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",  # no variables of this process as tables
+    "lock_configuration": "true",
+}
 
 
 class DuckDB(SqlStore):
@@ -46,15 +55,27 @@ class DuckDB(SqlStore):
         super().discard(name)
         self.made.remove(name)
 
+    def cancel(self) -> None:
+        self.connection.interrupt()
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        with _interrupts():
+            return super().fetch(query, most)
+
     @contextmanager
     def one_line_errors(self) -> Iterator[None]:
-        try:
-            with super().one_line_errors():
-                yield
-        except RuntimeError as error:  # DuckDB's own exception for Ctrl-C
-            if "nterrupt" in str(error):
-                raise KeyboardInterrupt from None
-            raise
+        with _interrupts(), super().one_line_errors():
+            yield
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # DuckDB's own exception for Ctrl-C
+        if "nterrupt" in str(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _without_mask(column: Any) -> np.ndarray:
@@ -71,8 +92,7 @@ def _without_mask(column: Any) -> np.ndarray:
 @contextmanager
 def sandbox(url: str) -> Iterator[Connection]:
     duckdb = driver("duckdb")
-    # For these few rows several threads take longer to start than they save.
-    with closing(duckdb.connect(":memory:", config={"threads": 1})) as connection:
+    with closing(duckdb.connect(":memory:", config=LOCKED)) as connection:
         yield DuckDB(connection, duckdb.Error)
 
 

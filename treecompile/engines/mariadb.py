@@ -59,6 +59,24 @@ class MariaDB(SqlStore):
         text = f"INSERT INTO {table} VALUES ({marks})"
         self.connection.cursor().executemany(text, known)
 
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        if "mariadb" in self.connection.get_server_info().lower():
+            limit = f"max_statement_time = {seconds:f}"
+        else:
+            limit = f"max_execution_time = {int(seconds * 1000) + 1}"
+        self.execute(f"SET SESSION {limit}")
+        self.execute("START TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            self.execute("ROLLBACK")
+            self.execute(f"SET SESSION {limit.partition(' ')[0]} = DEFAULT")
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        self.execute(f"SET SESSION sql_select_limit = {most}")
+        return super().fetch(query, most)
+
     def is_denied(self, error: Exception) -> bool:
         return bool(error.args) and error.args[0] in NO_RIGHT
 

@@ -18,6 +18,7 @@ from treecompile.model.errors import EngineError
 
 # SQLSTATEs of a user who may not create a table: no privilege, read-only transaction.
 READ_ONLY = ("42501", "25006")
+MARK = "treecompile_artefact"  # names a savepoint and a cursor
 INTEGERS = (">i8", "int8send({})")  # the dtype of the bytes sent, and how to send them
 FLOATS = (">f8", "float8send(coalesce({}, 'NaN'))")
 SENT = {
@@ -53,6 +54,26 @@ class PostgreSQL(SqlStore):
         self.ask(self.dialect.learning.create.format(name=made, query=query))
         self.discard(name)
         self.ask(f"ALTER TABLE pg_temp.{made} RENAME TO {name}")
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        self.execute(f"SAVEPOINT {MARK}")
+        self.execute("SET TRANSACTION READ ONLY")
+        self.execute(f"SET LOCAL statement_timeout = {int(seconds * 1000) + 1}")
+        try:
+            yield
+        finally:
+            self.execute(f"ROLLBACK TO SAVEPOINT {MARK}")
+
+    def cancel(self) -> None:
+        self.connection.cancel()
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        """With a cursor on the server, which takes nothing but a query."""
+        with self.connection.cursor(MARK) as cursor:
+            cursor.execute(query.encode())
+            found: list[Sequence[Any]] = cursor.fetchmany(most)
+            return found
 
     def is_denied(self, error: Exception) -> bool:
         return getattr(error, "sqlstate", None) in READ_ONLY

@@ -34,6 +34,7 @@ from treecompile.engines.base import (
     as_array,
     driver,
     first_line,
+    rows_of,
 )
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
@@ -45,6 +46,7 @@ ROOMY = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
+NO_FILES = {"spark.sql.runSQLOnFiles": "false"}  # no FROM csv.`path`
 PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
@@ -69,6 +71,13 @@ class Spark(ArrowConnection):
     def arrow(self, query: str) -> Any:
         with _open_sockets():
             return self.session.sql(query).toArrow()
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        with _open_sockets():
+            return rows_of(self.session.sql(query).limit(most).toArrow())
+
+    def cancel(self) -> None:
+        self.session.sparkContext.cancelAllJobs()
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         with _open_sockets():
@@ -232,7 +241,8 @@ def _session_for_artefacts(master: str) -> Any:
     """One session for the whole process."""
     folder = tempfile.mkdtemp(prefix="treecompile-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    session = _start(master, {**QUIET, **ROOMY, PARTITIONS: "1", WAREHOUSE: folder})
+    settings = {**QUIET, **ROOMY, **NO_FILES, PARTITIONS: "1", WAREHOUSE: folder}
+    session = _start(master, settings)
     atexit.register(_stop, session)
     return session
 

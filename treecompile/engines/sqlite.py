@@ -10,6 +10,7 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,6 +26,7 @@ from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 VIEW = "treecompile_columns"
+LONGEST_VALUE = 100_000_000  # bytes of a text that SQL of others makes
 STEPS = 1_000_000  # of SQLite's virtual machine: a few hundredths of a second
 TIMES = ("DATE", "TIME")  # declared types that are kept: the values are text or numbers
 
@@ -36,6 +38,20 @@ class SQLite(SqlStore):
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         marks = ", ".join("?" * len(types))
         self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        self.connection.set_authorizer(_allow_reading)
+        try:
+            yield
+        finally:
+            self.connection.set_authorizer(None)
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        return list(islice(self.execute(query), most))
+
+    def cancel(self) -> None:
+        self.connection.interrupt()
 
     @contextmanager
     def one_line_errors(self) -> Iterator[None]:
@@ -78,10 +94,23 @@ class SQLite(SqlStore):
         return "".join(types) or "null"
 
 
+READING = (  # actions that SQL of others may do
+    *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ),
+    *(sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
+)
+
+
+def _allow_reading(action: int, *_: str | None) -> int:
+    return sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
+
+
 @contextmanager
 def sandbox(url: str) -> Iterator[Connection]:
     with closing(sqlite3.connect(":memory:")) as connection:
-        yield SQLite(connection, sqlite3.Error)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        # sqlite3.Warning: that a text has several statements.
+        yield SQLite(connection, sqlite3.Error, sqlite3.Warning)
 
 
 @contextmanager

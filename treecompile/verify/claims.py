@@ -17,10 +17,11 @@ from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import Program
+from treecompile.verify.statements import RefusedError, sql_form
 
 PYTHON = "python"
 RUNNERS = (PYTHON, *ENGINES)  # what --engine can name
-OUTPUT = re.compile(r"(label|rule|probability)(?: (\d+))?")
+OUTPUT = re.compile(r"(label|rule|probability)(?: ([0-9]{1,9}))?")
 HEADER = re.compile(
     rf"/\* treecompile \S+; dialect (\w+);"
     rf" output ({OUTPUT.pattern}(?:, {OUTPUT.pattern})*);"
@@ -65,7 +66,7 @@ def claim(
             raise OptionError(
                 f"--output {output!r}: the artefact says that it gives {header[2]}"
             )
-    wanted = wanted or _named_by_columns(text)
+    wanted = wanted or _named_by_columns(text, engine)
     for part, place in wanted:
         _check_output(program, part, place)
     return Claim(engine, wanted or [("label", None)], assumed=not wanted)
@@ -92,9 +93,12 @@ def _named_by_user(program: Program, output: str, label: str) -> Wanted:
     return [(part, place if part == "probability" else None) for part in parts]
 
 
-def _named_by_columns(text: str) -> Wanted:
+def _named_by_columns(text: str, engine: str) -> Wanted:
     """The outputs by the column names of a query; none for an expression."""
-    form = sql_form(text)
+    try:
+        form = sql_form(text, engine)
+    except RefusedError:  # reported when it is to run
+        return []
     if not form.table:
         return []
     outputs = {column: output for output, column in OUTPUTS.items()}
@@ -111,57 +115,3 @@ def _check_output(program: Program, output: str, label: int | None) -> None:
             f"the artefact gives the probability of label {label}, and the model has"
             f" {len(labels)} labels: it was compiled from another model"
         )
-
-
-# ---------------------------------------------------------------- the form of SQL
-
-
-@dataclass(frozen=True, slots=True)
-class SqlForm:
-    text: str  # to be run, without the semicolon at its end
-    table: str = ""  # that it reads, quoted; "" for a bare expression or a function
-    view: str = ""  # that it creates
-    function: str = ""  # that it creates
-    alias: str = ""  # that a bare expression has for its table
-
-
-COMMENT = re.compile(r"\s*(?:/\*.*?\*/|--[^\n]*\n)", re.DOTALL)
-QUOTED = r"""(?:`[^`]*`|"[^"]*"|\w+)+"""
-PATH = rf"{QUOTED}(?:\.{QUOTED})*"
-CREATED = re.compile(rf"\s*CREATE\s+(VIEW|FUNCTION|MACRO)\s+({PATH})", re.IGNORECASE)
-SOURCE = re.compile(rf"\bFROM\s+({PATH})(?:\s+{QUOTED})?\s*\Z", re.IGNORECASE)
-# What dbt replaces: {{ "{" }}, {{ ref("model") }}, {{ source("shop", "table") }}.
-BRACE = re.compile(r"\{\{ \"\{\" \}\}")
-REFERENCE = re.compile(r"\{\{ (?:ref|source)\((.*)\) \}\}\s*(\S*)\s*\Z")
-
-
-def sql_form(text: str, alias: str = "") -> SqlForm:
-    """Whether a text is an expression, a query, a view or a function."""
-    text = from_dbt(text).strip().rstrip(";")
-    rest = text
-    while match := COMMENT.match(rest):
-        rest = rest[match.end() :]
-    created = CREATED.match(rest)
-    if created and created[1].upper() != "VIEW":
-        return SqlForm(text, function=created[2])
-    if not created and not re.match(r"\s*SELECT\b", rest, re.IGNORECASE):
-        return SqlForm(text, alias=alias)
-    source = SOURCE.search(rest)
-    if not source:
-        raise EngineError("a query must end in FROM and the name of one table")
-    return SqlForm(text, source[1], created[2] if created else "")
-
-
-def from_dbt(text: str) -> str:
-    """The SQL that dbt makes of a model that reads one table."""
-    reference = REFERENCE.search(text)
-    if not reference:
-        return text
-    names = re.sub(r"\"(\w+)\"(?:, )?", r"\1.", reference[1]).rstrip(".")
-    query = f"{text[: reference.start()]}{names} {reference[2]}"
-    return BRACE.sub("{", query)
-
-
-def schema_of(table: str) -> str:
-    """What precedes the last name of a path: `a.b` for `a.b.c`, "" for `c`."""
-    return table.removesuffix(re.findall(rf"\.?{QUOTED}", table)[-1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,28 +17,16 @@ from math import inf, isfinite, ldexp
 from typing import Any
 
 from treecompile.emit.compiler import emit
-from treecompile.emit.literals import BACKSLASHED
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import read_dialect
 from treecompile.model import words
 from treecompile.model.ir import Feature, Label, Program, Value, ValueType
 from treecompile.verify.claims import PYTHON, Claim
-from treecompile.verify.execution import NEEDS_NUMPY
+from treecompile.verify.python_process import NEEDS_NUMPY
+from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
 Found = Counter[int | float | str]
 MOST_DIGITS = 1000
-
-# One token of SQL: a comment, a quoted name, a string, or a number, perhaps times or
-# divided by powers of two.
-TOKEN = (
-    r"/\*.*?\*/|--[^\n]*"
-    r'|`(?:[^`]|``)*`|"(?:[^"]|"")*"'
-    r"|'(?P<string>(?:{inside})*)'"
-    r"|(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"(?P<powers>(?:[*/]\(1<<\d+\))*)"
-)
-PLAIN = re.compile(TOKEN.replace("{inside}", "[^']|''"), re.DOTALL)
-ESCAPED = re.compile(TOKEN.replace("{inside}", r"[^'\\]|''|\\."), re.DOTALL)
+MOST_ADDED = 10_000  # constants that are tried as inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +67,19 @@ def added(
     if claimed.engine == PYTHON:
         try:
             found = in_python(text)
-        except SyntaxError:  # running it will report the error and its line
-            return Constants()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return Constants()  # running it will report the error and its line
         style = "numpy" if NEEDS_NUMPY in text else "standard"
         more = found - in_python(emit(program, "python", EmitOptions(style=style)).text)
     else:
-        escapes = read_dialect(claimed.engine).literals.string in BACKSLASHED
+        escapes = has_backslashes(claimed.engine)
         fresh = emit(program, "sql", _options(program, claimed, columns, alias)).text
         more = in_sql(text, escapes) - in_sql(fresh, escapes)
+    if len(more) > MOST_ADDED:
+        raise RefusedError(
+            f"{len(more):,} of its numbers and texts are not the model's: it is not an"
+            " artefact of this model"
+        )
     numbers = {n for n in more if isinstance(n, (int, float)) and abs(n) < inf}
     return Constants(
         # The sign of a number is an operator in front of it.
@@ -116,15 +110,25 @@ def _options(
 def in_sql(text: str, backslash: bool = False) -> Found:
     """The literals of a SQL text, in which a backslash escapes or stands for itself."""
     found: Found = Counter()
-    for token in (ESCAPED if backslash else PLAIN).finditer(text):
-        string = token["string"]
-        if string is not None:
-            if backslash:
-                string = re.sub(r"\\(['\\])", r"\1", string)
-            found[string.replace("''", "'")] += 1
-        elif token["number"] is not None:
-            found[_number(token["number"], token["powers"])] += 1
+    for token in scan(text, backslash=backslash):
+        match token.lastgroup:
+            case "string":
+                found[_unquoted(token[0][1:-1], backslash)] += 1
+            case "escaped":
+                found[_unquoted(token[0][2:-1], backslash=True)] += 1
+            case "dollars":
+                edge = len(token["tag"])
+                found[token[0][edge:-edge]] += 1
+            case "number":
+                powers = token["powers"]
+                found[_number(token[0].removesuffix(powers), powers)] += 1
     return found
+
+
+def _unquoted(string: str, backslash: bool) -> str:
+    if backslash:
+        string = re.sub(r"\\(['\\])", r"\1", string)
+    return string.replace("''", "'")
 
 
 def _number(text: str, powers: str) -> int | float:
@@ -141,7 +145,9 @@ def _number(text: str, powers: str) -> int | float:
 def in_python(text: str) -> Found:
     """The literals of a Python text."""
     found: Found = Counter()
-    for node in ast.walk(ast.parse(text)):
+    with warnings.catch_warnings(action="ignore"):  # of odd escapes and comparisons
+        tree = ast.parse(text)
+    for node in ast.walk(tree):
         match node:
             case ast.Constant(value=str(string)):
                 found[string] += 1

@@ -1,19 +1,14 @@
-"""Run an artefact where it will run: in a Python interpreter or on a real database.
+"""Run the SQL of an artefact on a real database, over a table of the rows.
 
-A runner takes the text of an artefact and some rows, and gives one answer per row, as
-the engine returned it. Nothing is left behind.
+The answers are those that the database returned. Nothing is left behind. The SQL may be
+anybody's: the database runs it locked and for a limited time.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isinf
-from pathlib import Path
 from typing import Any
 
 from treecompile.emit.sql.dialect import Dialect
@@ -21,98 +16,11 @@ from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.errors import EngineError, TreecompileError
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.claims import SqlForm, schema_of, sql_form
+from treecompile.verify.python_process import TIMEOUT, not_in_time
+from treecompile.verify.statements import RefusedError, SqlForm, sql_form
+from treecompile.verify.supervision import deadline
 
 Answers = list[Any]
-
-
-class RefusedError(Exception):
-    """The engine did not run the artefact: the artefact is wrong, not the request."""
-
-
-# ---------------------------------------------------------------- Python
-
-LOADER = """
-import importlib.util, json, sys
-spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-sys.modules["artefact"] = module
-spec.loader.exec_module(module)
-rows = json.load(sys.stdin)
-"""
-
-# Reads rows from standard input, writes [answer, probabilities, explanation] for each.
-# JSON keeps the types of values apart, and doubles exact.
-RUNNER = LOADER + """
-predict_proba = getattr(module, "predict_proba", lambda row: {})
-answers = []
-columns = {name: [row[name] for row in rows] for name in rows[0]}
-several = zip(module.predict_many(rows), module.predict_columns(columns))
-for row, others in zip(rows, several):
-    answer = module.predict(row)
-    for other in others:
-        if type(other) is not type(answer) or other != answer:
-            raise SystemExit("predict and its plural forms disagree on %r" % (row,))
-    answers.append([answer, list(predict_proba(row).values()), module.explain(row)])
-json.dump(answers, sys.stdout)
-"""
-
-NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
-
-# The same for such a module.
-NUMPY_RUNNER = LOADER + """
-import numpy
-columns = {}
-for name in rows[0]:
-    columns[name] = numpy.empty(len(rows), dtype=object)
-    columns[name][:] = [row[name] for row in rows]
-labels = module.predict(columns).tolist()
-shares = [[]] * len(rows)
-if hasattr(module, "predict_proba"):
-    shares = module.predict_proba(columns).tolist()
-json.dump([list(t) for t in zip(labels, shares, module.rules(columns))], sys.stdout)
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class PythonAnswer:
-    """What a generated module says about one row."""
-
-    label: Any
-    probabilities: tuple[float, ...]
-    rule: str
-
-
-def run_python(text: str, features: Sequence[Feature], rows: Sequence[Row]) -> Answers:
-    """Run a module in an isolated interpreter; only NumPy needs site packages."""
-    if not rows:
-        return []
-    command = [sys.executable, "-I", "-S", "-c", RUNNER]
-    if NEEDS_NUMPY in text:
-        command = [sys.executable, "-I", "-c", NUMPY_RUNNER]
-    names = [feature.name for feature in features]
-    mappings = [dict(zip(names, row, strict=True)) for row in rows]
-    with tempfile.TemporaryDirectory(prefix="treecompile-") as folder:
-        path = Path(folder) / "artefact.py"
-        path.write_text(text, encoding="utf-8", errors="surrogatepass")
-        done = subprocess.run(
-            [*command, str(path)],
-            input=json.dumps(mappings),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=folder,
-        )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it ended without a message"])[-1]
-        raise RefusedError(last)
-    return [
-        PythonAnswer(label, tuple(shares), said.partition(":")[0])
-        for label, shares, said in json.loads(done.stdout)
-    ]
-
-
-# ---------------------------------------------------------------- SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +42,7 @@ def run_sql(
     text_type: str = "",
     outputs: int = 1,
     alias: str = "",
+    timeout: float = TIMEOUT,
 ) -> Answers:
     """Run an expression, a query, a view or a function over a table of the rows.
 
@@ -145,7 +54,7 @@ def run_sql(
         return []
     dialect, renamed = engine.dialect, columns or {}
     quoting = Quoting(dialect)
-    form = sql_form(text, alias and quoting.path("--alias", alias))
+    form = sql_form(text, dialect.key, alias and quoting.path("--alias", alias))
     usual = dialect.types
     types = replace(
         usual, number=number_type or usual.number, text=text_type or usual.text
@@ -161,26 +70,48 @@ def run_sql(
     )
     with engine.sandbox(engine.url) as connection:
         try:
-            _fill(connection, dialect, table, rows)
-            found = _answers(connection, dialect, form, table)
+            _fill(connection, dialect, form, table, rows)
+            with deadline(timeout):
+                found = _answers(connection, dialect, form, table, len(rows), timeout)
         except TreecompileError:
             raise
+        except TimeoutError:
+            raise RefusedError(not_in_time(timeout)) from None
         except connection.errors as error:
             raise RefusedError(" ".join(str(error).split())) from None
-    if len(found) != len(rows):
-        raise RefusedError(f"{len(found)} rows came out of {len(rows)}")
-    found.sort(key=lambda record: int(record[0]))
-    if outputs == 1:
-        return [record[-1] for record in found]
-    return [tuple(record[-outputs:]) for record in found]
+    columns_read = len(table.columns) if form.table else 1  # SELECT *, or the number
+    return _ordered(found, len(rows), columns_read, outputs)
+
+
+def _ordered(
+    found: Sequence[Sequence[Any]], rows: int, columns: int, outputs: int
+) -> Answers:
+    """The answers in the order of the rows; each record must be one row's."""
+    if len(found) != rows:
+        more = "more than " * (len(found) > rows)
+        raise RefusedError(f"{more}{min(len(found), rows)} rows came out of {rows}")
+    answers: dict[Any, Any] = {}
+    for record in found:
+        if len(record) != columns + outputs:
+            found_columns = f"{len(record)} column{'s' * (len(record) != 1)}"
+            raise RefusedError(f"{found_columns} came out, not {columns + outputs}")
+        number = record[0]
+        if type(number) is not int or not 0 <= number < rows or number in answers:
+            raise RefusedError("it does not keep the columns of the table as they are")
+        answers[number] = record[-1] if outputs == 1 else tuple(record[-outputs:])
+    return [answers[number] for number in range(rows)]
 
 
 def _fill(
-    connection: Connection, dialect: Dialect, table: RowTable, rows: Sequence[Row]
+    connection: Connection,
+    dialect: Dialect,
+    form: SqlForm,
+    table: RowTable,
+    rows: Sequence[Row],
 ) -> None:
     """Create the table and insert the rows, numbered."""
     create = connection.create
-    if schema := schema_of(table.name):
+    if schema := form.schema.rstrip(". "):
         create = create.replace(" TEMPORARY", "")  # which belongs to no schema
         if connection.schema is None:
             raise EngineError(
@@ -198,8 +129,13 @@ def _fill(
 
 
 def _answers(
-    connection: Connection, dialect: Dialect, form: SqlForm, table: RowTable
-) -> list[Any]:
+    connection: Connection,
+    dialect: Dialect,
+    form: SqlForm,
+    table: RowTable,
+    rows: int,
+    timeout: float,
+) -> Sequence[Sequence[Any]]:
     """Records whose first value is the row number and whose last are the outputs."""
     number, *names = table.columns
     query = form.text
@@ -211,8 +147,10 @@ def _answers(
         call = f"{form.function}({', '.join(names)})"
         query = f"SELECT {number}, {call} FROM {table.name}"
     elif not form.table:
-        query = f"SELECT {number}, {query} FROM {table.name} {form.alias}"
-    found = list(connection.execute(query).fetchall())
+        # The expression may end in a comment: FROM begins a new line.
+        query = f"SELECT {number}, {query}\nFROM {table.name} {form.alias}"
+    with connection.locked(timeout):
+        found = connection.fetch(query, rows + 1)
     if form.function:
         connection.execute(dialect.functions.drop.format(name=form.function))
     return found

@@ -8,14 +8,17 @@ cast or collation.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
 from typing import Any
 
+from treecompile.emit.literals import is_unicode
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
+from treecompile.model.errors import EngineError, shortened
 from treecompile.model.ir import Program, Row, ValueType
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
@@ -23,8 +26,11 @@ from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.claims import PYTHON, claim
 from treecompile.verify.constants import added
-from treecompile.verify.execution import RefusedError, can_hold, run_python, run_sql
+from treecompile.verify.execution import can_hold, run_sql
+from treecompile.verify.python_process import TIMEOUT, not_in_time, run_python
 from treecompile.verify.reference import Reference
+from treecompile.verify.statements import RefusedError
+from treecompile.verify.supervision import EndedError, supervised
 
 TYPED_BUDGET = 10_000  # rows for each other number type: the edges, not all cells
 Run = tuple[Sequence[Row], list[Any]]  # rows, and what the engine gave for each
@@ -71,21 +77,29 @@ def verify(
     label: str = "",
     budget: int = BUDGET,
     seed: int = 0,
+    timeout: float = TIMEOUT,
 ) -> Report:
     """Run the text of an artefact over the cells of the model, and compare.
 
     `engine` is taken from the text if not given: a SQL artefact names its dialect in
     its first line. `url` is that of a database server. `columns` renames features and
     `alias` the table, as for `emit`. `output` and `label` say what a SQL artefact
-    without comments gives; they are those it was emitted with.
+    without comments gives; they are those it was emitted with. `timeout` is in seconds,
+    for each run of the artefact.
     """
+    if not is_unicode(text):
+        raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
     claimed = claim(program, text, engine, output, label)
     renamed = columns or {}
     reference = Reference(program, claimed.wanted)
+    try:
+        constants = added(program, text, claimed, renamed, alias)
+    except RefusedError as error:
+        return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
     search = partial(
         probe_rows,
         reference.body,
-        added(program, text, claimed, renamed, alias),
+        constants,
         seed=seed,
         answer=reference.answer,
         scattered=divisible(program.body),
@@ -93,10 +107,15 @@ def verify(
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
     if claimed.engine == PYTHON:
-        runs = _python_runs(program, text, tries.rows, typed)
+        runs = _python_runs(program, text, tries.rows, typed, timeout)
     else:
         database = ENGINES[claimed.engine].at(url)
-        options = {"columns": renamed, "alias": alias, "outputs": len(claimed.wanted)}
+        options = {
+            "columns": renamed,
+            "alias": alias,
+            "outputs": len(claimed.wanted),
+            "timeout": timeout,
+        }
         runs = _sql_runs(program, text, tries.rows, typed, database, options)
     names = [feature.name for feature in program.body.features]
     refused, rows, divided, mismatches = "", 0, 0, []
@@ -113,7 +132,7 @@ def verify(
                     shown = dict(zip(names, row, strict=True))
                     mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
     except RefusedError as error:
-        refused = str(error)
+        refused = shortened(str(error))
     return Report(
         engine=claimed.engine,
         rows=rows,
@@ -127,6 +146,22 @@ def verify(
         mismatches=tuple(mismatches),
         refused=refused,
     )
+
+
+def verify_supervised(
+    program: Program, text: str, engine: str = "", **options: Any
+) -> Report:
+    """The same in a process of its own: whatever happens to it is a result."""
+    try:
+        return supervised(partial(verify, program, text, engine, **options))
+    except EndedError as end:
+        reason = f"the engine ended with {end}: the artefact is too much for it"
+        if end.signal == signal.SIGALRM:
+            reason = not_in_time(options.get("timeout", TIMEOUT))
+    claimed = claim(
+        program, text, engine, options.get("output", ""), options.get("label", "")
+    )
+    return Report(claimed.engine, 0, False, 0, 0, refused=reason)
 
 
 def same(expected: object, actual: object) -> bool:
@@ -146,13 +181,13 @@ def _plain(parts: Sequence[object]) -> object:
 
 
 def _python_runs(
-    program: Program, text: str, rows: tuple[Row, ...], typed: Search
+    program: Program, text: str, rows: tuple[Row, ...], typed: Search, timeout: float
 ) -> Iterator[Run]:
     features = program.body.features
     tested = {features[index].type for index in required_features(program.body)}
     if ValueType.FLOAT in tested:
         rows += typed(numbers=PYTHON_INTEGERS).rows
-    answers = run_python(text, features, rows)
+    answers = run_python(text, features, rows, timeout)
     yield rows, [(said.label, said.rule, *said.probabilities) for said in answers]
 
 

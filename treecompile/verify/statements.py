@@ -1,0 +1,283 @@
+"""Reads the SQL of an artefact: one statement, and the form it has.
+
+The text may be anybody's. Reading takes time in proportion to its length, and accepts
+exactly one expression, query, view or function. It refuses what databases read
+differently and what reaches beyond the rows. That a statement does no harm is up to the
+engines, which run it locked (see `engines.base.Connection.lock`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from treecompile.emit.literals import BACKSLASHED
+from treecompile.emit.sql.dialect import read_dialect
+
+
+class RefusedError(Exception):
+    """The artefact cannot be run: it is wrong, not the request."""
+
+
+# ---------------------------------------------------------------- tokens
+
+# Each alternative takes all it can and gives nothing back. What has no end goes on to
+# the end of the text. So no character is read more than twice.
+TOKEN = r"""
+  (?P<comment> /\*(?:[^*]|\*(?!/))*+(?:\*/|(?P<endless_comment>\Z)) | --[^\n]*+ )
+| (?P<escaped> [eE]'(?:[^'\\]|''|\\.)*+(?:'|(?P<endless_escaped>\Z)) )
+| (?P<string> '(?:{inside})*+(?:'|(?P<endless_string>\Z)) )
+| (?P<dollars> (?P<tag>\$(?:[^\W\d]\w*+)?\$) .*? (?:(?P=tag)|(?P<endless_dollars>\Z)) )
+| (?P<name> "(?:[^"]|"")*+(?:"|(?P<endless_name>\Z))
+          | `(?:[^`]|``)*+(?:`|(?P<endless_quote>\Z)) )
+| (?P<word> [^\W\d][\w$]*+ )
+| (?P<number> (?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+
+              (?P<powers>(?:[*/]\(1<<\d{1,5}\))*+) )
+| (?P<sign> \S )
+"""
+PLAIN = r"[^']|''"
+BACKSLASH = r"[^'\\]|''|\\."  # a backslash escapes the next character
+
+
+class Token(NamedTuple):
+    kind: str  # the outermost group of TOKEN: "word"
+    text: str
+    start: int
+    end: int
+    plain: str = ""  # of a word or a sign: its text in upper case
+
+    @property
+    def is_name(self) -> bool:
+        return self.kind in ("word", "name")
+
+    @property
+    def called(self) -> str:
+        """The name of a function, in upper case and without its quotes."""
+        return self.text.strip('`"').upper() if self.is_name else ""
+
+
+NONE = Token("", "", 0, 0)
+
+
+@cache
+def _pattern(inside: str) -> re.Pattern[str]:
+    return re.compile(TOKEN.replace("{inside}", inside), re.DOTALL | re.VERBOSE)
+
+
+def scan(text: str, *, backslash: bool) -> Iterator[re.Match[str]]:
+    """The tokens of a text; `lastgroup` is the kind of each."""
+    return _pattern(BACKSLASH if backslash else PLAIN).finditer(text)
+
+
+def has_backslashes(dialect: str) -> bool:
+    """Whether a backslash in a string escapes the next character."""
+    return read_dialect(dialect).literals.string in BACKSLASHED
+
+
+ENDLESS = {  # groups of TOKEN: what has no end
+    "endless_comment": "comment",
+    "endless_escaped": "string",
+    "endless_string": "string",
+    "endless_dollars": "string",
+    "endless_name": "quoted name",
+    "endless_quote": "quoted name",
+}
+
+
+def _tokens(text: str, dialect: str) -> Iterator[Token]:
+    """All tokens but comments."""
+    match = None
+    for match in scan(text, backslash=has_backslashes(dialect)):
+        kind, found = str(match.lastgroup), match[0]
+        if kind == "comment":
+            _check_comment(found)
+            continue
+        plain = found.upper() if kind in ("word", "sign") else ""
+        yield Token(kind, found, match.start(), match.end(), plain)
+    for group, what in ENDLESS.items():  # only the last token can be without an end
+        if match and match[group] is not None:
+            raise RefusedError(f"a {what} has no end: {match[0][:40]!r}")
+
+
+def _check_comment(text: str) -> None:
+    if text.startswith(("/*!", "/*M!")):
+        raise RefusedError(f"MariaDB and MySQL run this comment: {text[:40]!r}")
+    if text.startswith("/*") and "/*" in text[1:]:
+        raise RefusedError(f"a comment within a comment: {text[:40]!r}")
+
+
+# ---------------------------------------------------------------- forms
+
+
+@dataclass(frozen=True, slots=True)
+class SqlForm:
+    text: str  # to be run, without the semicolon at its end
+    table: str = ""  # that it reads, quoted; "" for a bare expression or a function
+    schema: str = ""  # of that table, with the point behind it: "shop."
+    view: str = ""  # that it creates
+    function: str = ""  # that it creates
+    alias: str = ""  # that a bare expression has for its table
+
+
+@lru_cache(maxsize=1)  # an artefact runs several times, and may be large
+def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
+    """Whether a text is an expression, a query, a view or a function."""
+    text = from_dbt(text)
+    reader = _Reader(dialect)
+    for token in _tokens(text, dialect):
+        reader.read(token)
+    if not reader.first:
+        raise RefusedError("it contains no SQL")
+    text = text[: reader.last.end]
+    match [token.plain for token in reader.first[:2]]:
+        case ["SELECT", *_]:
+            table = reader.source(text)
+            return SqlForm(text, table.text, table.schema)
+        case ["CREATE", "VIEW"]:
+            view, table = _path(text, reader.first[2:]), reader.source(text)
+            return SqlForm(text, table.text, table.schema, view=view.text)
+        case ["CREATE", "FUNCTION" | "MACRO"]:
+            return SqlForm(text, function=_path(text, reader.first[2:]).text)
+    if reader.end_of_expression:
+        raise RefusedError(
+            f"{reader.end_of_expression!r} ends the expression: expected one"
+            " expression, SELECT, CREATE VIEW or CREATE FUNCTION"
+        )
+    return SqlForm(text, alias=alias)
+
+
+INTO = "INTO"  # writes a table or a file
+# What reaches beyond the rows on engines that cannot be locked against it: functions,
+# and other words, which run libraries and scripts.
+BARRED_CALLS = {
+    "spark": ("REFLECT", "TRY_REFLECT", "JAVA_METHOD"),
+    "clickhouse": ("FILE", "EXECUTABLE"),
+    "mariadb": ("LOAD_FILE",),
+    "mysql": ("LOAD_FILE",),
+}
+BARRED_WORDS = {
+    "spark": (INTO, "USING"),
+    "mariadb": (INTO, "SONAME"),
+    "mysql": (INTO, "SONAME"),
+}
+AFTER_EXPRESSION = (  # at the top of an expression, these end it
+    *("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR"),
+    *("UNION", "INTERSECT", "EXCEPT", "WINDOW", "QUALIFY", "SETTINGS", "FORMAT"),
+    *(",", ")"),
+)
+BEFORE_TABLE = ("FROM", "JOIN", "LATERAL", ",", ".")
+AFTER_TABLES = ("WHERE", "ON", "GROUP", "ORDER", "UNION", "SELECT")
+CLAUSES = frozenset((*AFTER_EXPRESSION, *AFTER_TABLES, "("))
+LONGEST_PATH = 16  # tokens
+DEEPEST = 1000  # parentheses
+
+
+class _Reader:
+    """Reads the tokens of one statement, and refuses what it must not contain."""
+
+    def __init__(self, dialect: str) -> None:
+        self.barred_calls = BARRED_CALLS.get(dialect, ())
+        self.barred_words = BARRED_WORDS.get(dialect, (INTO,))
+        self.first: list[Token] = []  # the first tokens
+        self.earlier = self.last = NONE  # the last two tokens
+        self.after_from: list[Token] = []  # the tokens after the last FROM
+        self.is_ended = False
+        self.end_of_expression = ""  # the token that would end an expression
+        # By depth of parentheses: whether tables are being listed, after FROM.
+        self.lists_tables = [False]
+
+    def read(self, token: Token) -> None:
+        plain, last = token.plain, self.last
+        if self.is_ended and plain != ";":
+            raise RefusedError("it has more than one statement")
+        if plain in self.barred_words:
+            raise RefusedError(f"it contains {plain}: an artefact only reads")
+        if last.plain == "LANGUAGE" and plain != "SQL":
+            raise RefusedError(f"it is in the language {token.text[:40]}, not in SQL")
+        if plain in CLAUSES and not (plain == "FROM" and last.plain == "DISTINCT"):
+            self._read_clause(token)
+        if plain == ";":
+            self.is_ended = True
+            return
+        if plain == "FROM" and last.plain != "DISTINCT":
+            self.after_from = []
+        elif len(self.after_from) < LONGEST_PATH:
+            self.after_from.append(token)
+        if len(self.first) < LONGEST_PATH:
+            self.first.append(token)
+        self.earlier, self.last = last, token
+
+    def _read_clause(self, token: Token) -> None:
+        depths, plain = self.lists_tables, token.plain
+        if len(depths) == 1 and plain in AFTER_EXPRESSION:
+            self.end_of_expression = self.end_of_expression or token.text
+        if plain == "(":
+            self._check_call(self.last)
+            depths.append(False)
+            if len(depths) > DEEPEST:  # some parsers take gigabytes for this
+                raise RefusedError(f"its parentheses are nested over {DEEPEST} deep")
+        elif plain == ")":
+            del depths[max(1, len(depths) - 1) :]
+        elif plain == "FROM":
+            depths[-1] = True
+        elif plain in AFTER_TABLES:
+            depths[-1] = False
+
+    def _check_call(self, function: Token) -> None:
+        if function.called in self.barred_calls:
+            raise RefusedError(f"it calls {function.called}: an artefact only reads")
+        is_table = self.lists_tables[-1] and self.earlier.plain in BEFORE_TABLE
+        if is_table and function.is_name and function.plain not in BEFORE_TABLE:
+            raise RefusedError(
+                f"it reads {function.text[:40]}(...): an artefact reads only the rows"
+            )
+
+    def source(self, text: str) -> Path:
+        """The table that a query reads; its alias may follow."""
+        path = _path(text, self.after_from)
+        alias = self.after_from[path.length :]
+        if not alias or (len(alias) == 1 and alias[0].is_name):
+            return path
+        raise RefusedError("a query must end in FROM and the name of one table")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    text: str  # shop."orders"
+    schema: str  # what precedes the last name: shop.
+    length: int  # in tokens
+
+
+def _path(text: str, tokens: Sequence[Token]) -> Path:
+    """The name at the beginning, perhaps with that of its schema."""
+    length = 0
+    for place in range(0, len(tokens), 2):
+        if not tokens[place].is_name:
+            break
+        length = place + 1
+        if length == len(tokens) or tokens[length].plain != ".":
+            break
+    if not length:
+        raise RefusedError("expected the name of a table, a view or a function")
+    start, last = tokens[0].start, tokens[length - 1]
+    return Path(text[start : last.end], text[start : last.start], length)
+
+
+# ---------------------------------------------------------------- dbt
+
+# What dbt replaces: {{ "{" }}, {{ ref("model") }}, {{ source("shop", "table") }}.
+BRACE = '{{ "{" }}'
+REFERENCE = re.compile(r"\{\{ (?:ref|source)\(([^\n]*)\) \}\}\s*(\S*)\s*")
+
+
+def from_dbt(text: str) -> str:
+    """The SQL that dbt makes of a model that reads one table."""
+    start = max(text.rfind("{{ ref("), text.rfind("{{ source("))
+    reference = REFERENCE.fullmatch(text, start) if start >= 0 else None
+    if not reference:
+        return text
+    names = re.sub(r"\"(\w+)\"(?:, )?", r"\1.", reference[1]).rstrip(".")
+    return f"{text[:start]}{names} {reference[2]}".replace(BRACE, "{")

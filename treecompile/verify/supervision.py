@@ -1,0 +1,95 @@
+"""Do some work in a process of its own, so that an engine can crash without harm.
+
+A database that runs in this process may be ended by a hostile text: its parser
+overflows the stack, a function takes all the memory, or nothing can interrupt it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection as Pipe
+from typing import Any, TypeVar
+
+Done = TypeVar("Done")
+LEAST_MEMORY = 4 << 30  # bytes
+GRACE = 10.0  # seconds that an engine has to end a query by itself
+
+in_own_process = False
+
+
+class EndedError(Exception):
+    """The process ended before its work was done."""
+
+    def __init__(self, number: signal.Signals | int) -> None:
+        self.signal = number
+        super().__init__(getattr(number, "name", f"exit code {number}"))
+
+
+def supervised(work: Callable[[], Done]) -> Done:
+    """Do some work in a child process; its result and its exceptions come back."""
+    if not hasattr(os, "fork"):  # Windows: without supervision
+        return work()
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(work, sender), daemon=False)
+    process.start()
+    sender.close()
+    try:
+        is_done, result = receiver.recv()
+        process.join()  # it may have a session to end
+    except EOFError:
+        process.join()
+        code = process.exitcode or 0
+        raise EndedError(signal.Signals(-code) if code < 0 else code) from None
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if is_done:
+        return result  # type: ignore[no-any-return]
+    raise result
+
+
+def _child(work: Callable[[], Any], sender: Pipe) -> None:
+    global in_own_process
+    in_own_process = True
+    atexit._clear()  # those of the parent
+    _limit_memory()
+    try:
+        outcome = True, work()
+    except Exception as error:
+        outcome = False, error
+    sender.send(outcome)
+    sender.close()
+    atexit._run_exitfuncs()  # multiprocessing does not
+
+
+def _limit_memory() -> None:
+    """To most of what the machine has, so that other programs keep some."""
+    import resource
+
+    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    most = max(LEAST_MEMORY, pages * size * 3 // 4)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """In a process of its own, end it if something takes longer than it may."""
+    if not in_own_process:
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
