@@ -79,13 +79,18 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "dist" / python(BUILD, folder / "dist", cwd=folder)
 
 
+def unpacked(sdist: Path, folder: Path) -> Path:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (source,) = folder.iterdir()
+    return source
+
+
 @pytest.fixture(scope="session")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from the sdist, as installers without a wheel would do."""
     folder = tmp_path_factory.mktemp("wheel")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
-    (source,) = folder.iterdir()
+    source = unpacked(sdist, folder)
     return folder / "dist" / python(BUILD_WHEEL, folder / "dist", cwd=source)
 
 
@@ -111,6 +116,23 @@ def test_the_sdist_and_the_wheel_hold_every_template_and_module(
     modules = {n for n in files_under(ROOT / "treecompile") if n.endswith(".py")}
     assert listed(names, "treecompile/") >= modules | {"py.typed"}
     assert not [n for n in names if n.startswith("tests")]
+
+
+def test_a_wheel_is_the_same_bytes_twice(
+    sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From files of another age, in another folder, with other hashes of strings."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    made = []
+    for number in (1, 2):
+        folder = tmp_path / f"{number}"
+        source = unpacked(sdist, folder)
+        for path in source.rglob("*"):
+            os.utime(path, (1e9 * number, 1e9 * number))
+        monkeypatch.setenv("PYTHONHASHSEED", f"{number}")
+        name = python(BUILD_WHEEL, folder / "dist", cwd=source)
+        made.append((name, (folder / "dist" / name).read_bytes()))
+    assert made[0] == made[1]
 
 
 def test_an_installed_wheel_compiles_an_example(wheel: Path, tmp_path: Path) -> None:

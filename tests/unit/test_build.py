@@ -13,7 +13,7 @@ import treecompile
 from tests.support.commands import contents, good, run
 from tests.support.samples import ROOT, TENNIS
 from treecompile import DataError, OptionError, TargetError
-from treecompile.api import building
+from treecompile.verify import verification
 from treecompile.verify.verification import Mismatch, Report
 
 FILES = ["model.json", "predict.py", "predict.sql", "RULES.md"]
@@ -116,7 +116,8 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
         seen.append((engine, url, text))
         return Report(engine, 1, True, 1, 1)
 
-    monkeypatch.setattr(building, "verify_artefact", watching)
+    for name in ("verify", "verify_supervised"):
+        monkeypatch.setattr(verification, name, watching)
     return seen
 
 
@@ -163,7 +164,8 @@ def test_nothing_is_written_that_was_not_verified(
         mismatches = (Mismatch({"wind": "weak"}, "yes", "no"),)
         return Report(engine, 1, True, 1, 1, mismatches=mismatches)
 
-    monkeypatch.setattr(building, "verify_artefact", differing)
+    for name in ("verify", "verify_supervised"):
+        monkeypatch.setattr(verification, name, differing)
     made = treecompile.build(TENNIS, "out", target="play")
     assert not made.passed
     assert made.paths == {}
