@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from math import inf
 
-from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.emit.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.emit.lowering import form_of
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model import ir
@@ -22,6 +22,7 @@ from treecompile.model.semantics import (
     required_features,
     threshold,
 )
+from treecompile.model.unicode import is_unicode
 
 # ---------------------------------------------------------------- names
 
