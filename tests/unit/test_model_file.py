@@ -188,10 +188,13 @@ def random_training(random: Random, body: Body) -> Training | None:
 def random_tallies(random: Random, body: Body) -> tuple[RuleTally, ...]:
     if random.random() < 0.4:
         return ()
-    return tuple(
-        RuleTally(random.randrange(99), random.random(), random.randrange(99), 3.0)
-        for _ in outcomes(body)
-    )
+    tallies = []
+    for _ in outcomes(body):
+        decided = random.randrange(99)
+        matched = decided + random.randrange(9)
+        errors = matched * random.random(), decided * random.random()
+        tallies.append(RuleTally(matched, errors[0], decided, errors[1]))
+    return tuple(tallies)
 
 
 @settings(max_examples=80, deadline=None)
@@ -654,8 +657,8 @@ def test_a_key_that_stands_twice_is_refused() -> None:
 
 def test_the_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = dumps(classifier())
-    monkeypatch.setattr(model_file.read, "MOST_BYTES", len(text) - 1)
-    with pytest.raises(ModelFileError, match=f"at most {len(text) - 1:,} bytes"):
+    monkeypatch.setattr(model_file.limits, "MOST_BYTES", len(text) - 1)
+    with pytest.raises(ModelFileError, match=f"at most {len(text) - 1:,}"):
         loads(text)
 
 

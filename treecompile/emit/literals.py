@@ -129,9 +129,7 @@ def tsql_string(text: str) -> str:
 
 def _require_unicode(text: str) -> None:
     if not is_unicode(text):
-        raise TargetError(
-            f"{text!r} {NOT_UNICODE}, and no database can hold it"
-        )
+        raise TargetError(f"{text!r} {NOT_UNICODE}, and no database can hold it")
 
 
 def sql_integer(value: int) -> str:

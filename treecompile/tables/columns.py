@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Label, ValueType
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.model.values import (
     BOOLEANS,
     INTEGER,
@@ -36,7 +37,6 @@ from treecompile.model.values import (
     parse_number,
     parse_text,
 )
-from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.tables.raw import Column, Declared, RawTable, Stated, read_numbers
 
 Codes = NDArray[np.int32]

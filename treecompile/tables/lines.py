@@ -1,4 +1,4 @@
-"""The lines of a text file, each up to a limit: a device or a pipe may never end one."""
+"""The lines of a text file, each up to a limit: a device may never end one."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def standard_input(name: str) -> Iterator[TextIO]:
     try:
         yield lines
     finally:
-        lines.detach()  # otherwise the wrappers close standard input when they are freed
+        lines.detach()  # otherwise the wrappers close it when they are freed
         binary.detach()
