@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from treecompile.model.errors import DataError, OptionError
+from treecompile.model.file.limits import MOST_SQUARES
 from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
@@ -93,14 +94,17 @@ def task_for(
     return task
 
 
-def check_range(name: str, widest: float, count: int, where: str = "") -> None:
-    """Refuse an infinite number (at `where`), and numbers whose squares overflow."""
+def check_range(name: str, widest: float, count: float, where: str = "") -> None:
+    """Refuse an infinite number (at `where`), and numbers whose squares overflow.
+
+    `count` is the number of rows, or their weight.
+    """
     if isinf(widest):
         raise DataError(f"{where}{name!r} is infinite: correct or remove it")
-    if widest > (LARGEST / count) ** 0.5 / 2:
+    if widest > (MOST_SQUARES / count) ** 0.5 / 2:
         raise DataError(
-            f"target {name!r} reaches {widest!r}, whose square is not a double: "
-            "use a larger unit"
+            f"target {name!r} reaches {widest!r}, and its squares may add up to more"
+            f" than {MOST_SQUARES:g}: use a larger unit"
         )
 
 
