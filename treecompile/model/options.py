@@ -97,8 +97,7 @@ def check_values(options: Any) -> None:
             continue
         for text in _texts(value):
             if not is_unicode(text):
-                advice = "write it in the encoding of the terminal"
-                raise OptionError(f"{each.flag} {text!r}: {NOT_UNICODE}: {advice}")
+                raise OptionError(f"{each.flag} {text!r} {NOT_UNICODE}: use UTF-8")
         if each.choices and value not in each.choices:
             known = " or ".join(each.choices)
             raise OptionError(f"{each.flag} {value!r}: expected {known}")

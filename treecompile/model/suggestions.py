@@ -12,6 +12,7 @@ LONGEST = 200  # characters of a name; the time grows with their square
 
 def similar(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The most similar of the known names, best first; of many, the first are tried."""
+    name = str(name)  # a caller in Python may give the number 5
     if len(name) > LONGEST:
         return []
     short = (each for each in known if len(each) <= LONGEST)

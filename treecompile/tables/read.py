@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from treecompile.model.errors import DataError
+from treecompile.model.files import json_reason
 from treecompile.model.unicode import NOT_UNICODE, file_name, is_unicode
 from treecompile.tables.arff import read_arff
 from treecompile.tables.lines import MOST_BYTES, open_lines, standard_input
@@ -110,9 +111,12 @@ def _records(lines: TextIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 record = json.loads(line, object_pairs_hook=_object)
             except RecursionError:
-                raise DataError(f"{name}, line {number}: nested too deeply") from None
+                raise DataError(
+                    f"{name}, line {number}: nested too deeply: flatten it into"
+                    " columns of its own first"
+                ) from None
             except ValueError as error:  # also raised for very long integers
-                reason = str(error).partition(": line 1")[0]
+                reason = json_reason(error)
                 raise DataError(
                     f"{name}, line {number}: {reason}: expected one JSON object"
                     " on each line"
@@ -226,6 +230,7 @@ def _read_parquet(path: str) -> RawTable:
             frame = pd.read_parquet(
                 file, engine="pyarrow", dtype_backend="numpy_nullable"
             )
+            _check_texts(frame)
         except ImportError as error:
             raise DataError(
                 "Parquet needs pyarrow: pip install 'treecompile[parquet]'"
@@ -234,6 +239,18 @@ def _read_parquet(path: str) -> RawTable:
             reason = str(error).partition("\n")[0]
             raise DataError(f"{path!r} is not sound Parquet: {reason}") from error
     return _from_frame(frame, file_name(Path(path).name))
+
+
+def _check_texts(frame: pd.DataFrame) -> None:
+    """Refuse text that is not UTF-8, which pyarrow notices only when it is used."""
+    import pyarrow as pa
+
+    for name, column in frame.items():
+        if column.dtype == "string":
+            try:
+                pa.array(column.array).validate(full=True)
+            except pa.ArrowInvalid:
+                raise ValueError(f"column {name!r} has text that is not UTF-8") from None
 
 
 def _from_frame(frame: pd.DataFrame, source: str) -> RawTable:

@@ -21,7 +21,7 @@ from treecompile.model.file.limits import (
 )
 from treecompile.model.file.training import read_training
 from treecompile.model.file.write import FORMAT, VERSION
-from treecompile.model.files import read_bytes
+from treecompile.model.files import json_reason, read_bytes
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
 from treecompile.model.semantics import is_partition
 
@@ -53,7 +53,7 @@ def loads(data: bytes | str) -> ir.Program:
     except RecursionError:
         raise ModelFileError("not a model file: nested too deeply") from None
     except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
-        raise ModelFileError(f"not a model file: {error}") from None
+        raise ModelFileError(f"not a model file: {json_reason(error)}") from None
     return _program(record)
 
 
