@@ -530,7 +530,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
     ("classifier", ("labels",), [], "nodes[0]", True),
     ("classifier", ("nodes", 3, "stats"), [1], "nodes[3].stats", False),
     ("classifier", ("nodes", 3, "stats"), [0, 0], "nodes[3].stats", True),
-    ("classifier", ("nodes", 3, "stats"), [1e308, 1e308], "nodes[3].s", False),
+    ("classifier", ("nodes", 3, "stats"), [1e308, 1e308], "nodes[3].s", True),
     ("regression", ("rules", 0, "stats", "weight"), 0, "rules[0].stats", True),
     ("regression", ("labels",), ["a"], "rules[0]", True),
     # features

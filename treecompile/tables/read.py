@@ -250,7 +250,8 @@ def _check_texts(frame: pd.DataFrame) -> None:
             try:
                 pa.array(column.array).validate(full=True)
             except pa.ArrowInvalid:
-                raise ValueError(f"column {name!r} has text that is not UTF-8") from None
+                said = f"column {name!r} has text that is not UTF-8"
+                raise ValueError(said) from None
 
 
 def _from_frame(frame: pd.DataFrame, source: str) -> RawTable:
