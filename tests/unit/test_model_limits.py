@@ -14,11 +14,12 @@ import pytest
 
 import treecompile
 from treecompile.emit.compiler import emit
+from treecompile.emit.options import emit_options
 from treecompile.inspect.draw import draw
 from treecompile.inspect.importance import importances
 from treecompile.inspect.show import show
 from treecompile.model import ir
-from treecompile.model.errors import DataError, ModelFileError
+from treecompile.model.errors import DataError, ModelFileError, OptionError
 from treecompile.model.file import dumps, limits, loads
 from treecompile.model.ir import (
     Branch,
@@ -290,6 +291,13 @@ def test_suggestions_are_bounded() -> None:
     assert similar("colum 7", ["other", *many])[0] == "column 7"
     assert similar("x" * 1_000_000, many) == []
     assert similar("ab", ["x" * 10_000_000, "abc"]) == ["abc"]
+    with pytest.raises(DataError, match=r"no column 5: did you mean '5'\?"):
+        treecompile.learn(pd.DataFrame({5: [1], "x": [2]}), target=5)  # type: ignore[arg-type]
+
+
+def test_an_endless_glossary_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"--glossary: '/dev/zero' is too large"):
+        emit_options("markdown", {"glossary": "/dev/zero"})
 
 
 def test_answers_whose_squares_overflow_are_refused() -> None:
