@@ -20,13 +20,17 @@ def squared_errors(actual: Array, predicted: Array | float) -> Floats:
     """The squared difference for each row; the sum of all must be a usual double."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.asarray((actual - predicted) ** 2, np.float64)
-        total = squares.sum()
+        check_squares(float(squares.sum()))
+    return squares
+
+
+def check_squares(total: float) -> None:
+    """Refuse a sum of squared errors that a model file could not hold."""
     if not total <= MOST_SQUARES:  # or NaN
         raise DataError(
             f"the squared errors of the predictions add up to more than"
             f" {MOST_SQUARES:g}: use a larger unit for the target"
         )
-    return squares
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from treecompile.measure.cases import Cases, known_cases, squared_errors
+from treecompile.measure.cases import (
+    Cases,
+    check_squares,
+    known_cases,
+    squared_errors,
+)
 from treecompile.measure.statistics import tallies
 from treecompile.model import ir
 from treecompile.model.arrays import Array
@@ -176,6 +181,7 @@ def quality_of_sums(
     `absolute` and `squared` sum the errors, `spread` the squared distances of the
     answers from their mean.
     """
+    check_squares(squared)
     return ir.ValueQuality(
         rows=rows,
         mean_absolute_error=absolute / rows if rows else 0.0,
