@@ -127,14 +127,14 @@ def same(found: tuple[Feature, list[Any]], expected: tuple[Feature, list[Any]]) 
             ),
         ),
         (
-            ["\U0001f333", "\uffff", "\0", "\ud800", "q'\"\n"],
+            ["\U0001f333", "\uffff", "\0", "\ue000", "q'\"\n"],
             {},
             (
                 Feature(
                     "x",
                     CATEGORICAL,
                     STR,
-                    ("\0", "q'\"\n", "\ud800", "\uffff", "\U0001f333"),
+                    ("\0", "q'\"\n", "\ue000", "\uffff", "\U0001f333"),
                 ),
                 [4, 3, 0, 2, 1],
             ),
@@ -252,9 +252,9 @@ LOW_HIGH = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
             (Feature("x", CATEGORICAL, STR, ("", "10", "3")), [2, -1, 0, 1]),
         ),
         (
-            objects("NA", None, "\ud800", NAN, pd.NaT),
+            objects("NA", None, "\ue000", NAN, pd.NaT),
             {"na_values": ("NA",)},
-            (Feature("x", CATEGORICAL, STR, ("\ud800",)), [-1, -1, 0, -1, -1]),
+            (Feature("x", CATEGORICAL, STR, ("\ue000",)), [-1, -1, 0, -1, -1]),
         ),
         (
             pd.Series(["a", "?"], dtype="string"),

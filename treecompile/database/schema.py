@@ -30,7 +30,7 @@ from treecompile.tables.dataset import (
     summary,
 )
 from treecompile.tables.options import REGRESS, DataOptions
-from treecompile.tables.raw import RawTable, place_of
+from treecompile.tables.raw import RawTable, require_column
 from treecompile.tables.roles import (
     LEAST_WEIGHT,
     MOST_CATEGORIES,
@@ -123,7 +123,7 @@ class StoredTable:
 
     def stored(self, name: str) -> StoredColumn:
         """The column of that name; an absent one is an error that names the nearest."""
-        place_of(name, [*self.columns])
+        require_column(name, self.columns)
         return self.columns[name]
 
     def quoted(self, name: str) -> str:

@@ -16,6 +16,7 @@ from math import frexp, inf, ldexp, nextafter
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Body
 from treecompile.model.semantics import required_features
+from treecompile.model.unicode import NOT_UNICODE, escaped, is_unicode
 
 MIN_NORMAL = sys.float_info.min
 
@@ -27,9 +28,9 @@ def python_string(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
-    escaped = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
-    visible = (c if c.isprintable() else ascii(c)[1:-1] for c in escaped)
-    return f"{quote}{''.join(visible)}{quote}"
+    marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    shown = (c if c.isprintable() else escaped(c) for c in marked)
+    return f"{quote}{''.join(shown)}{quote}"
 
 
 def python_literal(value: object) -> str:
@@ -126,21 +127,9 @@ def tsql_string(text: str) -> str:
     return f"({joined})" if len(parts) > 1 else joined
 
 
-def is_unicode(text: str) -> bool:
-    """Whether a text can be encoded; half a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _require_unicode(text: str) -> None:
     if not is_unicode(text):
-        raise TargetError(
-            f"{text!r} is not Unicode text (it has half a surrogate pair),"
-            " and no database can hold it"
-        )
+        raise TargetError(f"{text!r} {NOT_UNICODE}, and no database can hold it")
 
 
 def sql_integer(value: int) -> str:

@@ -7,18 +7,21 @@ the options of its lowering and refuses all others.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from treecompile.model.errors import OptionError
+from treecompile.model.files import read_text
 from treecompile.model.options import option, options_of
 
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
 
 
 HEADS = ("name", "description", "unit")  # of a glossary
+MOST_GLOSSARY = 1 << 26  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +154,11 @@ def _check_given(target: str, given: Iterable[str]) -> None:
 
 def read_glossary(path: str | Path) -> dict[str, Entry]:
     """The entries of a CSV file; the unit may be left out."""
+    text = read_text(path, OptionError, option="--glossary: ", most=MOST_GLOSSARY)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, strict=True) if line]
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+        records = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [line for line in records if line]
+    except csv.Error as error:
         raise OptionError(f"{path}: not CSV in UTF-8: {error}") from None
     heads = tuple(lines[0]) if lines else ()
     if heads not in (HEADS, HEADS[:2]):

@@ -42,7 +42,9 @@ def impurity(stats: Stats, measure: str) -> float | None:
     """The impurity of a node's cases; None if its statistics are not enough."""
     if isinstance(stats, Moments):
         return None if stats.sse is None else stats.sse / stats.weight
-    shares = [weight / stats.weight for weight in stats.weights if weight]
+    total = stats.weight
+    # A share may be too small for a double: then it adds nothing.
+    shares = [share for weight in stats.weights if (share := weight / total)]
     if measure == GINI:
         return 1.0 - fsum(share * share for share in shares)
     return fsum(-share * log2(share) for share in shares) + 0.0

@@ -12,6 +12,25 @@ from numpy.typing import NDArray
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.batch import Columns, holds
+from treecompile.model.errors import DataError
+from treecompile.model.file.limits import MOST_SQUARES
+
+
+def squared_errors(actual: Array, predicted: Array | float) -> Floats:
+    """The squared difference for each row; the sum of all must be a usual double."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.asarray((actual - predicted) ** 2, np.float64)
+        check_squares(float(squares.sum()))
+    return squares
+
+
+def check_squares(total: float) -> None:
+    """Refuse a sum of squared errors that a model file could not hold."""
+    if not total <= MOST_SQUARES:  # or NaN
+        raise DataError(
+            f"the squared errors of the predictions add up to more than"
+            f" {MOST_SQUARES:g}: use a larger unit for the target"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +73,7 @@ class Cases:
             costs = np.asarray(self.y != body.labels.index(value), np.float64)
         else:
             assert isinstance(value, float)
-            costs = np.asarray((self.y - value) ** 2, np.float64)
+            costs = squared_errors(self.y, value)
         if self.counts is not None:
             costs = costs * self.counts
         return costs if self.spread is None else costs + self.spread

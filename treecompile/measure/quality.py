@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from treecompile.measure.cases import Cases, known_cases
+from treecompile.measure.cases import (
+    Cases,
+    check_squares,
+    known_cases,
+    squared_errors,
+)
 from treecompile.measure.statistics import tallies
 from treecompile.model import ir
 from treecompile.model.arrays import Array
@@ -51,7 +56,7 @@ def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
     where = deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows, where)
     actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
-    errors = predicted != actual if body.labels else (predicted - actual) ** 2
+    errors = predicted != actual if body.labels else squared_errors(actual, predicted)
     quality = measure(body.labels, predicted, actual)
     counted = tallies(body, cases, where, errors.astype(np.float64))
     return summed_up(body, quality, counted, len(y) - cases.rows)
@@ -152,15 +157,15 @@ def measure(labels: Sequence[ir.Label], predicted: Array, actual: Array) -> ir.Q
         size = len(labels)
         confusion = np.bincount(actual * size + predicted, minlength=size * size)
         return quality_of_counts(confusion.reshape(size, size))
-    errors = predicted - actual
     count = len(actual)
-    squared = float((errors**2).sum())
+    squared = float(squared_errors(actual, predicted).sum())
+    absolute = float(np.abs(predicted - actual).sum())
     spread = 0.0
     if count > 0 and actual.min() < actual.max():
         mean = actual.mean()
         mean += (actual - mean).mean()  # corrects rounding far from zero
         spread = float(((actual - mean) ** 2).sum())
-    return quality_of_sums(count, float(np.abs(errors).sum()), squared, spread)
+    return quality_of_sums(count, absolute, squared, spread)
 
 
 def quality_of_counts(confusion: Array) -> ir.ClassQuality:
@@ -176,6 +181,7 @@ def quality_of_sums(
     `absolute` and `squared` sum the errors, `spread` the squared distances of the
     answers from their mean.
     """
+    check_squares(squared)
     return ir.ValueQuality(
         rows=rows,
         mean_absolute_error=absolute / rows if rows else 0.0,

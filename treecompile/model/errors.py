@@ -6,6 +6,8 @@ what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+from treecompile.model.unicode import visible
+
 LONGEST = 1000  # characters of a message
 
 
@@ -22,7 +24,7 @@ class TreecompileError(Exception):
     """The root: a fault of the input, not a bug of ours."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message))
+        super().__init__(visible(shortened(message)))
 
 
 class DataError(TreecompileError):

@@ -45,3 +45,10 @@ def read_text(
         line = data.count(b"\n", 0, cause.start) + 1
         place = f"{option}{str(path)!r}, line {line}"
         raise error(f"{place}: not UTF-8 text: convert the file to UTF-8") from None
+
+
+def json_reason(error: ValueError) -> str:
+    """Why a text is not JSON, without advice for programmers or places in one line."""
+    if "integer string conversion" in str(error):
+        return "an integer of thousands of digits"
+    return str(error).partition(": line 1 column")[0]

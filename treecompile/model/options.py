@@ -8,13 +8,14 @@ are all made from what `options_of` reads there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from math import inf
 from typing import Any, TypeVar, get_type_hints
 
 from treecompile.model.errors import OptionError
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 
 T = TypeVar("T")
 KEY = "option"  # of the metadata of a field
@@ -89,17 +90,31 @@ def as_flag(name: str) -> str:
 
 
 def check_values(options: Any) -> None:
-    """Refuse values outside the choices or the range of an option."""
+    """Refuse values outside the choices or the range of an option, and broken text."""
     for name, each in options_of(type(options)).items():
         value = getattr(options, name)
         if value is None or value == each.default:
             continue
+        for text in _texts(value):
+            if not is_unicode(text):
+                raise OptionError(f"{each.flag} {text!r} {NOT_UNICODE}: use UTF-8")
         if each.choices and value not in each.choices:
             known = " or ".join(each.choices)
             raise OptionError(f"{each.flag} {value!r}: expected {known}")
         if each.accepts and not each.accepts(value):
             what = "a finite number" if value == inf else each.expected
             raise OptionError(f"{each.flag} {value!r}: expected {what}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value: itself, or those of a tuple or a mapping."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, Mapping):
+        yield from _texts(tuple(value.items()))
 
 
 def sentence(names: Iterable[str], joint: str = "or") -> str:

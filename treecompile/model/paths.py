@@ -97,11 +97,16 @@ def depth(body: ir.Body) -> int:
     """The maximum number of tests for one row."""
     if isinstance(body, ir.RuleSet):
         return max((len(rule.conditions) for rule in body.rules), default=0)
-    depths = [0] * len(body.nodes)
-    for position, node in enumerate(body.nodes):
+    return max(depths(body))
+
+
+def depths(tree: ir.Tree) -> list[int]:
+    """The number of tests from the root to each node."""
+    found = [0] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
         for branch in getattr(node, "branches", ()):
-            depths[branch.then] = depths[position] + 1
-    return max(depths)
+            found[branch.then] = found[position] + 1
+    return found
 
 
 def size(body: ir.Body) -> str:

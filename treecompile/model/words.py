@@ -136,13 +136,14 @@ def named_categories(
     Of red, green and blue, `not in {red, green}` is `= blue (or any other)`.
     """
     named = members(condition)
+    also = ["or missing"] if condition.missing else []
+    if condition.op is ir.Op.IN:  # a split may have thousands of these
+        return named, False, also
     chosen = set(named)
     others = [c for c in feature.categories if c not in chosen]
-    also = ["or missing"] if condition.missing else []
-    negated = condition.op is ir.Op.NOT_IN
-    if negated and others and (len(others) <= len(named) or len(others) == 1):
+    if others and (len(others) <= len(named) or len(others) == 1):
         return others, False, ["or any other", *also]
-    return named, negated, also
+    return named, True, also
 
 
 def with_symbols(text: str) -> str:

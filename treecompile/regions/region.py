@@ -170,8 +170,15 @@ class CategorySet:
 
     def members(self, feature: ir.Feature) -> tuple[ir.Category, ...]:
         """The known categories, in the order of the feature."""
-        digits = reversed(f"{self.bits >> FIRST:b}")
-        return tuple(compress(feature.categories, map("1".__eq__, digits)))
+        digits = f"{self.bits >> FIRST:b}"[::-1]
+        if 8 * digits.count("1") > len(digits):
+            return tuple(compress(feature.categories, map("1".__eq__, digits)))
+        found = []  # few among many, as in a split with a branch for each category
+        place = digits.find("1")
+        while place >= 0:
+            found.append(feature.categories[place])
+            place = digits.find("1", place + 1)
+        return tuple(found)
 
     def conditions(
         self, index: int, feature: ir.Feature

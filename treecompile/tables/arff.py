@@ -8,10 +8,12 @@ line or after a blank.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
 from treecompile.model.errors import DataError
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.model.values import NUMBER
 from treecompile.tables.raw import (
     Declared,
@@ -29,9 +31,11 @@ QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 NAME = rf"(?P<name>{QUOTED}|[^\s{{'\"][^\s{{]*)"
 ATTRIBUTE = re.compile(rf"{NAME}\s*(?P<type>\{{.*|\S.*)?", re.S)
 CATEGORIES = re.compile(rf"\{{(?P<inside>(?:[^'\"}}]|{QUOTED})*)\}}\s*(?:%.*)?", re.S)
+# Words with blanks between them. Possessive, or long runs of blanks would take forever.
+BARE = r"(?!['\"])(?:[^\s,]++(?:[^\S\t]++(?=[^\s,%]))?)*+"
 FIELD = re.compile(
-    rf"\s*(?:(?P<quoted>{QUOTED})|(?P<bare>(?!['\"])[^,\t]*?))"
-    r"(?:(?P<comma>\s*,)|\s+%.*$|(?P<tab>[ ]*\t)|\s*$)",
+    rf"\s*(?:(?P<quoted>{QUOTED})|(?P<bare>{BARE}))"
+    r"(?:(?P<comma>\s*,)|\s+%.*$|(?P<tab>[^\S\t]*\t)|\s*$)",
     re.S,
 )
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
@@ -117,8 +121,8 @@ def _declaration(name: str, text: str) -> Declared:
         )
     # A ? in the data is a missing value even if it is listed.
     categories = [value for value in _fields(found["inside"]) if value is not None]
-    if len(set(categories)) < len(categories):
-        twice = next(c for i, c in enumerate(categories) if c in categories[:i])
+    twice, times = Counter(categories).most_common(1)[0] if categories else ("", 0)
+    if times > 1:
         raise ValueError(f"{name!r} lists the category {twice!r} twice")
     return Declared(Stated.NOMINAL, tuple(categories))
 
@@ -167,7 +171,13 @@ def _empty(place: int) -> ValueError:
 def _unquoted(text: str) -> str:
     if text[0] not in "'\"":
         return text
-    return ESCAPE.sub(_unescaped, text[1:-1])
+    plain = ESCAPE.sub(_unescaped, text[1:-1])
+    if is_unicode(plain):
+        return plain
+    try:  # a character beyond U+FFFF may be written as two escapes
+        return plain.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise ValueError(f"{plain!r} {NOT_UNICODE}: correct it") from None
 
 
 def _unescaped(found: re.Match[str]) -> str:

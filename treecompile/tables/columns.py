@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Label, ValueType
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.model.values import (
     BOOLEANS,
     INTEGER,
@@ -40,6 +41,8 @@ from treecompile.tables.raw import Column, Declared, RawTable, Stated, read_numb
 
 Codes = NDArray[np.int32]
 
+DIGITS = 1_000  # of an integer; see also INTEGER
+LARGEST_INTEGER = 10**DIGITS - 1
 CATEGORICAL = "category"  # the name of this dtype of pandas
 
 PARSE: dict[ValueType, Callable[[str, str], Any]] = {
@@ -87,7 +90,7 @@ class Raw:
         data = table.column(name)
         if kept is not None:
             data = data.take(kept)
-        declared = table.declared[table.names.index(name)] if table.declared else None
+        declared = table.declared[table.place(name)] if table.declared else None
         if table.text and not declared:
             na |= {""}
         return cls(name, data, table.text, na, kept, declared)
@@ -191,8 +194,15 @@ class Distinct:
                 else "convert the column first"
             )
             raise DataError(f"{self.where(place)}{error}; {advice}") from error
-        # A plain str: the str of numpy prints as np.str_('x').
-        return str.__str__(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            if not is_unicode(value):
+                said = f"{self.raw.name!r} is {value!r}, which {NOT_UNICODE}"
+                raise DataError(f"{self.where(place)}{said}: correct it")
+            return str.__str__(value)  # the str of numpy prints as np.str_('x')
+        if isinstance(value, int) and not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            said = f"{self.raw.name!r} is an integer of more than {DIGITS:,} digits"
+            raise DataError(f"{self.where(place)}{said}: correct it")
+        return value
 
 
 def _indexed(

@@ -15,7 +15,13 @@ from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
-from treecompile.tables.roles import make_feature, make_target, stated_kinds, weights_of
+from treecompile.tables.roles import (
+    check_range,
+    make_feature,
+    make_target,
+    stated_kinds,
+    weights_of,
+)
 
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
 Values = TypeVar("Values")
@@ -57,6 +63,12 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         return made and FeatureColumn(made[0], digest_of(*made), made[1])
 
     made, more = make_features(names, options.target, make)
+    weights = None
+    if options.weights:
+        weights = weights_of(Raw.of(table, options.weights, na, known))
+        if not labels:
+            total = max(1.0, float(weights.sum()))
+            check_range(options.target, float(np.abs(y[known]).max()), total)
     return Dataset(
         options.target,
         tuple(each.feature for each in made),
@@ -65,11 +77,7 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         y[known],
         (*dropped_note(options.target, dropped), *notes, *more),
         table.source,
-        (
-            weights_of(Raw.of(table, options.weights, na, known))
-            if options.weights
-            else None
-        ),
+        weights,
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.model.errors import DataError
+from treecompile.model.suggestions import similar
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,28 +55,44 @@ class RawTable:
     text: bool  # all values are text, still to be parsed
     source: str  # the file's name without its folder, "" for a frame
     declared: tuple[Declared, ...] = ()  # one for each column, or none
+    places: dict[str, int] = field(init=False, repr=False)  # of the columns
+
+    def __post_init__(self) -> None:
+        places = {name: place for place, name in enumerate(self.names)}
+        object.__setattr__(self, "places", places)
 
     @property
     def rows(self) -> int:
         return len(self.columns[0])
 
     def column(self, name: str) -> Column:
-        """A column by its name; see `place_of`."""
-        return self.columns[place_of(name, self.names)]
+        """A column by its name."""
+        return self.columns[self.place(name)]
+
+    def place(self, name: str) -> int:
+        """The position of a column."""
+        if name not in self.places:
+            require_column(name, self.names)
+        return self.places[name]
 
 
-def place_of(name: str, names: Sequence[str]) -> int:
-    """The position of a column. The error for an absent one suggests similar names."""
+def require_column(name: str, names: Collection[str]) -> None:
+    """Refuse a name that no column has; the error suggests similar names."""
     if name in names:
-        return names.index(name)
-    near = get_close_matches(name, names)
+        return
+    near = similar(name, names)
     if near:
         raise DataError(f"no column {name!r}: did you mean {listed(near)}?")
-    raise DataError(f"no column {name!r}: the columns are {listed(names)}")
+    raise DataError(f"no column {name!r}: the columns are {listed(tuple(names))}")
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse two columns with the same name."""
+    """Refuse two columns with the same name, and names that are not text."""
+    for place, name in enumerate(names, start=1):
+        if not is_unicode(name):
+            raise DataError(
+                f"column {place}: its name {name!r} {NOT_UNICODE}: rename it"
+            )
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"more than one column is named {listed(twice)}: rename them")

@@ -9,27 +9,27 @@ on a CSV file starts quickly.
 from __future__ import annotations
 
 import csv
-import io
 import json
-import sys
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from treecompile.model.errors import DataError
+from treecompile.model.files import json_reason
+from treecompile.model.unicode import NOT_UNICODE, file_name, is_unicode
 from treecompile.tables.arff import read_arff
+from treecompile.tables.lines import MOST_BYTES, open_lines, standard_input
 from treecompile.tables.raw import RawTable, check_names, counted, not_unicode, objects
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIELD_LIMIT = 2**31 - 1  # the largest C long on every platform
 PARQUET = ".parquet"
 STANDARD_INPUT = "-"
-ENCODING = "utf-8-sig"  # UTF-8, with or without the byte order mark that Excel writes
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a surrogate pair
 
 
 # ---------------------------------------------------------------- CSV and TSV
@@ -37,7 +37,7 @@ ENCODING = "utf-8-sig"  # UTF-8, with or without the byte order mark that Excel 
 
 def read_delimited(lines: TextIO, delimiter: str, name: str) -> RawTable:
     """Read a header with the column names, then records of the same length."""
-    limit = csv.field_size_limit(FIELD_LIMIT)
+    limit = csv.field_size_limit(MOST_BYTES)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     start = 1  # the first line of the current record, which may span several
     header: list[str] = []
@@ -111,9 +111,12 @@ def _records(lines: TextIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 record = json.loads(line, object_pairs_hook=_object)
             except RecursionError:
-                raise DataError(f"{name}, line {number}: nested too deeply") from None
+                raise DataError(
+                    f"{name}, line {number}: nested too deeply: flatten it into"
+                    " columns of its own first"
+                ) from None
             except ValueError as error:  # also raised for very long integers
-                reason = str(error).partition(": line 1")[0]
+                reason = json_reason(error)
                 raise DataError(
                     f"{name}, line {number}: {reason}: expected one JSON object"
                     " on each line"
@@ -123,9 +126,19 @@ def _records(lines: TextIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
                     f"{name}, line {number}: expected a JSON object, such as"
                     ' {"x": 1.5, "y": null}'
                 )
+            if HALF_PAIR.search(line):
+                _refuse_halves(record, f"{name}, line {number}")
             yield number, record
     except UnicodeDecodeError as error:
         raise not_unicode(name, number, error) from error
+
+
+def _refuse_halves(record: dict[str, Any], where: str) -> None:
+    for key, value in record.items():
+        if not is_unicode(key):
+            raise DataError(f"{where}: the key {key!r} {NOT_UNICODE}: correct it")
+        if isinstance(value, str) and not is_unicode(value):
+            raise DataError(f"{where}: {key!r} is {value!r}, which {NOT_UNICODE}")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -189,9 +202,9 @@ def read_table(source: str | Path | pd.DataFrame) -> RawTable:
 
 def _read_file(path: str) -> RawTable:
     if path == STANDARD_INPUT:
-        with _standard_input() as lines:
+        with standard_input("standard input") as lines:
             return read_csv(lines, name="standard input")
-    name, suffix = Path(path).name, Path(path).suffix.lower()
+    name, suffix = file_name(Path(path).name), Path(path).suffix.lower()
     try:
         if Path(path).is_dir():
             raise DataError(f"{path!r} is a folder: name a file in it")
@@ -200,21 +213,12 @@ def _read_file(path: str) -> RawTable:
         if suffix not in READERS:
             known = ", ".join((*READERS, PARQUET))
             raise DataError(f"{path!r} has an unknown suffix: expected one of {known}")
-        with open(path, encoding=ENCODING, newline="") as lines:
+        with open_lines(path, name) as lines:
             return READERS[suffix](lines, name=name)
     except OSError as error:
         raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error
     except ValueError as error:  # the name contains a NUL
         raise DataError(f"cannot read {path!r}: {error}") from error
-
-
-@contextmanager
-def _standard_input() -> Iterator[TextIO]:
-    lines = io.TextIOWrapper(sys.stdin.buffer, encoding=ENCODING, newline="")
-    try:
-        yield lines
-    finally:
-        lines.detach()  # otherwise the wrapper closes standard input when it is freed
 
 
 def _read_parquet(path: str) -> RawTable:
@@ -226,6 +230,7 @@ def _read_parquet(path: str) -> RawTable:
             frame = pd.read_parquet(
                 file, engine="pyarrow", dtype_backend="numpy_nullable"
             )
+            _check_texts(frame)
         except ImportError as error:
             raise DataError(
                 "Parquet needs pyarrow: pip install 'treecompile[parquet]'"
@@ -233,7 +238,20 @@ def _read_parquet(path: str) -> RawTable:
         except Exception as error:  # pyarrow has no common error for damaged files
             reason = str(error).partition("\n")[0]
             raise DataError(f"{path!r} is not sound Parquet: {reason}") from error
-    return _from_frame(frame, Path(path).name)
+    return _from_frame(frame, file_name(Path(path).name))
+
+
+def _check_texts(frame: pd.DataFrame) -> None:
+    """Refuse text that is not UTF-8, which pyarrow notices only when it is used."""
+    import pyarrow as pa
+
+    for name, column in frame.items():
+        if column.dtype == "string":
+            try:
+                pa.array(column.array).validate(full=True)
+            except pa.ArrowInvalid:
+                said = f"column {name!r} has text that is not UTF-8"
+                raise ValueError(said) from None
 
 
 def _from_frame(frame: pd.DataFrame, source: str) -> RawTable:

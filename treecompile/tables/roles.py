@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from treecompile.model.errors import DataError, OptionError
+from treecompile.model.file.limits import MOST_SQUARES
 from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
@@ -27,7 +28,7 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import Stated, counted, place_of
+from treecompile.tables.raw import Stated, counted, require_column
 
 LARGEST = float_info.max
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number
@@ -93,14 +94,17 @@ def task_for(
     return task
 
 
-def check_range(name: str, widest: float, count: int, where: str = "") -> None:
-    """Refuse an infinite number (at `where`), and numbers whose squares overflow."""
+def check_range(name: str, widest: float, count: float, where: str = "") -> None:
+    """Refuse an infinite number (at `where`), and numbers whose squares overflow.
+
+    `count` is the number of rows, or their weight.
+    """
     if isinf(widest):
         raise DataError(f"{where}{name!r} is infinite: correct or remove it")
-    if widest > (LARGEST / count) ** 0.5 / 2:
+    if widest > (MOST_SQUARES / count) ** 0.5 / 2:
         raise DataError(
-            f"target {name!r} reaches {widest!r}, whose square is not a double: "
-            "use a larger unit"
+            f"target {name!r} reaches {widest!r}, and its squares may add up to more"
+            f" than {MOST_SQUARES:g}: use a larger unit"
         )
 
 
@@ -142,7 +146,8 @@ def _labels(
     if not given:
         return tuple(present)
     labels = parsed_list(name, type_, given, "--labels")
-    unlisted = [label for label in present if label not in labels]
+    listed = set(labels)
+    unlisted = [label for label in present if label not in listed]
     if unlisted:
         raise OptionError(
             f"--labels lacks {unlisted[0]!r}, a value of {name!r}: add it"
@@ -254,7 +259,8 @@ def weights_of(raw: Raw) -> np.ndarray:
 def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
     """The columns that an option names, each with the name of the option."""
     check_values(options)
-    place_of(options.target, names)
+    known = dict.fromkeys(names)
+    require_column(options.target, known)
     stated: dict[str, str] = {}
     for option, mentioned in (
         ("categorical", options.categorical),
@@ -264,7 +270,7 @@ def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
         ("weights", (options.weights,) if options.weights else ()),
     ):
         for name in mentioned:
-            place_of(name, names)
+            require_column(name, known)
             if name == options.target:
                 raise OptionError(f"--{option} {name!r}: that is the target")
             if name in stated:
@@ -285,7 +291,9 @@ def parsed_list(
         raise OptionError(f"{option}: {error}, as in the data") from error
     if not parsed:
         raise OptionError(f"{option} {name!r} lists nothing")
-    for place, value in enumerate(parsed):
-        if value in parsed[:place]:
+    seen = set()
+    for value in parsed:
+        if value in seen:
             raise OptionError(f"{option} lists {value!r} twice")
+        seen.add(value)
     return parsed

@@ -22,6 +22,7 @@ from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import (
+    membership,
     probabilities,
     required_features,
     threshold,
@@ -76,7 +77,7 @@ class NumpyModule:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = settled(source.program.body)
     decided = outcomes(body)
-    required = list(required_features(body))
+    required = {index: column for column, index in enumerate(required_features(body))}
     used = [body.features[index] for index in required]
     helpers = Helpers(CONVERTERS.of(f.type) for f in used)
     tree, places = _tree(body, decided)
@@ -170,7 +171,7 @@ def _tree(
 
 
 def _table(
-    body: ir.Body, tree: ir.Tree | None, required: list[int], places: Places
+    body: ir.Body, tree: ir.Tree | None, required: Mapping[int, int], places: Places
 ) -> Iterator[str]:
     """The splits of the tree, or the rules."""
     if tree is not None:
@@ -184,23 +185,39 @@ def _table(
         yield f"    [{', '.join(tests)}],"
 
 
-def _split(split: ir.Split, tree: ir.Tree, required: list[int], places: Places) -> str:
+def _split(
+    split: ir.Split, tree: ir.Tree, required: Mapping[int, int], places: Places
+) -> str:
     """(column, threshold, whether missing is low, low child, high child), or
     (column, the child for each code)."""
     where = split.branches[0].when.feature
     feature = tree.features[where]
-    column = required.index(where)
+    column = required[where]
     if feature.kind is ir.Kind.NUMERIC:
         low, high = sorted(split.branches, key=lambda b: b.when.op is ir.Op.GT)
         children = [places[low.then], places[high.then]]
         items = (column, threshold(low.when), low.when.missing, *children)
         return f"({', '.join(map(repr, items))})"
+    return f"({column}, {_children(split, feature, places)})"
+
+
+def _children(split: ir.Split, feature: ir.Feature, places: Places) -> list[int]:
+    """The child for each code: of a category, of an unseen and of a missing value."""
     children = [0] * (len(feature.categories) + 2)
+    codes = {category: code for code, category in enumerate(feature.categories)}
     for branch in split.branches:
-        for code, holds in enumerate(truth_table(branch.when, feature)):
-            if holds:
-                children[code] = places[branch.then]
-    return f"({column}, {children})"
+        inside, chosen, missing = membership(branch.when, feature)
+        child = places[branch.then]
+        if inside:
+            for category in chosen:
+                children[codes[category]] = child
+        else:
+            for code, holds in enumerate(truth_table(branch.when, feature)):
+                if holds:
+                    children[code] = child
+        if missing:
+            children[-1] = child
+    return children
 
 
 def _branches(body: ir.Body, places: Places) -> Iterator[str]:
@@ -211,9 +228,9 @@ def _branches(body: ir.Body, places: Places) -> Iterator[str]:
             yield f"    ({', '.join(pairs)}),"
 
 
-def _rule_test(test: ir.Condition, body: ir.Body, required: list[int]) -> str:
+def _rule_test(test: ir.Condition, body: ir.Body, required: Mapping[int, int]) -> str:
     """(column, threshold, whether above it, truth if missing), or (column, truths)."""
-    column = required.index(test.feature)
+    column = required[test.feature]
     feature = body.features[test.feature]
     if feature.kind is ir.Kind.NUMERIC:
         return f"({column}, {threshold(test)!r}, {test.op is ir.Op.GT}, {test.missing})"

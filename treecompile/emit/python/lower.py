@@ -200,7 +200,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         call += ["...     }", "... )"]
     lines = [
         f"Predict {words.name(program.target)}:"
-        f" {words.quantity(rules, 'rule')} learned by {program.algorithm}.",
+        f" {words.quantity(rules, 'rule')} learned by {words.name(program.algorithm)}.",
         "",
         *(f"    {line}" for line in call),
         f"    {predict(body, row)!r}",

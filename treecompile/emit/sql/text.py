@@ -6,12 +6,13 @@ What a database cannot express is refused with a message that says what to do in
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import inf
 
-from treecompile.emit.literals import DOUBLES, STRINGS, is_unicode, sql_integer
+from treecompile.emit.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.emit.lowering import form_of
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model import ir
@@ -22,6 +23,7 @@ from treecompile.model.semantics import (
     required_features,
     threshold,
 )
+from treecompile.model.unicode import is_unicode
 
 # ---------------------------------------------------------------- names
 
@@ -83,9 +85,11 @@ def column_names(
     actual = [renamed.get(feature.name, feature.name) for feature in body.features]
     required = required_features(body)
     if dialect.names.fold_case:
+        times = Counter(map(str.casefold, actual))
         for index in required:
-            twins = [n for n in actual if n.casefold() == actual[index].casefold()]
-            if len(twins) > 1:
+            folded = actual[index].casefold()
+            if times[folded] > 1:
+                twins = [name for name in actual if name.casefold() == folded]
                 raise TargetError(
                     f"{dialect.name} treats {twins[0]!r} and {twins[1]!r} as one name:"
                     " rename one of the columns with --column NAME=NEW_NAME"

@@ -123,8 +123,9 @@ class Palette:
         """The colours of a bar and their shares; for numbers, that of the mean only."""
         if isinstance(stats, Moments):
             return [(self._shade(stats.mean), 1.0)]
+        total = stats.weight
         return [
-            (_class_colour(code), weight / stats.weight)
+            (_class_colour(code), weight / total)
             for code, weight in enumerate(stats.weights)
             if weight
         ]

@@ -12,7 +12,16 @@ from sys import float_info
 from typing import Any, TypeVar
 
 from treecompile.model.errors import ModelFileError
+from treecompile.model.file.limits import (
+    LEAST_WEIGHT,
+    MOST_DIGITS,
+    MOST_ROWS,
+    MOST_SQUARES,
+    MOST_WEIGHT,
+)
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 
+TOO_LARGE = 10**MOST_DIGITS
 Choice = TypeVar("Choice", bound=StrEnum)
 PartReader = Callable[[Any, str], Any]
 
@@ -73,7 +82,25 @@ def as_list(value: Any, where: str) -> list[Any]:
 
 
 def text(value: Any, where: str) -> str:
-    return str(typed(value, "str", where))
+    found = str(typed(value, "str", where))
+    if not is_unicode(found):
+        raise ModelFileError(f"{where}: {found!r} {NOT_UNICODE}: correct it")
+    return found
+
+
+def scalar(value: Any, where: str) -> Any:
+    """A text, an integer, a finite number or a boolean."""
+    if isinstance(value, str):
+        return text(value, where)
+    if isinstance(value, int):  # or a boolean
+        if not -TOO_LARGE < value < TOO_LARGE:
+            raise ModelFileError(
+                f"{where}: an integer has at most {MOST_DIGITS:,} digits"
+            )
+        return value
+    if isinstance(value, float):
+        return number(value, where)
+    raise ModelFileError(f"{where}: expected text, a number or a boolean")
 
 
 def boolean(value: Any, where: str) -> bool:
@@ -81,8 +108,11 @@ def boolean(value: Any, where: str) -> bool:
 
 
 def integer(value: Any, where: str) -> int:
-    if typed(value, "int", where) < 0:
-        raise ModelFileError(f"{where}: expected a number of at least 0")
+    """A number of rows, or a position."""
+    if not 0 <= typed(value, "int", where) <= MOST_ROWS:
+        raise ModelFileError(
+            f"{where}: expected an integer of at least 0 and at most {MOST_ROWS:,}"
+        )
     return int(value)
 
 
@@ -94,8 +124,21 @@ def number(value: Any, where: str) -> float:
 
 def weight(value: Any, where: str) -> float:
     found = number(value, where)
-    if found < 0:
-        raise ModelFileError(f"{where}: expected a number of at least 0")
+    if found and not LEAST_WEIGHT <= found <= MOST_WEIGHT:
+        raise ModelFileError(
+            f"{where}: {found!r} is no weight: expected 0, or a number from"
+            f" {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        )
+    return found
+
+
+def squares(value: Any, where: str) -> float:
+    """A sum of squared errors."""
+    found = number(value, where)
+    if not 0 <= found <= MOST_SQUARES:
+        raise ModelFileError(
+            f"{where}: expected a number of at least 0 and at most {MOST_SQUARES:g}"
+        )
     return found
 
 

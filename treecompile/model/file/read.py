@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -12,10 +13,16 @@ from treecompile import __version__
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
+from treecompile.model.file.limits import (
+    MOST_BYTES,
+    MOST_SQUARES,
+    check_size,
+    check_text,
+)
+from treecompile.model.file.training import read_training
 from treecompile.model.file.write import FORMAT, VERSION
-from treecompile.model.files import MOST_BYTES, read_bytes
+from treecompile.model.files import json_reason, read_bytes
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
-from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import is_partition
 
 HEAD = (
@@ -27,7 +34,7 @@ CONDITION = ("feature", "op", "value", "missing")
 
 def read_program(path: str | Path) -> ir.Program:
     """Read and validate a model file."""
-    data = read_bytes(path, ModelFileError)
+    data = read_bytes(path, ModelFileError, most=MOST_BYTES)
     try:
         return loads(data)
     except ModelFileError as error:
@@ -36,16 +43,17 @@ def read_program(path: str | Path) -> ir.Program:
 
 def loads(data: bytes | str) -> ir.Program:
     """Validate the text of a model file and build the program it describes."""
-    if len(data) > MOST_BYTES:
-        raise ModelFileError(f"a model file has at most {MOST_BYTES:,} bytes")
+    check_text(data)
     try:
+        if isinstance(data, bytes):  # strictly: json would let broken text pass
+            data = data.decode(json.detect_encoding(data))
         record = json.loads(
             data, parse_constant=_refuse_constant, object_pairs_hook=_unique
         )
     except RecursionError:
         raise ModelFileError("not a model file: nested too deeply") from None
     except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
-        raise ModelFileError(f"not a model file: {error}") from None
+        raise ModelFileError(f"not a model file: {json_reason(error)}") from None
     return _program(record)
 
 
@@ -77,23 +85,28 @@ def _program(record: Any) -> ir.Program:
     checks.text(record["tool"], "tool")
     features = checks.listed(record["features"], "features", _feature)
     checks.distinct((f.name for f in features), "features", "two have the same name")
-    reader = BodyReader(features, _labels(record["labels"]))
+    reader = BodyReader.of(features, _labels(record["labels"]))
     body = (
         reader.tree(record["nodes"], record["missing"])
         if "nodes" in record
         else reader.rules(record["rules"])
     )
+    check_size(body)
     options = checks.as_object(record["options"], "options")
     for key, value in options.items():
-        if not isinstance(value, (str, int, float)) or value in (inf, -inf):
-            raise ModelFileError(f"options.{key}: expected text, a number or a boolean")
+        checks.text(key, "options")
+        checks.scalar(value, f"options.{key}")
+
+    def training(item: Any, where: str) -> ir.Training:
+        return read_training(item, body)
+
     return ir.Program(
         target=checks.text(record["target"], "target"),
         algorithm=checks.text(record["algorithm"], "algorithm"),
         body=body,
         options=tuple(options.items()),
         na_values=checks.listed(record["na_values"], "na_values", checks.text),
-        training=None if record["training"] is None else _training(record, body),
+        training=checks.optional(training)(record["training"], "training"),
     )
 
 
@@ -109,21 +122,17 @@ def _feature(item: Any, where: str) -> ir.Feature:
     if kind is Kind.NUMERIC and categories:
         raise ModelFileError(f"{where}: a numeric feature has no categories")
     for category in categories:
-        checks.typed(category, type_, place)
+        checks.scalar(checks.typed(category, type_, place), place)
     checks.distinct(categories, place, "a category is listed twice")
     return ir.Feature(name, kind, type_, tuple(categories))
 
 
 def _labels(item: Any) -> tuple[ir.Label, ...]:
-    labels = checks.as_list(item, "labels")
-    if not all(type(label) in (str, int, bool, float) for label in labels):
-        raise ModelFileError("labels: expected text, numbers or booleans")
-    if inf in labels or -inf in labels:
-        raise ModelFileError("labels: a number must be finite")
+    labels = checks.listed(item, "labels", checks.scalar)
     if len({type(label) for label in labels}) > 1:
         raise ModelFileError("labels: all must be of one type")
     checks.distinct(labels, "labels", "one is listed twice")
-    return tuple(labels)
+    return labels
 
 
 # ---------------------------------------------------------------- tree or rules
@@ -135,6 +144,17 @@ class BodyReader:
 
     features: tuple[ir.Feature, ...]
     labels: tuple[ir.Label, ...]
+    known_labels: Mapping[ir.Label, ir.Label]
+    categories: tuple[frozenset[ir.Category], ...]  # of each feature
+
+    @classmethod
+    def of(
+        cls, features: tuple[ir.Feature, ...], labels: tuple[ir.Label, ...]
+    ) -> BodyReader:
+        known = {label: label for label in labels}
+        return cls(
+            features, labels, known, tuple(frozenset(f.categories) for f in features)
+        )
 
     def tree(self, item: Any, missing: Any) -> ir.Tree:
         policy = checks.member(missing, MissingPolicy, "missing: unknown policy")
@@ -174,6 +194,10 @@ class BodyReader:
             self.stats(item["stats"], f"{where}.stats"),
             checks.number(item["gain"], f"{where}.gain"),
         )
+        if abs(split.stats.weight * split.gain) > MOST_SQUARES:
+            raise ModelFileError(
+                f"{where}.gain: times the weight it is more than {MOST_SQUARES:g}"
+            )
         if not is_partition(split, self.features):
             raise ModelFileError(
                 f"{where}.branches: exactly one must hold for each value of a feature"
@@ -232,24 +256,24 @@ class BodyReader:
             number = inf if value == "inf" else checks.number(value, place)
             return ir.Condition(index, op, number, missing)
         if feature.kind is Kind.ORDINAL:
-            return ir.Condition(index, op, self.known(value, feature, place), missing)
-        values = [self.known(c, feature, place) for c in checks.as_list(value, place)]
+            return ir.Condition(index, op, self.known(value, index, place), missing)
+        values = [self.known(c, index, place) for c in checks.as_list(value, place)]
         checks.distinct(values, place, "a category is listed twice")
         return ir.Condition(index, op, tuple(values), missing)
 
-    def known(self, value: Any, feature: ir.Feature, where: str) -> ir.Category:
+    def known(self, value: Any, index: int, where: str) -> ir.Category:
+        feature = self.features[index]
         category: ir.Category = checks.typed(value, feature.type, where)
-        if category not in feature.categories:
+        if category not in self.categories[index]:
             raise ModelFileError(f"{where}: not a category of {feature.name!r}")
         return category
 
     def answer(self, value: Any, where: str) -> ir.Label:
         if not self.labels:
             return checks.number(value, where)
-        if type(value) is not type(self.labels[0]) or value not in self.labels:
+        if type(value) is not type(self.labels[0]) or value not in self.known_labels:
             raise ModelFileError(f"{where}: not one of the labels")
-        label: ir.Label = value
-        return label
+        return self.known_labels[value]
 
     def stats(self, item: Any, where: str) -> ir.Stats:
         if self.labels:
@@ -259,86 +283,13 @@ class BodyReader:
             if len(weights) != len(self.labels) or not 0 < sum(weights) < inf:
                 raise ModelFileError(f"{where}: expected one weight for each label")
             return ir.ClassCounts(weights)
-        sse = checks.optional(checks.weight)
+        sse = checks.optional(checks.squares)
         readers = {"weight": checks.weight, "mean": checks.number, "sse": sse}
         moments = ir.Moments(*checks.fields(item, where, readers))
         if not moments.weight:
             raise ModelFileError(f"{where}: expected a weight above 0")
+        if moments.sse is not None and moments.sse / moments.weight > MOST_SQUARES:
+            raise ModelFileError(
+                f"{where}: sse divided by weight is more than {MOST_SQUARES:g}"
+            )
         return moments
-
-
-# ---------------------------------------------------------------- training
-
-
-def _training(record: dict[str, Any], body: ir.Body) -> ir.Training:
-    """What a model file says of the rows that its model was learned from."""
-    deciding = leaf_count(body) + isinstance(body, ir.RuleSet)  # with the default
-
-    def columns(item: Any, where: str) -> tuple[ir.ColumnSummary, ...]:
-        found = checks.listed(item, where, _column)
-        if len(found) != len(body.features):
-            raise ModelFileError(f"{where}: expected one for each feature")
-        return found
-
-    def quality(item: Any, where: str) -> ir.Quality:
-        if body.labels:
-            return _class_quality(item, len(body.labels), where)
-        readers: dict[str, checks.PartReader] = {
-            "rows": checks.integer,
-            "mean_absolute_error": checks.number,
-            "root_mean_squared_error": checks.number,
-            "r_squared": checks.optional(checks.number),
-        }
-        return ir.ValueQuality(*checks.fields(item, where, readers))
-
-    def tallies(item: Any, where: str) -> tuple[ir.RuleTally, ...]:
-        found = checks.listed(item, where, _tally)
-        if len(found) != deciding:
-            raise ModelFileError(f"{where}: expected {deciding}, one for each rule")
-        return found
-
-    readers: dict[str, checks.PartReader] = {
-        "source": checks.text,
-        "rows": checks.integer,
-        "columns": columns,
-        "quality": checks.optional(quality),
-        "validation": checks.optional(quality),
-        "rules": tallies,
-        "validation_rules": tallies,
-    }
-    item = checks.as_object(record["training"], "training")
-    for key in ("rules", "validation_rules"):  # these may be absent
-        if key not in item:
-            del readers[key]
-    found = checks.fields(item, "training", readers)
-    return ir.Training(**dict(zip(readers, found, strict=True)))
-
-
-def _column(item: Any, where: str) -> ir.ColumnSummary:
-    readers = {"missing": checks.integer, "low": _bound, "high": _bound}
-    return ir.ColumnSummary(*checks.fields(item, where, readers))
-
-
-def _bound(item: Any, where: str) -> float | None:
-    if item in ("inf", "-inf"):
-        return float(item)
-    return None if item is None else checks.number(item, where)
-
-
-def _tally(item: Any, where: str) -> ir.RuleTally:
-    if len(checks.as_list(item, where)) != 4:
-        raise ModelFileError(f"{where}: expected four numbers")
-    counts = [checks.integer(number, where) for number in item[::2]]
-    errors = [checks.weight(number, where) for number in item[1::2]]
-    return ir.RuleTally(counts[0], errors[0], counts[1], errors[1])
-
-
-def _class_quality(item: Any, labels: int, where: str) -> ir.ClassQuality:
-    checks.keys(item, ["confusion"], where)
-    confusion = tuple(
-        tuple(checks.integer(count, where) for count in checks.as_list(row, where))
-        for row in checks.as_list(item["confusion"], where)
-    )
-    if len(confusion) != labels or any(len(row) != labels for row in confusion):
-        raise ModelFileError(f"{where}: expected {labels} rows of {labels} counts")
-    return ir.ClassQuality(confusion)

@@ -10,6 +10,7 @@ from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
+from treecompile.model.file.limits import check_size, check_text
 
 FORMAT = "treecompile model"
 VERSION = 1
@@ -17,6 +18,7 @@ VERSION = 1
 
 def dumps(program: ir.Program) -> str:
     """The text of a model file: one line for each node, rule or feature."""
+    check_size(program.body)
     record = {
         "format": FORMAT,
         "version": VERSION,
@@ -30,7 +32,9 @@ def dumps(program: ir.Program) -> str:
             lines.append(f' "{key}": [\n{items}\n ]')
         else:
             lines.append(f' "{key}": {_json(value)}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    check_text(text)
+    return text
 
 
 def sha256(program: ir.Program) -> str:

@@ -1,0 +1,335 @@
+"""The limits of a model file, and reports whose work grows with its size only."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import treecompile
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import emit_options
+from treecompile.inspect.draw import draw
+from treecompile.inspect.importance import importances
+from treecompile.inspect.show import show
+from treecompile.model import ir
+from treecompile.model.errors import DataError, ModelFileError, OptionError
+from treecompile.model.file import dumps, limits, loads
+from treecompile.model.ir import (
+    Branch,
+    ClassCounts,
+    ColumnSummary,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Moments,
+    Op,
+    Program,
+    RuleTally,
+    Split,
+    Training,
+    Tree,
+    ValueQuality,
+    ValueType,
+)
+from treecompile.model.semantics import negate
+from treecompile.model.suggestions import similar
+from treecompile.tables import lines
+from treecompile.tables.arff import read_arff
+from treecompile.tables.read import read_table
+
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+
+
+def split(stats: ir.Stats, value: float = 0.5, first: int = 1) -> Split:
+    test = Condition(0, Op.LE, value, missing=False)
+    branches = Branch(test, first, 1.0), Branch(negate(test), first + 1, 1.0)
+    return Split(branches, stats, 0.5)
+
+
+def classifier() -> Program:
+    counts = ClassCounts((1.0, 2.0))
+    leaves = Leaf("a", counts, 3.0), Leaf("b", counts, 3.0)
+    tree = Tree((X,), ("a", "b"), (split(ClassCounts((2.0, 4.0))), *leaves))
+    quality = ir.ClassQuality(((1, 1), (2, 2)))
+    tallies = (RuleTally(3, 1.0, 3, 1.0),) * 2
+    training = Training("", 6, (ColumnSummary(0),), quality, None, tallies)
+    return Program("y", "cart", tree, (("depth", 3),), training=training)
+
+
+def regression() -> Program:
+    moments = Moments(3.0, 1.5, 0.25)
+    leaves = Leaf(1.0, moments, 3.0), Leaf(2.0, moments, 3.0)
+    quality = ValueQuality(6, 0.5, 0.75, None)
+    tallies = (RuleTally(3, 1.0, 3, 1.0),) * 2
+    training = Training("", 6, (ColumnSummary(0),), quality, None, tallies)
+    tree = Tree((X,), (), (split(moments), *leaves))
+    return Program("y", "cart", tree, training=training)
+
+
+PROGRAMS = {"classifier": classifier(), "regression": regression()}
+HUGE = 10**400
+CASES: list[tuple[str, list[str | int], Any, str]] = [
+    ("classifier", ["training", "rows"], HUGE, "training.rows: expected an integer"),
+    ("classifier", ["training", "rows"], 2**53 + 1, "training.rows: .* at most 9,007"),
+    ("classifier", ["training", "columns", 0, "missing"], HUGE, "training.columns"),
+    (
+        "classifier",
+        ["training", "quality", "confusion", 0, 0],
+        HUGE,
+        "training.quality",
+    ),
+    ("classifier", ["training", "rules", 0, 0], HUGE, r"training.rules\[0\]"),
+    ("classifier", ["training", "rules", 1, 1], 4, "no more errors than rows"),
+    ("classifier", ["training", "rules", 1, 2], 4, "no more rows that the rule"),
+    ("classifier", ["training", "rules", 1, 3], -1, r"training.rules\[1\]"),
+    (
+        "regression",
+        ["training", "rules", 1, 1],
+        1e301,
+        r"rules\[1\]: .* at most 1e\+300",
+    ),
+    ("classifier", ["nodes", 1, "stats", 0], 5e-324, r"nodes\[1\].stats: 5e-324 is no"),
+    ("classifier", ["nodes", 1, "stats", 0], 1e251, r"nodes\[1\].stats: 1e\+251 is no"),
+    (
+        "classifier",
+        ["nodes", 1, "weight"],
+        -1.0,
+        r"nodes\[1\].weight: -1.0 is no weight",
+    ),
+    (
+        "classifier",
+        ["nodes", 0, "branches", 0, "weight"],
+        1e300,
+        r"branches\[0\].weight",
+    ),
+    ("classifier", ["nodes", 0, "gain"], 1e300, r"nodes\[0\].gain: times the weight"),
+    ("regression", ["nodes", 0, "stats", "sse"], 1e301, r"nodes\[0\].stats.sse"),
+    ("regression", ["nodes", 0, "stats", "weight"], 1e-300, r"nodes\[0\]"),
+    ("classifier", ["options", "depth"], HUGE**3, "options.depth: .* 1,000 digits"),
+    ("classifier", ["options", "depth"], None, "options.depth: expected text"),
+    ("classifier", ["options", "depth"], [], "options.depth: expected text"),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message"), CASES)
+def test_numbers_beyond_the_limits_are_refused(
+    name: str, place: list[str | int], value: Any, message: str
+) -> None:
+    document = json.loads(dumps(PROGRAMS[name]))
+    part: Any = document
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    if place[-1] == "weight" and name == "regression":
+        part["sse"] = 1e200  # divided by the weight
+    with pytest.raises(ModelFileError, match=message):
+        loads(json.dumps(document))
+
+
+def test_an_integer_of_thousands_of_digits_is_refused() -> None:
+    for count, message in (
+        (1001, "at most 1,000 digits"),
+        (9999, "thousands of digits"),
+    ):
+        text = dumps(classifier()).replace('"depth": 3', f'"depth": {"9" * count}')
+        with pytest.raises(ModelFileError, match=message):
+            loads(text)
+
+
+def test_reports_at_the_limits_are_finite() -> None:
+    for program, small, large in (
+        (classifier(), "2.0", "1e250"),
+        (classifier(), "2.0", "1e-300"),
+        (regression(), "0.25", "1e300"),
+    ):
+        made = loads(dumps(program).replace(small, large))
+        assert sum(importances(made).values()) in (0.0, 1.0)
+        for text in (show(made, stats=True), draw(made), emit(made, "markdown").text):
+            assert "nan" not in text
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def chain(depth: int) -> Program:
+    counts = ClassCounts((1.0, 2.0))
+    nodes: list[ir.Node] = []
+    for level in range(depth):
+        nodes += [split(counts, float(level), 2 * level + 1), Leaf("a", counts, 3.0)]
+    body = Tree((X,), ("a", "b"), (*nodes, Leaf("b", counts, 3.0)))
+    return Program("y", "cart", body)
+
+
+def test_depth_and_size_are_limited_on_reading_and_writing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = chain(20)
+    text = dumps(program)
+    for name, limit, message in (
+        ("MOST_DEPTH", 19, "20 tests deep, and a model file has at most 19"),
+        ("MOST_TESTS", 100, "paths to the leaves have more than 100 tests"),
+        ("MOST_PARTS", 100, "values: a model file has at most 100"),
+        ("MOST_BYTES", 1000, "bytes: a model file has at most 1,000"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, name, limit)
+            with pytest.raises(ModelFileError, match=message):
+                dumps(program)
+            with pytest.raises(ModelFileError, match=message):
+                loads(text)
+    assert loads(text) == program
+
+
+def test_tests_of_many_categories_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = many_branches(tuple(f"c{i}" for i in range(50)))
+    monkeypatch.setattr(limits, "MOST_TESTS", 51)  # there are 51 leaves
+    assert loads(dumps(program)) == program
+    monkeypatch.setattr(limits, "MOST_TESTS", 49)
+    with pytest.raises(ModelFileError, match="49"):
+        dumps(program)
+
+
+class Counted(str):
+    """A text that counts how often it is looked up or compared."""
+
+    used = 0
+
+    def __hash__(self) -> int:
+        Counted.used += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        Counted.used += 1
+        return super().__eq__(other)
+
+
+def many_branches(categories: tuple[str, ...]) -> Program:
+    """A split with a branch for each category, and one for all others."""
+    counts = ClassCounts((1.0, 2.0))
+    tests = [Condition(0, Op.IN, (c,), missing=False) for c in categories]
+    tests.append(Condition(0, Op.NOT_IN, categories, missing=True))
+    branches = tuple(Branch(test, i, 1.0) for i, test in enumerate(tests, start=1))
+    leaves = (Leaf("a", counts, 3.0),) * len(tests)
+    feature = Feature("f", Kind.CATEGORICAL, ValueType.STR, categories)
+    tree = Tree((feature,), ("a", "b"), (Split(branches, counts, 0.5), *leaves))
+    return Program("y", "id3", tree)
+
+
+@pytest.mark.parametrize("report", [show, draw, lambda p: emit(p, "numpy")])
+def test_a_split_with_many_branches_takes_linear_time(report: Any) -> None:
+    work = []
+    for size in (100, 400):
+        program = many_branches(tuple(Counted(f"c{i}") for i in range(size)))
+        Counted.used = 0
+        report(program)
+        work.append(Counted.used)
+    assert work[1] <= 5 * work[0]
+
+
+def test_impurity_adds_up_the_weights_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(parts: tuple[float, ...]) -> float:
+        calls.append(len(parts))
+        return sum(parts)
+
+    monkeypatch.setattr(ir, "fsum", counted)
+    labels = tuple(f"l{i}" for i in range(300))
+    counts = ClassCounts((1.0,) * 300)
+    leaves = (Leaf("l0", counts, 300.0),) * 2
+    program = Program("y", "cart", Tree((X,), labels, (split(counts), *leaves)))
+    importances(program)
+    draw(program)
+    assert len(calls) < 30
+
+
+def test_many_categories_are_read_in_linear_time() -> None:
+    program = many_branches(tuple(f"c{i}" for i in range(10_000)))
+    assert loads(dumps(program)) == program  # looking each up in a tuple takes long
+
+
+# ---------------------------------------------------------------- tables
+
+
+def test_a_line_that_does_not_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MOST_BYTES", 1 << 20)
+    for suffix in (".csv", ".tsv", ".arff", ".jsonl"):
+        link = tmp_path / f"zero{suffix}"
+        link.symlink_to("/dev/zero")
+        with pytest.raises(
+            DataError, match=rf"zero{suffix}, line 1: longer than 1,048"
+        ):
+            read_table(link)
+    long = tmp_path / "long.csv"
+    long.write_text("x,y\n1,2\n1," + "9" * 2_000_000 + "\n")
+    with pytest.raises(DataError, match="long.csv, line 3: longer than"):
+        read_table(long)
+    for end in ("\n", "\r", "\r\n"):  # the limit is for a line, not for the file
+        long.write_text(end.join(["x,y", *["1,2"] * 700_000]), newline="")
+        assert read_table(long).rows == 700_000
+
+
+def test_a_long_run_of_blanks_in_arff_is_read() -> None:
+    blanks = " " * 300_000  # looking for the end of the field at each takes long
+    text = f"@attribute x string\n@attribute y string\n@data\n'q', a{blanks}b\n"
+    table = read_arff(io.StringIO(text), "x.arff")
+    assert table.column("y").tolist() == [f"a{blanks}b"]
+
+
+def test_suggestions_are_bounded() -> None:
+    many = [f"column {i}" for i in range(1_000_000)]
+    assert similar("colum 7", ["other", *many])[0] == "column 7"
+    assert similar("x" * 1_000_000, many) == []
+    assert similar("ab", ["x" * 10_000_000, "abc"]) == ["abc"]
+    with pytest.raises(DataError, match=r"no column 5: did you mean '5'\?"):
+        treecompile.learn(pd.DataFrame({5: [1], "x": [2]}), target=5)  # type: ignore[arg-type]
+
+
+def test_an_endless_glossary_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"--glossary: '/dev/zero' is too large"):
+        emit_options("markdown", {"glossary": "/dev/zero"})
+
+
+def test_answers_whose_squares_overflow_are_refused() -> None:
+    table = pd.DataFrame({"x": np.arange(12.0), "y": np.arange(12.0)})
+    model = treecompile.learn(table, target="y")
+    for huge in (1e200, -1e308, np.inf):
+        with pytest.raises(DataError, match=r"add up to more than 1e\+300"):
+            model.evaluate(table.assign(y=[huge] * 12))
+    weighted = table.assign(y=table.y * 1e120, w=1e90)
+    with pytest.raises(DataError, match="'y' reaches"):
+        treecompile.learn(weighted, target="y", weights="w", algorithm="cart")
+
+
+def test_integers_of_thousands_of_digits_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"x":1}\n{"x":' + "9" * 5000 + "}\n")
+    with pytest.raises(DataError, match="line 2: an integer of thousands of digits"):
+        read_table(path)
+    table = pd.DataFrame({"x": [1, 2, 1, 2], "y": pd.Series([1, 10**1000] * 2)})
+    with pytest.raises(DataError, match="row 2: 'y' is an integer of more than 1,000"):
+        treecompile.learn(table, target="y", task="classify")
+
+
+def test_the_label_of_a_leaf_is_the_one_that_is_listed() -> None:
+    program = classifier()
+    assert isinstance(program.body, Tree)
+    nodes = [
+        replace(n, value=1.0 if n.value == "a" else 0.0) if isinstance(n, Leaf) else n
+        for n in program.body.nodes
+    ]
+    body = replace(program.body, labels=(0.0, 1.0), nodes=tuple(nodes))
+    text = dumps(replace(program, body=body)).replace('"value": 0.0,', '"value": -0.0,')
+    assert '"value": -0.0' in text
+    found = [n.value for n in loads(text).body.nodes if isinstance(n, Leaf)]  # type: ignore[union-attr]
+    assert list(map(repr, found)) == ["1.0", "0.0"]
