@@ -14,12 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import compress, pairwise
 from math import inf, nextafter
 
 from treecompile.model import ir
-from treecompile.model.semantics import is_missing, is_unknown, members, rank, threshold
+from treecompile.model.semantics import (
+    is_missing,
+    is_unknown,
+    members,
+    places,
+    rank,
+    threshold,
+)
 
 MISSING, UNSEEN = 0b01, 0b10  # bits of a CategorySet
 FIRST = 2  # the bit number of the first category
@@ -206,9 +212,14 @@ def _every_bit(feature: ir.Feature) -> int:
     return bits & ~UNSEEN if feature.type is ir.ValueType.BOOL and count == 2 else bits
 
 
-@lru_cache(maxsize=256)
-def _bit_of(categories: tuple[ir.Category, ...]) -> dict[ir.Category, int]:
-    return {category: 1 << i for i, category in enumerate(categories, start=FIRST)}
+def _bits(categories: Iterable[ir.Category], feature: ir.Feature) -> int:
+    """The bits of some categories, in time linear in the number of all."""
+    place_of = places(feature.categories)
+    marked = bytearray(len(feature.categories) // 8 + 1)
+    for category in categories:
+        place = place_of[category]
+        marked[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(marked, "little") << FIRST
 
 
 def where(condition: ir.Condition, feature: ir.Feature) -> Region:
@@ -217,10 +228,7 @@ def where(condition: ir.Condition, feature: ir.Feature) -> Region:
         return interval(-inf, _end(condition, feature), condition.missing)
     if condition.op is ir.Op.GT:
         return interval(_end(condition, feature), inf, condition.missing)
-    bit_of = _bit_of(feature.categories)
-    bits = 0
-    for category in members(condition):
-        bits |= bit_of[category]
+    bits = _bits(members(condition), feature)
     if condition.op is ir.Op.NOT_IN:
         bits = _every_bit(feature) & ~(bits | MISSING)
     return CategorySet(bits | MISSING if condition.missing else bits)
@@ -238,7 +246,8 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
     if feature.kind is ir.Kind.CATEGORICAL:
         if value is None or value != value:
             return CategorySet(MISSING)
-        return CategorySet(_bit_of(feature.categories).get(value, UNSEEN))  # type: ignore[arg-type]
+        place = places(feature.categories).get(value)
+        return CategorySet(UNSEEN if place is None else 1 << FIRST + place)
     if is_unknown(feature, value):
         return Interval(-inf, -inf, missing=True)
     if feature.kind is ir.Kind.ORDINAL:

@@ -25,7 +25,7 @@ def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
     if not labels:
         assert isinstance(value, float)
         return ir.Moments(1.0, value, None)
-    return ir.ClassCounts(tuple(float(label == value) for label in labels))
+    return ir.ClassCounts(tuple(1.0 if label == value else 0.0 for label in labels))
 
 
 def has_counts(rule: ir.Rule, labels: Sequence[ir.Label]) -> bool:
