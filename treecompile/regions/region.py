@@ -246,8 +246,8 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
     if feature.kind is ir.Kind.CATEGORICAL:
         if value is None or value != value:
             return CategorySet(MISSING)
-        place = places(feature.categories).get(value)
-        return CategorySet(UNSEEN if place is None else 1 << FIRST + place)
+        count = len(feature.categories)
+        return category_at(places(feature.categories).get(value, count), feature)
     if is_unknown(feature, value):
         return Interval(-inf, -inf, missing=True)
     if feature.kind is ir.Kind.ORDINAL:
@@ -257,6 +257,13 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
     number = float(value)  # type: ignore[arg-type]
     least = nextafter(-inf, inf)  # no condition tells -inf from it
     return Interval(nextafter(number, -inf), max(number, least), missing=False)
+
+
+def category_at(code: int, feature: ir.Feature) -> CategorySet:
+    """The set of one category, by its code: -1 is missing, one above all is unseen."""
+    if code < 0:
+        return CategorySet(MISSING)
+    return CategorySet(UNSEEN if code == len(feature.categories) else 1 << FIRST + code)
 
 
 def region_of(conditions: Iterable[ir.Condition], feature: ir.Feature) -> Region:
