@@ -27,6 +27,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import holds, predict
+from treecompile.rules.language import conditions
 from treecompile.rules.language.document import block, loads, read_rules
 from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
 
@@ -453,12 +454,29 @@ def test_many_categories(order: str) -> None:
         assert predict(body, ("k9981",)) == "a"
 
 
-def test_what_exceeds_the_memory_is_refused_at_once() -> None:
+def test_what_exceeds_the_memory_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     labels = ", ".join(f"k{n}" for n in range(20_000))
     with pytest.raises(RulesError, match="line 1, column 8: .* limit is 10,000,000"):
         loads(f"TARGET y IN {{{labels}}} {'ALWAYS k1 ' * 1000} OTHERWISE k1")
+    rule = f"IF c IN {{{labels}}} THEN 1 "
+    with pytest.raises(RulesError, match=r"line 1, .* more than 50,000 categories"):
+        monkeypatch.setattr(conditions, "MOST_NAMED", 50_000)
+        loads(f"TARGET y NUMERIC FEATURE c IN {{{labels}}} {rule * 3} OTHERWISE 1")
     with pytest.raises(RulesError, match="limit is 33,554,432: divide them"):
         loads(" " * 33_554_433)
+
+
+def test_counts_of_an_order_of_many_categories() -> None:
+    known = [f"k{n}" for n in range(2_000)]
+    head = "TARGET y IN {a, b} FEATURE c IN ORDER "
+    rule = "IF c <= k77 THEN a [a: 3] OTHERWISE b"
+    printed = print_rules(loads(f"{head} {{{', '.join(known)}}} {rule}").program)
+    assert "[a: 3 @" in printed
+    assert not loads(printed).notes
+    assert loads(printed.replace("k1, k2,", "k2, k1,")).notes
+    assert loads(printed.replace("<= k77", "<= k78")).notes
 
 
 def test_suggestions_for_many_names_take_no_time() -> None:

@@ -138,6 +138,9 @@ MIRRORED = {
 }
 
 
+MOST_NAMED = 20_000_000  # categories in the conditions of all rules, for the memory
+
+
 class ConditionReader:
     """Turns the tests of rules over given features into conditions."""
 
@@ -145,6 +148,7 @@ class ConditionReader:
         self.features = features
         self.indices = {feature.name: i for i, feature in enumerate(features)}
         self.categories = [frozenset(feature.categories) for feature in features]
+        self.named = 0  # categories in the conditions so far
 
     def conditions(self, test: Test) -> tuple[Token, tuple[ir.Condition, ...]]:
         """The token of the feature, and at least one condition on it."""
@@ -245,6 +249,13 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
+        self.named += len(named)
+        if self.named > MOST_NAMED:
+            raise at(
+                tokens[0],
+                f"the sets of all rules have more than {MOST_NAMED:,} categories: use"
+                " fewer rules or categories, or != in place of = (or any other)",
+            )
         return (ir.Condition(index, op, named, "MISSING" in test.flags),)
 
     # ------------------------------------------------------------ ordered values
