@@ -13,6 +13,8 @@ from lark import Lark
 
 from tests.support.samples import ROOT, stump
 from treecompile.model.errors import RulesError
+from treecompile.model.file.read import loads as read_model
+from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     ClassCounts,
     Condition,
@@ -30,6 +32,7 @@ from treecompile.model.semantics import holds, predict
 from treecompile.rules.language import conditions
 from treecompile.rules.language.document import block, loads, read_rules
 from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
+from treecompile.rules.pruning import simplify
 
 HEAD = """\
 TARGET play IN {no, yes}
@@ -483,6 +486,16 @@ def test_suggestions_for_many_names_take_no_time() -> None:
     features = " ".join(f"FEATURE name_{n} NUMERIC" for n in range(10_000))
     with pytest.raises(RulesError, match="did you mean name_77"):
         loads(f"TARGET y IN {{a}} {features} IF nme_77 > 3 THEN a OTHERWISE a")
+
+
+def test_weights_that_would_overflow_are_not_added() -> None:
+    rules = (
+        "IF humidity <= 1 THEN no [no: 1; reached: 1e308]"
+        " IF 1 < humidity <= 2 THEN no [no: 1; reached: 1e308]"
+        " OTHERWISE yes"
+    )
+    program = simplify(loads(HEAD + rules).program)
+    assert read_model(dumps(program)) == program
 
 
 # ---------------------------------------------------------------- documents
