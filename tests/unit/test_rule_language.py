@@ -464,8 +464,8 @@ def test_what_exceeds_the_memory_is_refused_at_once(
     with pytest.raises(RulesError, match="line 1, column 8: .* limit is 10,000,000"):
         loads(f"TARGET y IN {{{labels}}} {'ALWAYS k1 ' * 1000} OTHERWISE k1")
     rule = f"IF c IN {{{labels}}} THEN 1 "
+    monkeypatch.setattr(conditions, "MOST_NAMED", 50_000)
     with pytest.raises(RulesError, match=r"line 1, .* more than 50,000 categories"):
-        monkeypatch.setattr(conditions, "MOST_NAMED", 50_000)
         loads(f"TARGET y NUMERIC FEATURE c IN {{{labels}}} {rule * 3} OTHERWISE 1")
     with pytest.raises(RulesError, match="limit is 33,554,432: divide them"):
         loads(" " * 33_554_433)
