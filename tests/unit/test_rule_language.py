@@ -7,12 +7,14 @@ from math import inf, nextafter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lark import Lark
 
 from tests.support.samples import ROOT, stump
 from treecompile.model.errors import RulesError
+from treecompile.model.file.read import loads as read_model
+from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     ClassCounts,
     Condition,
@@ -27,8 +29,10 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import holds, predict
+from treecompile.rules.language import conditions
 from treecompile.rules.language.document import block, loads, read_rules
 from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
+from treecompile.rules.pruning import simplify
 
 HEAD = """\
 TARGET play IN {no, yes}
@@ -369,6 +373,23 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
         ("ALWAYS no [no: -1]", "7, column 16", "at least 0"),
         ("ALWAYS no [no: 1, no: 1]", "7, column 19", "counted twice"),
         ("ALWAYS no [no: 1; seen: 1]", "7, column 19", "expected reached"),
+        ('ALWAYS no [no: 1, "no": 1]', "7, column 19", "counted twice"),
+        ("ALWAYS no [no: 1e308, yes: 1e308]", "7, column 16", "a double can hold"),
+        ("ALWAYS no [no: 1e999]", "7, column 16", "too large"),
+        (f"IF humidity > {'1' * 10_000} THEN no", "7, column 15", "too large"),
+        (f"FEATURE z IN {{{'1' * 10_000}}}", "7, column 15", "too large"),
+        ('FEATURE z IN {"{{ x }}", "{{ x }}"}', "7, column 26", '"{{ x }}" is decl'),
+        ('FEATURE "{}" NUMERIC FEATURE "{}" NUMERIC', "7, column 30", "leave one out"),
+        ('FEATURE "\\ud800" NUMERIC', "7, column 9", "not Unicode text"),
+        ('FEATURE z IN {"\ud800"}', "7, column 15", "not Unicode text"),
+        ('FEATURE "\\u12" NUMERIC', "7, column 9", "not a valid JSON string"),
+        ('FEATURE "\\q" NUMERIC', "7, column 9", "write a backslash as \\\\"),
+        ("FEATURE \ufeff z NUMERIC", "7, column 9", "invisible character: delete"),
+        ("ıf humidity > 3 THEN no", "7, column 4", 'expected ":"'),
+        ("IF humidity iſ MISSING THEN no", "7, column 13", "expected"),
+        ("IF humidity is \N{KELVIN SIGN}nown THEN no", "7, column 16", "expected"),
+        ("IF humidity > ٣ THEN no", "7, column 15", "expected a number"),
+        ("R²: ALWAYS no", "7, column 1", "ASCII letters and digits"),
     ],
 )
 def test_mistakes_are_reported_with_their_place(
@@ -395,6 +416,86 @@ def test_mistakes_at_the_end() -> None:
         loads("TARGET y NUMERIC OTHERWISE 1 [cases: 3]")
     with pytest.raises(RulesError, match="expected cases or mean or sse"):
         loads("TARGET y NUMERIC OTHERWISE 1 [no: 3]")
+
+
+def test_no_message_is_huge() -> None:
+    name = "x" * 1_000_000
+    known = f"TARGET y IN {{a}} FEATURE {name} NUMERIC"
+    for text in (
+        f"{known} IF {name}z > 3 THEN a OTHERWISE a",
+        f"{known} FEATURE {name} NUMERIC OTHERWISE a",
+        f"{known} {name} {name}",
+        f'{known} "{name}',
+    ):
+        with pytest.raises(RulesError, match=r"^line 1, column \d+: ") as caught:
+            loads(text)
+        assert len(str(caught.value)) < 2000
+
+
+# ---------------------------------------------------------------- size
+
+
+def test_many_tests_in_one_rule() -> None:
+    bounds = " AND ".join(f"x > {n}" for n in range(5_000))
+    barred = " AND ".join(f"c != {n}" for n in range(1, 5_000))
+    known = ", ".join(map(str, range(5_000)))
+    text = f"TARGET y IN {{a, b}} FEATURE x NUMERIC FEATURE c IN {{{known}}}"
+    body = loads(f"{text} IF {bounds} AND {barred} THEN a OTHERWISE b").program.body
+    assert predict(body, (4999.5, 0)) == "a"
+    assert predict(body, (4999.5, 1)) == "b"
+    assert predict(body, (4998.5, 0)) == "b"
+
+
+@pytest.mark.parametrize("order", ["", "ORDER "])
+def test_many_categories(order: str) -> None:
+    known = ", ".join(f"k{n}" for n in range(10_000))
+    rules = "\n".join(f"IF c = k{n} THEN b" for n in range(0, 10_000, 20))
+    text = f"TARGET y IN {{a, b}} FEATURE c IN {order}{{{known}}}\n{rules} OTHERWISE a"
+    program = loads(text).program
+    for body in (program.body, loads(print_rules(program)).program.body):
+        assert predict(body, ("k9980",)) == "b"
+        assert predict(body, ("k9981",)) == "a"
+
+
+def test_what_exceeds_the_memory_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = ", ".join(f"k{n}" for n in range(20_000))
+    with pytest.raises(RulesError, match="line 1, column 8: .* limit is 10,000,000"):
+        loads(f"TARGET y IN {{{labels}}} {'ALWAYS k1 ' * 1000} OTHERWISE k1")
+    rule = f"IF c IN {{{labels}}} THEN 1 "
+    monkeypatch.setattr(conditions, "MOST_NAMED", 50_000)
+    with pytest.raises(RulesError, match=r"line 1, .* more than 50,000 categories"):
+        loads(f"TARGET y NUMERIC FEATURE c IN {{{labels}}} {rule * 3} OTHERWISE 1")
+    with pytest.raises(RulesError, match="limit is 33,554,432: divide them"):
+        loads(" " * 33_554_433)
+
+
+def test_counts_of_an_order_of_many_categories() -> None:
+    known = [f"k{n}" for n in range(2_000)]
+    head = "TARGET y IN {a, b} FEATURE c IN ORDER "
+    rule = "IF c <= k77 THEN a [a: 3] OTHERWISE b"
+    printed = print_rules(loads(f"{head} {{{', '.join(known)}}} {rule}").program)
+    assert "[a: 3 @" in printed
+    assert not loads(printed).notes
+    assert loads(printed.replace("k1, k2,", "k2, k1,")).notes
+    assert loads(printed.replace("<= k77", "<= k78")).notes
+
+
+def test_suggestions_for_many_names_take_no_time() -> None:
+    features = " ".join(f"FEATURE name_{n} NUMERIC" for n in range(10_000))
+    with pytest.raises(RulesError, match="did you mean name_77"):
+        loads(f"TARGET y IN {{a}} {features} IF nme_77 > 3 THEN a OTHERWISE a")
+
+
+def test_weights_that_would_overflow_are_not_added() -> None:
+    rules = (
+        "IF humidity <= 1 THEN no [no: 1; reached: 1e308]"
+        " IF 1 < humidity <= 2 THEN no [no: 1; reached: 1e308]"
+        " OTHERWISE yes"
+    )
+    program = simplify(loads(HEAD + rules).program)
+    assert read_model(dumps(program)) == program
 
 
 # ---------------------------------------------------------------- documents
@@ -442,6 +543,12 @@ def test_places_are_those_of_the_document() -> None:
         ("no block", "line 1, column 1: the document has no block"),
         ("```rules\nTARGET", "line 1, column 1: the block of rules has no end"),
         ("```rules\n```\n\n```rules\n```", "line 4, column 1: a second block"),
+        ("- a\n\n  - ```rules\n", "line 3, column 1: .* nothing else in a line"),
+        ("1. a\n\n\t```rules\n", "line 3, column 1: .* nothing else in a line"),
+        ("> ```rules\n> x\n> ```", "line 1, column 1: .* outside lists"),
+        ("```\nopen\n\n```rules\nx\n```", "line 4, column 1: .* other blocks"),
+        ("```Rules of today\n```", "line 1, column 1: .* nothing else"),
+        ("`" * 100_000, "line 1, column 1: the document has no block"),
     ],
 )
 def test_documents_need_one_block(text: str, said: str) -> None:
@@ -449,11 +556,16 @@ def test_documents_need_one_block(text: str, said: str) -> None:
         loads(text, is_markdown=True)
 
 
-def test_line_ends_and_marks_of_other_systems(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_and_marks_of_other_systems(tmp_path: Path, end: str) -> None:
     path = tmp_path / "RULES.MD"
-    path.write_bytes(b"\xef\xbb\xbf" + DOCUMENT.replace("\n", "\r\n").encode())
+    commented = DOCUMENT.replace("NUMERIC", "NUMERIC  # a comment")
+    path.write_bytes(b"\xef\xbb\xbf" + commented.replace("\n", end).encode())
     body = read_rules(path).program.body
     assert predict(body, (3.0,)) == "yes"
+    path.write_bytes(commented.replace("IF x", "IF y").replace("\n", end).encode())
+    with pytest.raises(RulesError, match="line 16, column 4: there is no feature y"):
+        read_rules(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -474,10 +586,15 @@ def test_the_printer_knows_the_words_of_the_grammar() -> None:
     patterns = {t.name: t.pattern.value for t in grammar.terminals}
     found = {text for text in patterns.values() if text.isalpha()}
     assert found == KEYWORDS
-    assert patterns["NAME"].replace(r"\/", "/") == BARE.pattern
+    assert patterns["NAME"].replace(r"\/", "/") == f"(?u:{BARE.pattern})"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
+@example("İF")
+@example("ıf")
+@example("\N{KELVIN SIGN}nown")
+@example("iſ")
+@example("\0")
 def test_any_text_can_be_a_name(text: str) -> None:
     shown = word(text)
     assert shown.isprintable()

@@ -30,11 +30,13 @@ from heapq import heappop, heappush
 from treecompile.model import ir
 from treecompile.model.paths import upwards
 from treecompile.regions.boxes import Boxes, Subproblem
+from treecompile.regions.compact import is_searchable, tested_only
 from treecompile.regions.space import Space
 
 FACTOR = 8  # maximum tests of the tree for each test of the rules
 MOST = 40_000  # maximum tests of the tree, however many the rules have
 HOPELESS = 2  # give up if about so many times the maximum is still to come
+MOST_WORK = 100_000_000  # give up after so much (see `Boxes.work`), about half a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,11 @@ class Nested:
 def nest(rules: ir.RuleSet) -> Nested | None:
     """The rules as one nested decision; None if it would be too large."""
     most = min(FACTOR * count_tests(rules), MOST)
-    space = Space(rules.features)
-    boxes = Boxes(space, [rule.conditions for rule in rules.rules])
+    small, kept = tested_only(rules)
+    if len(rules.rules) > HOPELESS * MOST or not is_searchable(small):
+        return None
+    space = Space(small.features)
+    boxes = Boxes(space, [rule.conditions for rule in small.rules])
     deciders: dict[int, int] = {}
     splits: dict[int, tuple[ir.Branch, ir.Branch]] = {}
     present: set[int] = set()  # splits that no missing value reaches
@@ -179,6 +184,7 @@ def nest(rules: ir.RuleSet) -> Nested | None:
     # Those with most rules come first, to notice early that the tree is too large.
     waiting: list[tuple[int, int, Subproblem]] = []
     to_come = 0  # estimated number of further splits
+    work = 0
 
     def wait(position: int, problem: Subproblem) -> None:
         nonlocal to_come
@@ -192,11 +198,17 @@ def nest(rules: ir.RuleSet) -> Nested | None:
     while waiting:
         _, position, problem = heappop(waiting)
         to_come -= len(problem.rules) - 1
+        work += boxes.work(problem)
         if len(splits) == most or len(splits) + to_come > HOPELESS * most:
+            return None
+        if work > MOST_WORK:
             return None
         yes, no, split = boxes.best(problem)
         region = problem.box[split.index]
-        when, otherwise = space.tests(split.index, region, split.region)
+        when, otherwise = (
+            replace(test, feature=kept[split.index])
+            for test in space.tests(split.index, region, split.region)
+        )
         if not region.missing:
             present.add(position)
         splits[position] = ir.Branch(when, count, 1.0), ir.Branch(

@@ -28,7 +28,8 @@ from treecompile.model.semantics import (
     predict,
     required_features,
 )
-from treecompile.regions.boxes import STEPS, Boxes, SearchBudget
+from treecompile.regions.boxes import RULES, STEPS, Boxes, SearchBudget
+from treecompile.regions.compact import MOST_REGIONS, is_searchable
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box, Space
 from treecompile.tables.dataset import encode
@@ -91,6 +92,8 @@ def diff(
 def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]:
     """Disjoint boxes with different answers, and whether these are all."""
     space = both.space
+    if not all(isinstance(b, ir.Tree) or is_searchable(b) for b in both.bodies):
+        return {}, False
     one, other = (
         TreeWalk(body, space) if isinstance(body, ir.Tree) else RuleWalk(body, space)
         for body in both.bodies
@@ -104,7 +107,8 @@ def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]
             if mine != yours:
                 found[box] = mine, yours  # type: ignore[assignment]
             continue
-        if not budget.spend():
+        steps = 1 + one.steps(state) + other.steps(rival)
+        if len(found) * len(both.features) > MOST_REGIONS or not budget.spend(steps):
             return found, False
         asks = one.question(state) if mine is UNDECIDED else other.question(rival)
         index, regions = asks
@@ -213,6 +217,10 @@ class TreeWalk:
             node = self.tree.nodes[state]
         return state
 
+    def steps(self, state: State) -> int:
+        """How many steps of the budget a question takes, besides one."""
+        return 0
+
     def answer(self, state: State) -> object:
         return self.answers[state]
 
@@ -238,6 +246,9 @@ class RuleWalk:
         if index not in self.boxes.columns:
             return state
         return self.boxes.narrow(state, index, box[index])
+
+    def steps(self, state: State) -> int:
+        return self.boxes.work(state) // RULES
 
     def answer(self, state: State) -> object:
         found = np.unique(self.codes[state.rules])

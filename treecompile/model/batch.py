@@ -18,9 +18,10 @@ from treecompile.model.semantics import (
     certain,
     is_fractional,
     members,
+    membership,
+    places,
     probabilities,
     threshold,
-    truth_table,
 )
 
 Columns = Sequence[Array | None]
@@ -32,8 +33,13 @@ def holds(condition: ir.Condition, feature: ir.Feature, column: Array) -> Mask:
         limit = threshold(condition)
         known = column <= limit if condition.op is ir.Op.LE else column > limit
         return known | np.isnan(column) if condition.missing else known
-    # The last entry is for missing: code -1 is its index.
-    return np.array(truth_table(condition, feature))[column]
+    # The truth for each category, for unseen, and for missing: code -1 is its index.
+    inside, chosen, missing = membership(condition, feature)
+    truth = np.full(len(feature.categories) + 2, not inside)
+    place_of = places(feature.categories)
+    truth[[place_of[c] for c in chosen if c in place_of]] = inside
+    truth[-1] = missing
+    return truth[column]
 
 
 def unknown(feature: ir.Feature, column: Array) -> Mask:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import fsum
+from math import fsum, inf
 from typing import NamedTuple
 
 Category = str | int | bool
@@ -74,7 +74,10 @@ class ClassCounts:
 
     @property
     def weight(self) -> float:
-        return fsum(self.weights)  # the same on every Python, of fractions too
+        try:
+            return fsum(self.weights)  # the same on every Python, of fractions too
+        except OverflowError:
+            return inf
 
 
 @dataclass(frozen=True, slots=True)

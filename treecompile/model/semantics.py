@@ -8,7 +8,8 @@ the same for whole columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from typing import TypeGuard
 
@@ -85,7 +86,37 @@ def threshold(condition: ir.Condition) -> float:
 
 def rank(feature: ir.Feature, category: object) -> int:
     """The position of a category in the order of an ordinal feature."""
+    if len(feature.categories) > FEW:
+        return places(feature.categories)[category]
     return feature.categories.index(category)
+
+
+FEW = 32  # categories that are searched as fast as looked up
+
+
+def places(categories: tuple[ir.Category, ...]) -> Mapping[object, int]:
+    """The position of each category, remembered for the latest tuples."""
+    return _places(_Identity(categories))
+
+
+class _Identity:
+    """A tuple as a key that takes no time to hash and compare, however long it is."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[ir.Category, ...]) -> None:
+        self.items = items
+
+    def __hash__(self) -> int:
+        return id(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.items is other.items
+
+
+@lru_cache(maxsize=256)
+def _places(key: _Identity) -> Mapping[object, int]:
+    return {category: place for place, category in enumerate(key.items)}
 
 
 def membership(

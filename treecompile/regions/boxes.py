@@ -12,7 +12,7 @@ region with the regions of all rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log2, nan
 
@@ -30,6 +30,10 @@ FEATURES = 8  # that are looked at to find a split
 FEW = 6  # rules of which only the first is looked at
 CANDIDATES = 4  # splits that are tried out before one is taken
 STEPS = 100_000  # of a search; a step takes less than a millisecond
+PAIRS = 50_000  # comparisons of a region with that of a rule that count as a step
+RULES = 3_000  # of a subproblem that are split in one step
+COLUMN = 30  # rules that take as long to split as it takes to look at a feature
+WIDE = 1024  # categories that are compared as fast as numbers
 
 Rules = NDArray[np.int64]  # positions of rules in their list
 Offer = tuple[float, Region]  # a region to split at, and its cost
@@ -88,27 +92,34 @@ class Boxes:
         self.boxes.append(space.everything)
         tested = sorted({test.feature for tests in rules for test in tests})
         possible = [space.everything if box is None else box for box in self.boxes]
+        self.possible = np.flatnonzero([box is not None for box in self.boxes])
         self.columns: dict[int, IntervalColumn | SetColumn] = {}
         for index in tested:
             regions = [box[index] for box in possible]
             is_ordered = isinstance(space.everything[index], Interval)
             self.columns[index] = (IntervalColumn if is_ordered else SetColumn)(regions)
+        widest = max((len(space.features[i].categories) for i in tested), default=0)
+        self.width = 1 + widest // WIDE
+
+    def work(self, problem: Subproblem) -> int:
+        """How long it takes to split a subproblem, in rules."""
+        return len(problem.rules) * self.width + COLUMN * len(self.columns)
+
+    def steps(self, problem: Subproblem) -> int:
+        """The same in steps of a search."""
+        return 1 + self.work(problem) // RULES
 
     def start(self, box: Box | None = None, end: int | None = None) -> Subproblem:
         """All rules on a box; or those before `end`, which then closes the list."""
         box = self.space.everything if box is None else box
         last = len(self.boxes) - 1 if end is None else end
-        known = np.array(
-            [*(i for i in range(last) if self.boxes[i] is not None), last],
-            dtype=np.int64,
-        )
-        meets = np.ones(len(known), dtype=np.bool_)
-        left = np.zeros(len(known), dtype=np.int64)
+        before = int(np.searchsorted(self.possible, last))
+        rules: Rules = np.append(self.meeting(box, self.possible[:before]), last)
+        left = np.zeros(len(rules), dtype=np.int64)
         for index, column in self.columns.items():
-            meets &= column.meets(known, box[index])
-            left += ~column.holds(known, box[index])
+            left += ~column.holds(rules, box[index])
         left[-1] = 0  # the last rule takes every row that comes to it
-        return _closed(box, known[meets], left[meets])
+        return _closed(box, rules, left)
 
     def meeting(self, box: Box, rules: Rules) -> Rules:
         """Those of the rules that hold somewhere in a box."""
@@ -297,15 +308,22 @@ class SetColumn:
         """Which rules hold somewhere in a region."""
         assert isinstance(region, CategorySet)
         bits = region.bits
-        table: Mask = np.array([bool(own & bits) for own in self.sets])
-        return table[self.codes[rules]]
+        return self.judged(rules, lambda own: bool(own & bits))
 
     def holds(self, rules: Rules, region: Region) -> Mask:
         """Which rules hold everywhere in a region."""
         assert isinstance(region, CategorySet)
         bits = region.bits
-        table: Mask = np.array([not bits & ~own for own in self.sets])
-        return table[self.codes[rules]]
+        return self.judged(rules, lambda own: not bits & ~own)
+
+    def judged(self, rules: Rules, judge: Callable[[int], bool]) -> Mask:
+        """What is true of the set of each rule; each different set is judged once."""
+        codes, sets = self.codes[rules], self.sets
+        if len(codes) < len(sets):
+            asked, codes = np.unique(codes, return_inverse=True)
+            sets = [sets[code] for code in asked]
+        table: Mask = np.array(list(map(judge, sets)), dtype=np.bool_)
+        return table[codes]
 
     def splits(self, rules: Rules, region: Region) -> Iterator[Offer]:
         """The sets that rules ask for: the two best of the most frequent."""

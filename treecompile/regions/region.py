@@ -14,12 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import compress, pairwise
 from math import inf, nextafter
 
 from treecompile.model import ir
-from treecompile.model.semantics import is_missing, is_unknown, members, rank, threshold
+from treecompile.model.semantics import (
+    is_missing,
+    is_unknown,
+    members,
+    places,
+    rank,
+    threshold,
+)
 
 MISSING, UNSEEN = 0b01, 0b10  # bits of a CategorySet
 FIRST = 2  # the bit number of the first category
@@ -213,9 +219,14 @@ def _every_bit(feature: ir.Feature) -> int:
     return bits & ~UNSEEN if feature.type is ir.ValueType.BOOL and count == 2 else bits
 
 
-@lru_cache(maxsize=256)
-def _bit_of(categories: tuple[ir.Category, ...]) -> dict[ir.Category, int]:
-    return {category: 1 << i for i, category in enumerate(categories, start=FIRST)}
+def _bits(categories: Iterable[ir.Category], feature: ir.Feature) -> int:
+    """The bits of some categories, in time linear in the number of all."""
+    place_of = places(feature.categories)
+    marked = bytearray(len(feature.categories) // 8 + 1)
+    for category in categories:
+        place = place_of[category]
+        marked[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(marked, "little") << FIRST
 
 
 def where(condition: ir.Condition, feature: ir.Feature) -> Region:
@@ -224,10 +235,7 @@ def where(condition: ir.Condition, feature: ir.Feature) -> Region:
         return interval(-inf, _end(condition, feature), condition.missing)
     if condition.op is ir.Op.GT:
         return interval(_end(condition, feature), inf, condition.missing)
-    bit_of = _bit_of(feature.categories)
-    bits = 0
-    for category in members(condition):
-        bits |= bit_of[category]
+    bits = _bits(members(condition), feature)
     if condition.op is ir.Op.NOT_IN:
         bits = _every_bit(feature) & ~(bits | MISSING)
     return CategorySet(bits | MISSING if condition.missing else bits)
@@ -245,7 +253,8 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
     if feature.kind is ir.Kind.CATEGORICAL:
         if value is None or value != value:
             return CategorySet(MISSING)
-        return CategorySet(_bit_of(feature.categories).get(value, UNSEEN))  # type: ignore[arg-type]
+        count = len(feature.categories)
+        return category_at(places(feature.categories).get(value, count), feature)
     if is_unknown(feature, value):
         return Interval(-inf, -inf, missing=True)
     if feature.kind is ir.Kind.ORDINAL:
@@ -255,6 +264,13 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
     number = float(value)  # type: ignore[arg-type]
     least = nextafter(-inf, inf)  # no condition tells -inf from it
     return Interval(nextafter(number, -inf), max(number, least), missing=False)
+
+
+def category_at(code: int, feature: ir.Feature) -> CategorySet:
+    """The set of one category, by its code: -1 is missing, one above all is unseen."""
+    if code < 0:
+        return CategorySet(MISSING)
+    return CategorySet(UNSEEN if code == len(feature.categories) else 1 << FIRST + code)
 
 
 def region_of(conditions: Iterable[ir.Condition], feature: ir.Feature) -> Region:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
+from math import inf
 
 from lark import Token
 
 from treecompile.model import ir
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.words import enumerated
-from treecompile.regions.region import intersect
+from treecompile.regions.region import Regions, region_of
 from treecompile.rules.language.conditions import (
     ConditionReader,
     common_type,
@@ -34,6 +35,7 @@ from treecompile.rules.language.syntax import (
 )
 
 SHOWN = 10  # ids that a note lists
+MOST_COUNTS = 10_000_000  # of all rules
 
 
 def compile_script(script: Script) -> ir.NotedProgram:
@@ -50,8 +52,10 @@ def compile_script(script: Script) -> ir.NotedProgram:
     features = tuple(map(_feature, script.features))
     _check_distinct(
         zip((d.name for d in script.features), (f.name for f in features), strict=True),
-        "the feature {} is declared twice",
+        "the feature",
+        "is declared twice",
     )
+    _check_size(script, target, len(labels))
     compiler = _RuleCompiler(features, labels)
     rules = compiler.rules(script)
     program = ir.Program(
@@ -90,17 +94,30 @@ def _values(declaration: Declaration, what: str) -> tuple[type, tuple[ir.Label, 
     tokens = declaration.values or ()
     kind = common_type(tokens, declaration.type, declaration.is_target)
     values = tuple(typed(token, kind) for token in tokens)
-    message = f"the {what} {{}} is declared twice"
-    _check_distinct(zip(tokens, values, strict=True), message)
+    found = zip(tokens, values, strict=True)
+    _check_distinct(found, f"the {what}", "is declared twice")
     return kind, values
 
 
-def _check_distinct(found: Iterable[tuple[Token, object]], message: str) -> None:
+def _check_distinct(
+    found: Iterable[tuple[Token, object]], what: str, fault: str
+) -> None:
     seen: set[object] = set()
     for token, item in found:
         if item in seen:
-            raise at(token, message.format(token))
+            raise at(token, f"{what} {token} {fault}: leave one out")
         seen.add(item)
+
+
+def _check_size(script: Script, target: Declaration, labels: int) -> None:
+    """Each rule has a count for each label: many of both exceed the memory."""
+    rules = len(script.rules) + 1
+    if rules * labels > MOST_COUNTS:
+        raise at(
+            target.name,
+            f"{labels:,} labels in {rules:,} rules are {rules * labels:,} counts, and"
+            f" the limit is {MOST_COUNTS:,}: predict fewer labels, or a NUMERIC code",
+        )
 
 
 class _RuleCompiler:
@@ -167,13 +184,13 @@ class _RuleCompiler:
 
     def _conditions(self, statement: Statement) -> tuple[ir.Condition, ...]:
         found: list[ir.Condition] = []
-        by_feature: dict[int, list[ir.Condition]] = {}
+        left: Regions = {}  # what the tests so far leave of each feature
         for test in statement.tests:
             token, conditions = self.reader.conditions(test)
             index = conditions[0].feature
-            so_far = by_feature.setdefault(index, [])
-            so_far.extend(conditions)
-            if intersect(so_far, self.features[index]) is None:
+            region = region_of(conditions, self.features[index])
+            left[index] = region.meet(left.get(index, region))
+            if left[index].is_empty:
                 raise at(
                     token,
                     f"no value of {token} meets this test and those before it:"
@@ -192,8 +209,11 @@ class _RuleCompiler:
 
     def _evidence(self, evidence: Evidence) -> tuple[ir.Stats, float]:
         stats = self._counts(evidence) if self.labels else _moments(evidence)
-        if not 0 < stats.weight < float("inf"):
-            raise at(evidence.counts[0][1], "the counts must add up to more than 0")
+        first = evidence.counts[0][1]
+        if not stats.weight:
+            raise at(first, "the counts must add up to more than 0")
+        if stats.weight == inf:
+            raise at(first, "the counts add up to more than a double can hold")
         if evidence.reached is None:
             return stats, stats.weight
         key, weight = evidence.reached
@@ -203,11 +223,10 @@ class _RuleCompiler:
 
     def _counts(self, evidence: Evidence) -> ir.ClassCounts:
         weights = dict.fromkeys(self.labels, 0.0)
-        _check_distinct(
-            ((key, key) for key, _ in evidence.counts), "{} is counted twice"
-        )
-        for key, weight in evidence.counts:
-            weights[self._label(key)] = _weight(weight)
+        named = [(key, self._label(key)) for key, _ in evidence.counts]
+        _check_distinct(named, "the label", "is counted twice")
+        for (_, label), (_, weight) in zip(named, evidence.counts, strict=True):
+            weights[label] = _weight(weight)
         return ir.ClassCounts(tuple(weights.values()))
 
 
@@ -230,7 +249,7 @@ def _weight(token: Token) -> float:
     found = number(token)
     if found < 0:
         raise at(token, f"{token}: expected a number of at least 0")
-    return found
+    return found + 0.0  # -0 is 0
 
 
 def _highest_number(ids: Iterable[str]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from math import inf, isfinite, nextafter
 
 from lark import Token
@@ -18,6 +17,8 @@ from lark import Token
 from treecompile.model import ir, paths
 from treecompile.model.errors import RulesError
 from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
+from treecompile.model.suggestions import similar
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.model.words import enumerated
 from treecompile.rules.language.printer import TYPES, literal, word
 from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
@@ -46,8 +47,14 @@ def name(token: Token) -> str:
         text = json.loads(token, strict=False)
     except ValueError as error:
         reason = getattr(error, "msg", error)
-        raise at(token, f"{token} is not a valid JSON string: {reason}") from None
+        message = f"{token} is not a valid JSON string: {reason}"
+        raise at(token, f"{message}: write a backslash as \\\\") from None
     assert isinstance(text, str)
+    if not is_unicode(text):
+        raise at(
+            token,
+            f"{token} {NOT_UNICODE}: write both halves, or the character itself",
+        )
     return text
 
 
@@ -113,10 +120,11 @@ def common_type(
 def unknown(token: Token, what: str, known: Sequence[ir.Label]) -> RulesError:
     """An error for a name that is not declared, with the closest one that is."""
     texts = [literal(item) for item in known]
-    near = get_close_matches(str(token), texts, n=1)
-    by_case = [text for text in texts if text.lower() == token.lower()]
-    if by_case or near:
-        hint = f"did you mean {(by_case or near)[0]}?"
+    sought = token.lower()
+    by_case = [text for text in texts if text.lower() == sought]
+    near = by_case or similar(str(token), texts, count=1)
+    if near:
+        hint = f"did you mean {near[0]}?"
     else:
         hint = f"there are {enumerated(texts, 12) or 'none'}"
     return at(token, f"{what} {token}: {hint}")
@@ -130,6 +138,9 @@ MIRRORED = {
 }
 
 
+MOST_NAMED = 20_000_000  # categories in the conditions of all rules, for the memory
+
+
 class ConditionReader:
     """Turns the tests of rules over given features into conditions."""
 
@@ -137,6 +148,7 @@ class ConditionReader:
         self.features = features
         self.indices = {feature.name: i for i, feature in enumerate(features)}
         self.categories = [frozenset(feature.categories) for feature in features]
+        self.named = 0  # categories in the conditions so far
 
     def conditions(self, test: Test) -> tuple[Token, tuple[ir.Condition, ...]]:
         """The token of the feature, and at least one condition on it."""
@@ -237,6 +249,13 @@ class ConditionReader:
             op = NEGATED[op]
             feature = self.features[index]
             named = in_order(feature, self.categories[index] - set(named))
+        self.named += len(named)
+        if self.named > MOST_NAMED:
+            raise at(
+                tokens[0],
+                f"the sets of all rules have more than {MOST_NAMED:,} categories: use"
+                " fewer rules or categories, or != in place of = (or any other)",
+            )
         return (ir.Condition(index, op, named, "MISSING" in test.flags),)
 
     # ------------------------------------------------------------ ordered values

@@ -19,7 +19,9 @@ MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
 
 INFO = "rules"  # the info string of the fence: ```rules
-FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\r]*)\r?")
+FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
+# A line that was meant as such a fence: indented, in a list, or with more words.
+NEAR_MISS = re.compile(rf"[\W\d]*(?:`{{3}}|~{{3}})\W*{INFO}\b", re.IGNORECASE)
 
 
 def is_rules(path: str | Path) -> bool:
@@ -47,6 +49,8 @@ def loads(text: str, is_markdown: bool = False) -> NotedProgram:
     from treecompile.rules.language.compile import compile_script
     from treecompile.rules.language.syntax import parse
 
+    # Lines may end as on Windows, or as on an old Mac.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     with paused():
         return compile_script(parse(block(text) if is_markdown else text))
 
@@ -73,13 +77,24 @@ def block(text: str) -> str:
                 )
             rules_at = number if info == INFO else rules_at
     if not rules_at:
-        raise RulesError(
-            f"line {len(kept)}, column 1: the document has no block of rules: put a"
-            f" line ```{INFO} before the rules and a line ``` after them"
-        )
+        raise _no_block(text.split("\n"))
     if opened and start == rules_at:
         raise RulesError(
             f"line {start}, column 1: the block of rules has no end: put a line"
             f" {opened} after the rules"
         )
     return "\n".join(kept)
+
+
+def _no_block(lines: list[str]) -> RulesError:
+    for number, line in enumerate(lines, start=1):
+        if NEAR_MISS.match(line, 0, 100):
+            return RulesError(
+                f"line {number}, column 1: this does not begin a block of rules: write"
+                f" ```{INFO} and nothing else in a line, outside lists, quotes and"
+                " other blocks"
+            )
+    return RulesError(
+        f"line {len(lines)}, column 1: the document has no block of rules: put a"
+        f" line ```{INFO} before the rules and a line ``` after them"
+    )

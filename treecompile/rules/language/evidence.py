@@ -18,6 +18,7 @@ from treecompile.model.semantics import members, rank
 
 ALGORITHM = "rules"  # of a program that was written, not learned
 DIGITS = 6
+MANY = 1000  # categories
 
 
 def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
@@ -25,7 +26,7 @@ def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
     if not labels:
         assert isinstance(value, float)
         return ir.Moments(1.0, value, None)
-    return ir.ClassCounts(tuple(float(label == value) for label in labels))
+    return ir.ClassCounts(tuple(1.0 if label == value else 0.0 for label in labels))
 
 
 def has_counts(rule: ir.Rule, labels: Sequence[ir.Label]) -> bool:
@@ -41,6 +42,7 @@ class Checksums:
         self.features = features
         self.labels = labels
         self.text = cache(self._text)  # rules share most of their conditions
+        self.order = cache(self._order)
 
     def checksum(self, rule: ir.Rule) -> str:
         """The id of the rule and the order of its conditions do not matter."""
@@ -57,11 +59,19 @@ class Checksums:
         text = "\n".join((*conditions, rest))
         return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
+    def _order(self, index: int) -> str:
+        """A hash of the categories of a feature in their order."""
+        text = json.dumps(self.features[index].categories)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def _text(self, condition: ir.Condition) -> str:
         feature = self.features[condition.feature]
         value: object = condition.value
         if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
-            value = feature.categories[: rank(feature, value) + 1]
+            place = rank(feature, value) + 1
+            value = feature.categories[:place]
+            if len(feature.categories) > MANY:  # too long to repeat in each condition
+                value = [place, self.order(condition.feature)]
         elif feature.kind is ir.Kind.CATEGORICAL:
             value = sorted(members(condition))
         return json.dumps([feature.name, condition.op.value, value, condition.missing])

@@ -6,6 +6,7 @@ that `compile` can say where a mistake is.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -92,8 +93,16 @@ class Script:
     default: Statement
 
 
+MOST = 32 * 1024 * 1024  # characters; parsing takes about 50 bytes of memory for each
+
+
 def parse(text: str) -> Script:
     """Parse a text; a syntax error is a RulesError with line and column."""
+    if len(text) > MOST:
+        raise RulesError(
+            f"line 1, column 1: the rules have {len(text):,} characters, and the limit"
+            f" is {MOST:,}: divide them into several models"
+        )
     try:
         script: Any = _parser().parse(text)
     except UnexpectedInput as error:
@@ -113,7 +122,13 @@ def _parser() -> Lark:
     # With the basic lexer a keyword is never taken for a name, so that errors are
     # reported where they are made.
     statements = _Statements(visit_tokens=False)
-    return Lark(grammar, parser="lalr", lexer="basic", transformer=statements)
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="basic",
+        transformer=statements,
+        g_regex_flags=re.ASCII,  # see the grammar
+    )
 
 
 VALUES = ("NAME", "STRING", "NUMBER", "TRUE", "FALSE")
@@ -205,6 +220,8 @@ def _syntax_error(text: str, error: UnexpectedInput) -> RulesError:
     if isinstance(error, UnexpectedCharacters):
         found = error.char
         hint = CHARACTERS.get(found, "put text with such characters in double quotes")
+        if not found.isprintable():
+            hint = "an invisible character: delete it"
         place = f"line {error.line}, column {error.column}"
         return RulesError(f"{place}: unexpected {found!r}: {hint}")
     assert isinstance(error, UnexpectedToken)

@@ -180,6 +180,8 @@ def _meet(one: Regions, other: Regions) -> bool:
 
 def _added(one: Rule, other: Rule) -> Stats | None:
     """The statistics of the cases of two rules; None if they exceed the doubles."""
+    if not isfinite(one.weight + other.weight):
+        return None
     if not one.weight or not other.weight:
         return other.stats if other.weight else one.stats
     if isinstance(one.stats, ClassCounts):

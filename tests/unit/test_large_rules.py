@@ -1,0 +1,85 @@
+"""`check`, `diff` and nested decisions of large and of trivial lists of rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from treecompile.emit.steps import nest
+from treecompile.inspect.check import Fault, check
+from treecompile.inspect.diff import diff
+from treecompile.model.ir import Program, RuleSet
+from treecompile.model.semantics import conditions
+from treecompile.rules.language.document import loads
+
+LABELS = "TARGET y IN {a, b}\n"
+
+
+def written(text: str) -> Program:
+    return loads(f"{LABELS}{text}\nOTHERWISE a").program
+
+
+def rules_of(program: Program) -> RuleSet:
+    assert isinstance(program.body, RuleSet)
+    return program.body
+
+
+def test_features_that_no_rule_tests_take_no_memory() -> None:
+    unread = "\n".join(f"FEATURE u{n} NUMERIC" for n in range(5_000))
+    rules = "\n".join(f"IF {n} < x <= {n + 1} THEN b" for n in range(2_000))
+    program = written(f"{unread}\nFEATURE x NUMERIC\n{rules}\nIF x = 3 THEN b")
+    result = check(program, listed=1)
+    assert result.body is program.body
+    assert result.counts[Fault.SHADOWED] == 1
+    assert result.counts[Fault.OVERLAP] == 1
+    assert result.findings[0].row == {"x": 3.0}
+    nested = nest(rules_of(program))
+    assert nested is not None
+    assert {c.feature for c in conditions(nested.tree)} == {5_000}
+
+
+def test_each_rule_reads_another_feature() -> None:
+    features = "\n".join(f"FEATURE x{n} NUMERIC" for n in range(4_000))
+    rules = "\n".join(f"IF x{n} > {n} THEN b" for n in range(4_000))
+    program = written(f"{features}\n{rules}")
+    result = check(program)
+    assert not result.findings
+    assert len(result.undecided) == 3
+    assert "too many rules" in result.undecided[0]
+    assert nest(rules_of(program)) is None
+    other = replace(program, body=replace(rules_of(program), rules=()))
+    assert not diff(program, other).complete
+
+
+def test_many_categories_are_checked_within_the_memory() -> None:
+    known = ", ".join(f"k{n}" for n in range(20_000))
+    rules = "\n".join(f"IF c = k{n} THEN b" for n in range(300))
+    program = written(f"FEATURE c IN {{{known}}}\n{rules}\nIF c = k7 THEN a")
+    result = check(program)
+    assert result.counts[Fault.CONFLICT] == result.counts[Fault.SHADOWED] == 1
+    assert result.counts[Fault.INCOMPLETE] == 1
+    assert not result.undecided
+
+
+def test_findings_of_each_kind_are_listed_up_to_a_number() -> None:
+    rules = "\n".join(["IF x > 3 THEN a"] * 30)
+    result = check(written(f"FEATURE x NUMERIC\n{rules}"), listed=5)
+    assert result.counts[Fault.SHADOWED] == 29
+    faults = [finding.fault for finding in result.findings]
+    assert faults.count(Fault.SHADOWED) == faults.count(Fault.OVERLAP) == 5
+
+
+@pytest.mark.parametrize("budget", [1, 20])
+def test_a_spent_budget_ends_the_check(budget: int) -> None:
+    rules = "\n".join(f"IF {n} < x <= {n + 1} THEN b" for n in range(200))
+    result = check(written(f"FEATURE x NUMERIC\n{rules}"), budget=budget)
+    assert any("overlap" in question for question in result.undecided)
+
+
+def test_a_list_with_only_a_default() -> None:
+    program = loads("TARGET y IN {a} OTHERWISE a").program
+    result = check(program)
+    assert result.counts[Fault.INCOMPLETE] == 1
+    assert diff(program, program).same
+    assert nest(rules_of(program)) is not None

@@ -1,0 +1,48 @@
+"""Rules over the features that they test, and whether a search can hold them.
+
+The search through the boxes of rules keeps a region of each rule for each feature. So
+features that no rule tests are left out first, and lists that would still take
+gigabytes are not searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treecompile.model.ir import Kind, RuleSet
+from treecompile.model.semantics import conditions, required_features
+
+MOST_REGIONS = 10_000_000  # rules x tested features
+MOST_SET_BYTES = 1 << 26  # of the different sets of categories, with a bit for each
+
+
+def tested_only(rules: RuleSet) -> tuple[RuleSet, tuple[int, ...]]:
+    """The same rules over the features that they test, and the indices of these."""
+    kept = required_features(rules)
+    if len(kept) == len(rules.features):
+        return rules, kept
+    index = {old: new for new, old in enumerate(kept)}
+    moved = {c: replace(c, feature=index[c.feature]) for c in conditions(rules)}
+    return (
+        replace(
+            rules,
+            features=tuple(rules.features[old] for old in kept),
+            rules=tuple(
+                replace(rule, conditions=tuple(map(moved.__getitem__, rule.conditions)))
+                for rule in rules.rules
+            ),
+        ),
+        kept,
+    )
+
+
+def is_searchable(rules: RuleSet) -> bool:
+    """Whether the memory can hold the boxes of the rules."""
+    if len(required_features(rules)) * len(rules.rules) > MOST_REGIONS:
+        return False
+    bits = 0
+    for condition in set(conditions(rules)):
+        feature = rules.features[condition.feature]
+        if feature.kind is Kind.CATEGORICAL:
+            bits += len(feature.categories)
+    return bits // 8 <= MOST_SET_BYTES
