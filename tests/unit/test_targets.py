@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from string import Formatter
 
 import pytest
 
 from treecompile.emit import targets
 from treecompile.emit.compiler import LOWERINGS
 from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.phrases import Phrase
+from treecompile.emit.sql import dialect as dialects
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.targets import read_target, templates_folder
 from treecompile.engines.addresses import ENGINES
@@ -30,10 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(str(templates_folder()), copy)
     monkeypatch.setattr(targets, "templates_folder", lambda: copy)
     targets._built_in_target.cache_clear()
-    read_dialect.cache_clear()
+    dialects._built_in.cache_clear()
     yield copy
     targets._built_in_target.cache_clear()
-    read_dialect.cache_clear()
+    dialects._built_in.cache_clear()
 
 
 def change(path: Path, old: str, new: str) -> None:
@@ -51,8 +52,11 @@ def test_built_in_targets(name: str) -> None:
     assert target.formatter in ("", "black")
 
 
-def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+def phrases(part: object) -> dict[str, Phrase]:
+    """The phrases of a section, by their keys."""
+    assert is_dataclass(part)
+    found = {entry.name: getattr(part, entry.name) for entry in fields(part)}
+    return {key: value for key, value in found.items() if isinstance(value, Phrase)}
 
 
 @pytest.mark.parametrize("name", dialect_names())
@@ -66,22 +70,21 @@ def test_built_in_dialects(name: str) -> None:
     assert dialect.engine in ("", *ENGINES)
     re.compile(dialect.names.barred)
     if dialect.literals.stop:  # both sides of a comparison have it
-        assert f"'{dialect.literals.stop}'" in dialect.columns.text
+        assert f"'{dialect.literals.stop}'" in dialect.columns.text.text
     assert dialect.limits.nesting >= 1
     assert dialect.limits.tests > dialect.limits.nesting
-    assert placeholders(dialect.limits.double_of_many) == {""}
+    assert dialect.limits.double_of_many.places == [""]
     for kind in ValueType:
-        assert placeholders(dialect.columns.of(kind)) == {""}
-        assert not placeholders(dialect.types.of(kind))
-    for key, text in asdict(dialect.conditions).items():
+        assert dialect.columns.of(kind).places == [""]
+    for key, phrase in phrases(dialect.conditions).items():
         expected: set[str] = set()
         if key not in ("always", "never"):
             asks = key in ("missing", "known", "number_missing", "number_known")
             expected = {"column"} if asks else {"x", "value"}
-        assert expected <= placeholders(text) <= expected | {"x", "column"}, key
+        assert expected <= {*phrase.places} <= expected | {"x", "column"}, key
         if key.endswith("_or_missing"):
-            assert text.startswith("(")  # it stands between ANDs
-            assert "{column} IS NULL" in text
+            assert phrase.text.startswith("(")  # it stands between ANDs
+            assert "{column} IS NULL" in phrase.text
 
 
 LEARNING = {  # what is filled in, of each text that is not as it stands
@@ -103,14 +106,14 @@ LEARNING = {  # what is filled in, of each text that is not as it stands
 
 @pytest.mark.parametrize("name", dialect_names())
 def test_the_queries_of_learning_have_their_placeholders(name: str) -> None:
-    learning = asdict(read_dialect(name).learning)
-    sample = placeholders(learning.pop("sample"))
+    learning = phrases(read_dialect(name).learning)
+    sample = {*learning.pop("sample").places}
     assert sample in ({"columns", "relation", way} for way in ("rows", "share"))
-    for key, text in learning.items():
-        if isinstance(text, str) and text:
-            found = placeholders(text)
+    assert learning.keys() == LEARNING.keys()
+    for key, phrase in learning.items():
+        if phrase:
             optional = {"type"} if key == "infinity" else set()
-            expected = LEARNING.get(key, set())
+            found, expected = {*phrase.places}, LEARNING[key]
             assert expected - optional <= found <= expected, key
 
 
@@ -136,9 +139,9 @@ def test_the_nearest_name_is_proposed() -> None:
         read_target("pyhton")
     with pytest.raises(TargetError, match=r"'sqlight': did you mean 'sqlite'\?"):
         read_dialect("sqlight")
-    with pytest.raises(TargetError, match=r"cannot read \.\./target: No such file"):
+    with pytest.raises(TargetError, match=r"cannot read '\.\./target': No such file"):
         read_dialect("../target")
-    with pytest.raises(TargetError, match=r"cannot read sql/target.toml: No such"):
+    with pytest.raises(TargetError, match=r"cannot read 'sql/target.toml': No such"):
         read_target("sql/")
 
 

@@ -116,7 +116,7 @@ def _parameters(
             "number": number,
             "type": _type(value_type, dialect),
         }
-        made[index] = functions.parameter.format(**known), reference.format(**known)
+        made[index] = functions.parameter.fill(**known), reference.fill(**known)
     return made
 
 
@@ -149,7 +149,7 @@ def statement(
     is_dbt = options.form == DBT
     table = quoting.path("--table", options.table)
     table = _dbt_reference(options.table) if is_dbt else table
-    everything = f"{alias}.*" if alias else dialect.everything.format(table=table)
+    everything = f"{alias}.*" if alias else dialect.everything.fill(table=table)
     query = ["SELECT", f"  {everything},"]
     for column, lines in made.items():
         comma = "" if column == [*made][-1] else ","
@@ -177,7 +177,7 @@ def _function(
     answer = answer_type(body, options.output.strip())
     given = _type(answer, dialect)
     is_text = answer is ValueType.STR
-    text = functions.create.format(
+    text = functions.create.fill(
         name=Quoting(dialect).path("--name", options.name or "predict"),
         parameters=", ".join(declared for declared, _ in parameters),
         type=given,
