@@ -214,7 +214,7 @@ def _answers(
         query = f"SELECT {number}, {query} FROM {table.name} {form.alias}"
     found = list(connection.execute(query).fetchall())
     if form.function:
-        connection.execute(dialect.functions.drop.format(name=form.function))
+        connection.execute(dialect.functions.drop.fill(name=form.function))
     return found
 
 
