@@ -78,7 +78,7 @@ def confined(
         raise TargetError(done.stderr.decode(errors="replace"))
     if done.returncode:
         raise TargetError(_exceeded(job))
-    return done.stdout.decode(errors="surrogatepass")
+    return done.stdout.decode()
 
 
 def _fields(part: DataclassInstance) -> dict[str, Any]:
@@ -103,7 +103,10 @@ def main() -> None:
     job = Job(**json.loads(first))
     variables = json.loads(rest, object_hook=lambda found: Part(**found))
     try:
-        text = _run(job, vars(variables)).encode(errors="surrogatepass")
+        text = _run(job, vars(variables)).encode()
+    except UnicodeEncodeError:
+        sys.stderr.write(f"{job.template}: it makes half a surrogate pair")
+        raise SystemExit(REFUSED) from None
     except TreecompileError as error:
         sys.stderr.buffer.write(str(error).encode(errors="replace"))
         raise SystemExit(REFUSED) from None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.options import check_choice
+from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.sql.forms import OUTPUTS, position_of
 from treecompile.emit.targets import nearest
@@ -130,8 +131,7 @@ QUOTED = r"""(?:`[^`]*`|"[^"]*"|\w+)+"""
 PATH = rf"{QUOTED}(?:\.{QUOTED})*"
 CREATED = re.compile(rf"\s*CREATE\s+(VIEW|FUNCTION|MACRO)\s+({PATH})", re.IGNORECASE)
 SOURCE = re.compile(rf"\bFROM\s+({PATH})(?:\s+{QUOTED})?\s*\Z", re.IGNORECASE)
-# What dbt replaces: {{ "{" }}, {{ ref("model") }}, {{ source("shop", "table") }}.
-BRACE = re.compile(r"\{\{ \"\{\" \}\}")
+# What dbt replaces, besides escapes: {{ ref("model") }}, {{ source("shop", "table") }}.
 REFERENCE = re.compile(r"\{\{ (?:ref|source)\((.*)\) \}\}\s*(\S*)\s*\Z")
 
 
@@ -159,7 +159,7 @@ def from_dbt(text: str) -> str:
         return text
     names = re.sub(r"\"(\w+)\"(?:, )?", r"\1.", reference[1]).rstrip(".")
     query = f"{text[: reference.start()]}{names} {reference[2]}"
-    return BRACE.sub("{", query)
+    return dbt.rendered(query)
 
 
 def schema_of(table: str) -> str:
