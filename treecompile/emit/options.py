@@ -97,7 +97,8 @@ class EmitOptions:
     templates: str = option(
         "",
         "Folder with templates that replace the built-in ones, laid out like them:"
-        " `DIR/python/module.py.jinja`.",
+        " `DIR/python/module.py.jinja`. What they write is code of their author, which"
+        " `build` and `verify` run.",
         "DIR",
     )
     glossary: Glossary = option(
