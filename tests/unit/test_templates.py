@@ -120,3 +120,13 @@ def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     own.unlink()
     with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'header' is"):
         render(target, Strings(["a", "b"]), str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
+def test_names_that_no_folder_can_have(name: str) -> None:
+    with pytest.raises(TargetError, match="unknown target"):
+        read_target(name)
+    with pytest.raises(TargetError, match="cannot read"):
+        read_target(f"./{name}")
+    with pytest.raises(TargetError, match="no such folder"):
+        render(read_target("sql"), Strings(), name)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from treecompile.model.errors import OptionError
+from treecompile.model.files import read_text
 from treecompile.model.options import option, options_of
 
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
 
 
 HEADS = ("name", "description", "unit")  # of a glossary
+MOST_BYTES = 1 << 24  # of a glossary
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +155,12 @@ def _check_given(target: str, given: Iterable[str]) -> None:
 
 def read_glossary(path: str | Path) -> dict[str, Entry]:
     """The entries of a CSV file; the unit may be left out."""
+    text = read_text(path, OptionError, option="--glossary: ", most=MOST_BYTES)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, strict=True) if line]
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise OptionError(f"{path}: not CSV in UTF-8: {error}") from None
+        rows = csv.reader(StringIO(text, newline=""), strict=True)
+        lines = [line for line in rows if line]
+    except csv.Error as error:
+        raise OptionError(f"{path}: not CSV: {error}") from None
     heads = tuple(lines[0]) if lines else ()
     if heads not in (HEADS, HEADS[:2]):
         raise OptionError(f"{path}: the first line must be {','.join(HEADS)}")

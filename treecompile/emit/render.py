@@ -36,7 +36,7 @@ def render(target: Target, strings: DataclassInstance, overrides: str = "") -> s
         return rendered(target.template, found, variables, target.formatter)
     folders = [Path(target.name)] if own else []
     if overrides:
-        if not Path(overrides).is_dir():
+        if not os.path.isdir(overrides):  # Path.is_dir() fails for a long name
             raise TargetError(f"--templates {overrides}: no such folder")
         folders.insert(0, Path(overrides) / target.name)
     built_in = "" if own else target.name

@@ -87,9 +87,7 @@ def _built_in_target(name: str) -> Target:
     folder = templates_folder()
     known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     if name not in known:
-        beside = (
-            f"; for the folder, write ./{name}" if name and Path(name).is_dir() else ""
-        )
+        beside = f"; for the folder, write ./{name}" if os.path.isdir(name) else ""
         raise TargetError(f"unknown target {name!r}{nearest(name, known)}{beside}")
     return _read_target(name, folder / name)
 
