@@ -247,7 +247,7 @@ def test_a_slip_in_the_template(folder: Path, new: str, message: str) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     model = Model(random_program(Random(1)))
-    with pytest.raises(TargetError, match=r"cannot read .*target.toml: No such file"):
+    with pytest.raises(TargetError, match=r"cannot read .*target.toml': No such file"):
         model.emit(f"{tmp_path}/none")
     with pytest.raises(TargetError, match="no such folder"):
         model.emit("python", templates=tmp_path / "none")

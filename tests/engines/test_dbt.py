@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import duckdb
+import pandas as pd
+import pytest
 from click.testing import CliRunner
 
+import treecompile
 from tests.support.databases import unavailable
 from tests.support.random_models import random_program
 from treecompile.api.model import Model
@@ -105,8 +109,27 @@ def hostile() -> Program:
     raise AssertionError("no such model")
 
 
-def test_dbt_builds_the_model_and_its_tests(tmp_path: Path) -> None:
-    command, program = dbt(), hostile()
+LABELS = [  # what YAML, Jinja or a line-based tool would read as something else
+    *("yes", "No", "null", "true", "1", "1e3", "2020-01-01", "~", "- a", "a: b"),
+    *("\U0001f600", "\U0001f468\u200d\U0001f469", "é", "\x7f\x85\xa0\u2028\ufeff"),
+    *("a\rb", "a\r\nb", "a\nb", "\r", "{\r", "{{\r}}", '{{ "\\r" }}', '{{ "{" }}'),
+    *("{% raw %}", "{# x #}", "'", '"', "\\", "%", "\t"),
+]
+
+
+def odd_texts() -> Program:
+    """Each category has a label of its own: the same text."""
+    rows = [{"a\r{b": text, "y": text} for text in LABELS * 2]
+    model = treecompile.learn(pd.DataFrame(rows), target="y", algorithm="id3")
+    assert model.n_leaves >= len(LABELS)
+    return model.program
+
+
+@pytest.mark.parametrize("make", [hostile, odd_texts])
+def test_dbt_builds_the_model_and_its_tests(
+    tmp_path: Path, make: Callable[[], Program]
+) -> None:
+    command, program = dbt(), make()
     expected = project(tmp_path / "shop", program)
     folder = tmp_path / "shop"
     emitted = CliRunner().invoke(
@@ -133,3 +156,5 @@ def test_dbt_builds_the_model_and_its_tests(tmp_path: Path) -> None:
             'SELECT "prediction" FROM answers ORDER BY number'
         ).fetchall()
     assert [answer for (answer,) in found] == expected
+    text = (folder / "models" / "answers.sql").read_bytes().decode()
+    assert Model(program).verify(text).passed

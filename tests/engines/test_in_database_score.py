@@ -130,7 +130,7 @@ def test_nothing_is_left_of_what_fails_in_the_middle(
     }
     program = Program(TARGET, "made", body)
     with writing(store, columns, tmp_path) as (there, into, mentioned):
-        number = there.store.dialect.columns.number.format("text")
+        number = there.store.dialect.columns.number.fill("text")
         failing = f"(SELECT {number} AS f FROM {there.relation}) AS q"
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(EngineError) as caught:

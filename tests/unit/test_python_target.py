@@ -27,7 +27,7 @@ import treecompile
 from tests.support.random_models import random_program
 from tests.support.samples import NUMBER, TENNIS, chain, every_type, module_of, stump
 from treecompile.cli import main
-from treecompile.emit import render
+from treecompile.emit import templates
 from treecompile.emit.compiler import emit
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
@@ -236,7 +236,7 @@ def as_black_prints(text: str) -> str:
 def test_the_text_is_as_black_prints_it_without_black(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(render, "BLACK_UP_TO", 0)
+    monkeypatch.setattr(templates, "BLACK_UP_TO", 0)
     text = emitted(ORDINARY[name]())
     assert text == as_black_prints(text)
 
@@ -244,7 +244,7 @@ def test_the_text_is_as_black_prints_it_without_black(
 def test_black_leaves_the_text_of_hostile_models_unchanged() -> None:
     for seed in range(25):
         text = emitted(random_program(random.Random(seed)))
-        if len(text) <= render.BLACK_UP_TO:
+        if len(text) <= templates.BLACK_UP_TO:
             assert text == as_black_prints(text), seed
 
 

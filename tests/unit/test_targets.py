@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from string import Formatter
 
 import pytest
 
 from treecompile.emit import targets
 from treecompile.emit.compiler import LOWERINGS
 from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.phrases import Phrase
+from treecompile.emit.sql import dialect as dialects
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.targets import read_target, templates_folder
 from treecompile.engines.addresses import ENGINES
@@ -30,10 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(str(templates_folder()), copy)
     monkeypatch.setattr(targets, "templates_folder", lambda: copy)
     targets._built_in_target.cache_clear()
-    read_dialect.cache_clear()
+    dialects._built_in.cache_clear()
     yield copy
     targets._built_in_target.cache_clear()
-    read_dialect.cache_clear()
+    dialects._built_in.cache_clear()
 
 
 def change(path: Path, old: str, new: str) -> None:
@@ -51,8 +52,11 @@ def test_built_in_targets(name: str) -> None:
     assert target.formatter in ("", "black")
 
 
-def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+def phrases(part: object) -> dict[str, Phrase]:
+    """The phrases of a section, by their keys."""
+    assert is_dataclass(part)
+    found = {entry.name: getattr(part, entry.name) for entry in fields(part)}
+    return {key: value for key, value in found.items() if isinstance(value, Phrase)}
 
 
 @pytest.mark.parametrize("name", dialect_names())
@@ -66,22 +70,21 @@ def test_built_in_dialects(name: str) -> None:
     assert dialect.engine in ("", *ENGINES)
     re.compile(dialect.names.barred)
     if dialect.literals.stop:  # both sides of a comparison have it
-        assert f"'{dialect.literals.stop}'" in dialect.columns.text
+        assert f"'{dialect.literals.stop}'" in dialect.columns.text.text
     assert dialect.limits.nesting >= 1
     assert dialect.limits.tests > dialect.limits.nesting
-    assert placeholders(dialect.limits.double_of_many) == {""}
+    assert dialect.limits.double_of_many.places == [""]
     for kind in ValueType:
-        assert placeholders(dialect.columns.of(kind)) == {""}
-        assert not placeholders(dialect.types.of(kind))
-    for key, text in asdict(dialect.conditions).items():
+        assert dialect.columns.of(kind).places == [""]
+    for key, phrase in phrases(dialect.conditions).items():
         expected: set[str] = set()
         if key not in ("always", "never"):
             asks = key in ("missing", "known", "number_missing", "number_known")
             expected = {"column"} if asks else {"x", "value"}
-        assert expected <= placeholders(text) <= expected | {"x", "column"}, key
+        assert expected <= {*phrase.places} <= expected | {"x", "column"}, key
         if key.endswith("_or_missing"):
-            assert text.startswith("(")  # it stands between ANDs
-            assert "{column} IS NULL" in text
+            assert phrase.text.startswith("(")  # it stands between ANDs
+            assert "{column} IS NULL" in phrase.text
 
 
 LEARNING = {  # what is filled in, of each text that is not as it stands
@@ -103,14 +106,14 @@ LEARNING = {  # what is filled in, of each text that is not as it stands
 
 @pytest.mark.parametrize("name", dialect_names())
 def test_the_queries_of_learning_have_their_placeholders(name: str) -> None:
-    learning = asdict(read_dialect(name).learning)
-    sample = placeholders(learning.pop("sample"))
+    learning = phrases(read_dialect(name).learning)
+    sample = {*learning.pop("sample").places}
     assert sample in ({"columns", "relation", way} for way in ("rows", "share"))
-    for key, text in learning.items():
-        if isinstance(text, str) and text:
-            found = placeholders(text)
+    assert learning.keys() == LEARNING.keys()
+    for key, phrase in learning.items():
+        if phrase:
             optional = {"type"} if key == "infinity" else set()
-            expected = LEARNING.get(key, set())
+            found, expected = {*phrase.places}, LEARNING[key]
             assert expected - optional <= found <= expected, key
 
 
@@ -136,9 +139,9 @@ def test_the_nearest_name_is_proposed() -> None:
         read_target("pyhton")
     with pytest.raises(TargetError, match=r"'sqlight': did you mean 'sqlite'\?"):
         read_dialect("sqlight")
-    with pytest.raises(TargetError, match=r"cannot read \.\./target: No such file"):
+    with pytest.raises(TargetError, match=r"cannot read '\.\./target': No such file"):
         read_dialect("../target")
-    with pytest.raises(TargetError, match=r"cannot read sql/target.toml: No such"):
+    with pytest.raises(TargetError, match=r"cannot read 'sql/target.toml': No such"):
         read_target("sql/")
 
 
@@ -195,3 +198,136 @@ def test_a_new_file_is_a_new_dialect(folder: Path) -> None:
     assert "mine" in dialect_names()
     dialect = read_dialect("mine")
     assert (dialect.key, dialect.name) == ("mine", "Mine")
+
+
+# ---------------------------------------------------------------- files of others
+
+
+def ours(tmp_path: Path, section: str, line: str) -> str:
+    """A dialect like SQLite's, in which a key of a section has another value."""
+    text = (Path(str(templates_folder())) / "sql/dialects/sqlite.toml").read_text()
+    key = re.split(r"[ .]", line)[0]
+    head, found, tail = text.partition(f"[{section}]\n") if section else ("", "", text)
+    own, rest = re.split(r"(?m)(?=^\[|\Z)", tail, maxsplit=1)
+    own = re.sub(rf"(?m)^{key} = .*\n", "", own)
+    path = tmp_path / "ours.toml"
+    path.write_text(f"{head}{found}{line}\n{own}{rest}", encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "message"),
+    [
+        ("names", 'quote = ""', "quote = '': expected one or two quoting characters"),
+        ("names", 'quote = "<->"', "quote = '<->': expected one or two quoting"),
+        ("names", 'quote = "a"', "quote = 'a': expected one or two quoting"),
+        ("names", 'barred = "("', "barred = '(': not a regular expression: missing )"),
+        ("names", 'barred = "(a+)+$"', "barred = '(a+)+$': no repetition and at most"),
+        ("names", 'barred = "(?:a|a)(?:a|a)"', "no repetition and at most one group"),
+        ("names", 'barred = "[[]"', "not a regular expression: Possible nested set"),
+        ("names", "fold_case = 1", "'fold_case' is 1: expected true or false"),
+        ("names", "longest = true", "'longest' is True: expected a whole number"),
+        ("names", "longest = -1", "longest = -1: expected 0 to 1,000,000,000"),
+        (
+            "names",
+            'counted_in = "x"',
+            "counted_in = 'x': choose from bytes, characters",
+        ),
+        ("literals", 'string = "x"', "string = 'x': choose from sql, sqlite, duckdb"),
+        ("literals", 'double = "x"', "double = 'x': choose from sql, postgres, sqlite"),
+        ("limits", "nesting = 0", "nesting = 0: expected 1 to 1,000"),
+        ("limits", f"tests = 0x{'f' * 9999}", "tests = a huge number: expected 1 to"),
+        ("limits", "tests = [1]", "'tests' is a list: expected a whole number"),
+        ("limits", "tests.a.b = 1", "'tests' is a section: expected a whole number"),
+        ("limits", 'beyond = "a\\nb"', "beyond = 'a\\nb': expected text on one line"),
+        ("text_types", 'loose = "x"', "'loose' is 'x': expected a list of texts"),
+        ("text_types", "loose = [1]", "'loose' is a list: expected a list of texts"),
+        ("conditions", 'at_most = "{y}"', "at_most = '{y}' has {y}: choose from {col"),
+        ("conditions", 'above = "{x.real}"', "above = '{x.real}' has {x.real}: choose"),
+        ("conditions", 'above = "{"', "above = '{': a single '{'; write a brace twice"),
+        ("conditions", 'always = "{x}"', "has {x}: nothing can be filled in here"),
+        ("conditions", f'above = "{"x" * 9999}"', ": longer than 4,000 characters"),
+        ("columns", 'number = "{x}"', "number = '{x}' has {x}: choose from {}"),
+        ("columns", "number = 1", "[columns]: 'number' is 1: expected text"),
+        ("sums", 'naming = "{answer}"', "expected {shares} exactly once"),
+        ("", 'key = "x"', "ours.toml: unknown key 'key'"),
+        ("", "names = 1", "'names' is 1: expected a section"),
+    ],
+)
+def test_every_value_of_a_dialect_is_checked(
+    tmp_path: Path, section: str, line: str, message: str
+) -> None:
+    name = ours(tmp_path, section, line)
+    if line == "names = 1":
+        text = Path(name).read_text().replace("[names]", "[names_]")
+        Path(name).write_text(text)
+    with pytest.raises(TargetError) as caught:
+        read_dialect(name)
+    said = str(caught.value)
+    assert said.startswith(f"ours.toml [{section}]: " if section else "ours.toml: ")
+    assert message in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a = " + b"[" * 100_000, "nested too deeply"),
+        (b"a = " + b"1" * 10_000, "integer string conversion"),
+        (b"a = '\xff'", "line 1: not UTF-8 text"),
+        (b"a" * 300_000, "is too large: more than 262,144 bytes"),
+        (b"a" + b".a" * 50_000 + b" = 1", "unknown key 'a'"),
+        (b"=", "Invalid"),
+    ],
+    ids=["deep", "digits", "latin", "large", "dotted", "syntax"],
+)
+def test_damaged_toml(tmp_path: Path, text: bytes, message: str) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_bytes(text)
+    with pytest.raises(TargetError) as caught:
+        read_dialect(str(path))
+    assert "ours.toml" in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_endless_file_is_refused() -> None:
+    with pytest.raises(TargetError, match="'/dev/zero' is too large"):
+        read_dialect("/dev/zero")
+
+
+def test_a_dialect_file_is_read_again_after_a_change(tmp_path: Path) -> None:
+    assert read_dialect(ours(tmp_path, "", 'name = "A"')).name == "A"
+    assert read_dialect(ours(tmp_path, "", 'name = "B"')).name == "B"
+
+
+def test_the_name_of_a_dialect_file_does_not_end_a_comment(tmp_path: Path) -> None:
+    path = tmp_path / "a *" / " b-c.toml"
+    path.parent.mkdir()
+    shutil.copy(ours(tmp_path, "", 'name = "A"'), path)
+    assert read_dialect(str(path)).key == "_b-c"
+    Path(path).rename(path.with_name("x*; drop.toml"))
+    assert read_dialect(str(path.with_name("x*; drop.toml"))).key == "x___drop"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        *(
+            (f"template = '{name}'", "expected the name of a file in the folder")
+            for name in ("", "../x", "/etc/passwd", "a/../../x", "a//b", ".", "..\\x")
+        ),
+        ("suffix = '/../x'", "expected a full stop and letters"),
+        ("formatter = 'rm'", "formatter = 'rm': choose from black"),
+        ("folder = 'x'", "unknown key 'folder'"),
+    ],
+)
+def test_what_a_target_may_name(tmp_path: Path, line: str, message: str) -> None:
+    given = {"lowering": "'rules'", "template": "'x'", "suffix": "'.x'"}
+    key, value = line.split(" = ")
+    lines = (f"{k} = {v}" for k, v in {**given, key: value}.items())
+    (tmp_path / "target.toml").write_text("\n".join(lines))
+    with pytest.raises(TargetError) as caught:
+        read_target(f"{tmp_path}/")
+    assert str(caught.value).startswith("target.toml: ")
+    assert message in str(caught.value)

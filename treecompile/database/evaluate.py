@@ -181,7 +181,7 @@ class RuleCounter:
     def _matched(self, rules: Sequence[ir.Rule]) -> Iterator[RowsAndErrors]:
         """The rows that meet the conditions of each rule, and their errors."""
         writer = ConditionWriter(self.dialect, self.body, self.read.columns)
-        every = self.dialect.conditions.always
+        every = self.dialect.conditions.always.fill()
         tests = [" AND ".join(map(writer.text, r.conditions)) or every for r in rules]
         asked = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         labels = self.body.labels

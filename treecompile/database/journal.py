@@ -87,7 +87,7 @@ def _checksums(store: Store, schema: Schema) -> list[str]:
         some = [schema.target, *schema.columns[start : start + AT_ONCE]]
         some += [schema.weights] if schema.weights else []
         columns = ", ".join(source.column for source in some)
-        asked.append(store.dialect.learning.checksum.format(columns))
+        asked.append(store.dialect.learning.checksum.fill(columns))
     found = store.arrays(f"SELECT {', '.join(asked)} FROM {schema.relation}")
     return [str(column[0]) for column in found]
 

@@ -88,10 +88,10 @@ class ColumnReader(StoredTable):
         conditions = self.dialect.conditions
         type_ = type_of_labels(labels) if labels else ValueType.FLOAT
         column = self._converted(target, type_, labels)
-        x = self.dialect.columns.of(type_).format(column)
+        x = self.dialect.columns.of(type_).fill(column)
         is_float = type_ is ValueType.FLOAT
-        missing = conditions.number_missing if is_float else conditions.missing
-        missing = missing.format(column=column, x=x)
+        asked = conditions.number_missing if is_float else conditions.missing
+        missing = asked.fill(column=column, x=x)
         if not labels:
             return f"CASE WHEN {missing} THEN NULL ELSE {x} END"
         arms = " ".join(
@@ -146,8 +146,8 @@ class ColumnReader(StoredTable):
     def _number(self, name: str) -> tuple[str, str, str]:
         """A column of numbers, its value, and the condition that it has one."""
         column = self.quoted(name)
-        x = self.dialect.columns.number.format(column)
-        known = self.dialect.conditions.number_known.format(column=column, x=x)
+        x = self.dialect.columns.number.fill(column)
+        known = self.dialect.conditions.number_known.fill(column=column, x=x)
         return column, x, known
 
     def _refuse_if(self, name: str, wrong: str, expected: str) -> None:
@@ -173,4 +173,4 @@ class ColumnReader(StoredTable):
             )
         # Some databases take NULL alone for text, and not all cast it to any type.
         value = literal(EXAMPLES[type_], self.dialect)
-        return f"(CASE WHEN {self.dialect.conditions.never} THEN {value} END)"
+        return f"(CASE WHEN {self.dialect.conditions.never.fill()} THEN {value} END)"

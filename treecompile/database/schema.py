@@ -131,7 +131,7 @@ class StoredTable:
 
     def is_na(self, column: str) -> str:
         """The condition that a text is one of those that mean missing."""
-        value = self.dialect.columns.text.format(column)
+        value = self.dialect.columns.text.fill(column)
         texts = ", ".join(compared(text, self.dialect) for text in self.na_values)
         return f"{value} IN ({texts})"
 
@@ -174,16 +174,16 @@ class SchemaReader(StoredTable):
                 " --ignore"
             )
         if family.is_number:
-            value = typed.number.format(column)
-            missing = conditions.number_missing.format(column=column, x=value)
+            value = typed.number.fill(column)
+            missing = conditions.number_missing.fill(column=column, x=value)
             return ColumnSql(name, column, value, missing, family)
         missing = f"{column} IS NULL"
         if family is Family.BOOLEAN:
-            value = typed.of(ValueType.BOOL).format(column)
+            value = typed.of(ValueType.BOOL).fill(column)
             return ColumnSql(name, column, value, missing, family)
         if self.na_values:
             missing = f"({missing} OR {self.is_na(column)})"
-        return ColumnSql(name, column, typed.text.format(column), missing, family)
+        return ColumnSql(name, column, typed.text.fill(column), missing, family)
 
     def count_rows(self) -> tuple[int, int]:
         """The rows with a known target, and those without."""

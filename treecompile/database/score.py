@@ -52,7 +52,7 @@ def score(
                 " without it, or write a query with `treecompile emit --to sql --as"
                 " select`"
             )
-    everything = dialect.everything.format(table=location.relation)
+    everything = dialect.everything.fill(table=location.relation)
     lines = [f"SELECT {everything}"]
     for name, case in made.items():
         lines += [f", {case[0]}", *case[1:]]

@@ -9,40 +9,41 @@ doubled. See docs/your-own-target.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from string import Formatter
-from typing import TYPE_CHECKING
 
 from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
 from treecompile.emit.lowering import CompilerInput, Lowered, form_of
 from treecompile.emit.options import EmitOptions
+from treecompile.emit.phrases import Phrase
 from treecompile.emit.steps import decision_steps, note
-from treecompile.emit.targets import ByType, Target, build
+from treecompile.emit.targets import ByType, Target
+from treecompile.emit.toml import build, checked, phrase
 from treecompile.model import ir, words
 from treecompile.model.errors import TargetError
 from treecompile.model.paths import divisible, outcomes
 from treecompile.model.semantics import membership, probabilities, threshold
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 # ---------------------------------------------------------------- target.toml
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageNames:
-    reference: str = "{identifier}"  # how a test refers to a feature: row->{identifier}
+    # How a test refers to a feature: row->{identifier}
+    reference: Phrase = phrase("{identifier} {position}", "{identifier}")
     reserved: Sequence[str] = ()  # words that no identifier may be: ["if", "for"]
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageLiterals:
-    text: str  # a key of literals.STRINGS: "c"
-    number: str = "shortest"  # a key of literals.DOUBLES
+    text: str = checked(choices=STRINGS)  # "c"
+    number: str = checked("shortest", choices=DOUBLES)
     true: str = "true"
     false: str = "false"
-    integers: str = "any"  # a key of literals.INTEGERS: "64 bits"
+    integers: str = checked("any", choices=INTEGERS)  # "64 bits"
+
+
+VALUE = "{x} {name} {value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,43 +54,49 @@ class LanguageTests:
     their names say for them too. `equal` is evaluated for known values only.
     """
 
-    at_most: str  # {x} <= {value}
-    at_most_or_missing: str  # !({x} > {value})
-    above: str
-    above_or_missing: str
-    equal: ByType  # its `number` is not used
-    missing: ByType  # {name} == NULL
-    known: ByType
+    at_most: Phrase = phrase(VALUE)  # {x} <= {value}
+    at_most_or_missing: Phrase = phrase(VALUE)  # !({x} > {value})
+    above: Phrase = phrase(VALUE)
+    above_or_missing: Phrase = phrase(VALUE)
+    equal: ByType[Phrase] = phrase(VALUE)  # its `number` is not used
+    missing: ByType[Phrase] = phrase(VALUE)  # {name} == NULL
+    known: ByType[Phrase] = phrase(VALUE)
 
 
 @dataclass(frozen=True, slots=True)
 class Operators:
     """Operands are parenthesized where precedence matters."""
 
-    all: str  # between two tests: " && "
-    any: str  # " || "
-    negated: str  # !{test}
-    always: str = "true"
-    never: str = "false"
+    all: Phrase = phrase()  # between two tests: " && "
+    any: Phrase = phrase()  # " || "
+    negated: Phrase = phrase("{test}")  # !{test}
+    always: Phrase = phrase("", "true")
+    never: Phrase = phrase("", "false")
+
+
+# A literal; its probability; its position among the labels; the id of the rule, letters
+# and digits; the counts, in words.
+ANSWER = "{answer} {probability} {label} {rule} {evidence}"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The lines of a decision.
 
-    A block is a sequence of arms, of which the last has no test. Available: `{tests}`,
-    `{answer}` (a literal), `{probability}` (of the answer), `{label}` (its position),
-    `{rule}` (its id, letters and digits), `{evidence}` (counts, in words).
+    A block is a sequence of arms, of which the last has no test.
     """
 
-    arm: str  # answers if the tests hold: if ({tests}) return {answer};
-    open: str  # if the tests hold, a nested block decides: if ({tests}) {{
-    last: str  # answers if no arm of the block did: return {answer};
-    close: str = ""  # closes a nested block: }}
-    end: str = ""  # closes the outermost block: {ends}
-    each: str = ""  # `{ends}` in the two above repeats this for each arm: )
-    indent: str = "    "
-    nesting: int = 50  # maximum depth of blocks
+    # Answers if the tests hold: if ({tests}) return {answer};
+    arm: Phrase = phrase("{tests} " + ANSWER)
+    # If the tests hold, a nested block decides: if ({tests}) {{
+    open: Phrase = phrase("{tests}")
+    # Answers if no arm of the block did: return {answer};
+    last: Phrase = phrase(ANSWER)
+    close: Phrase = phrase("{ends}", "")  # closes a nested block: }}
+    end: Phrase = phrase("{ends}", "")  # closes the outermost block: {ends}
+    each: Phrase = phrase("", "")  # `{ends}` repeats this for each arm: )
+    indent: Phrase = phrase("", "    ")
+    nesting: int = checked(50, least=1, most=1000)  # maximum depth of blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,57 +105,14 @@ class Language:
     tests: LanguageTests
     operators: Operators
     layout: Layout
-    types: ByType  # the type of a feature in the language: const char *
-    values: ByType  # the value of a reference: *{name}
+    types: ByType[str]  # the type of a feature in the language: const char *
+    values: ByType[Phrase] = phrase(VALUE)  # the value of a reference: *{name}
     names: LanguageNames = LanguageNames()
-
-
-PLACES = {  # what each section may have in braces
-    "names": {"identifier", "position"},
-    "tests": {"x", "name", "value"},
-    "operators": {"test"},
-    "layout": {"tests", "answer", "probability", "label", "rule", "evidence", "ends"},
-    "values": {"x", "name", "value"},
-}
 
 
 def read_language(target: Target) -> Language:
     """The language that the sections of a target.toml describe."""
-    where = f"{target.name}: target.toml"
-    language = build(Language, target.spelling, where)
-    for key, name, known in (
-        ("text", language.literals.text, STRINGS),
-        ("number", language.literals.number, DOUBLES),
-        ("integers", language.literals.integers, INTEGERS),
-    ):
-        if name not in known:
-            raise TargetError(
-                f"{where} [literals]: {key} = {name!r}: choose from {', '.join(known)}"
-            )
-    for section, places in PLACES.items():
-        _check_places(getattr(language, section), places, f"{where} [{section}]")
-    return language
-
-
-def _check_places(part: DataclassInstance, known: set[str], where: str) -> None:
-    """Refuse a placeholder that nothing fills, before any text is made."""
-    for entry in fields(part):
-        text = getattr(part, entry.name)
-        if isinstance(text, ByType):
-            _check_places(text, known, f"{where} [{entry.name}]")
-        if not isinstance(text, str):
-            continue
-        try:
-            places = {name for _, name, _, _ in Formatter().parse(text)} - {None}
-        except ValueError as error:
-            raise TargetError(
-                f"{where}: {entry.name} = {text!r}: {error}; write a brace twice"
-            ) from None
-        for place in places - known:
-            shown = ", ".join(f"{{{name}}}" for name in sorted(known))
-            raise TargetError(
-                f"{where}: {entry.name} = {text!r} has {{{place}}}: choose from {shown}"
-            )
+    return build(Language, target.spelling, f"{target.name}: target.toml")
 
 
 # ---------------------------------------------------------------- lowering
@@ -209,11 +173,11 @@ class CodeWriter:
         self.body = body
         self.identifiers = identifiers(body, language.names.reserved)
         self.references = {
-            index: language.names.reference.format(identifier=name, position=index)
+            index: language.names.reference.fill(identifier=name, position=index)
             for index, name in self.identifiers.items()
         }
         self.values = {
-            index: language.values.of(body.features[index].type).format(
+            index: language.values.of(body.features[index].type).fill(
                 name=reference, x=reference, value=""
             )
             for index, reference in self.references.items()
@@ -234,11 +198,12 @@ class CodeWriter:
 
     def lines(self) -> Iterator[str]:
         """The decision, one arm on each line."""
-        layout, join = self.language.layout, self.language.operators.all.join
+        layout, join = self.language.layout, self.language.operators.all.fill().join
+        each, one_indent = layout.each.fill(), layout.indent.fill()
         decided = outcomes(self.body)
         arms = [0]  # of each open block
         for step in decision_steps(self.body, layout.nesting):
-            indent = layout.indent * step.depth
+            indent = one_indent * step.depth
             answer = {}
             if step.outcome is not None:
                 answer = self.answer(decided[step.outcome])
@@ -247,15 +212,15 @@ class CodeWriter:
                 tests = join(map(self.test, step.tests))
                 if step.outcome is None:
                     arms.append(0)
-                    yield indent + layout.open.format(tests=tests)
+                    yield indent + layout.open.fill(tests=tests)
                 else:
-                    yield indent + layout.arm.format(tests=tests, **answer)
+                    yield indent + layout.arm.fill(tests=tests, **answer)
                 continue
-            yield indent + layout.last.format(**answer)
-            ends = layout.each * arms.pop()
-            close = (layout.close if step.depth else layout.end).format(ends=ends)
+            yield indent + layout.last.fill(**answer)
+            ends = each * arms.pop()
+            close = (layout.close if step.depth else layout.end).fill(ends=ends)
             if close:
-                yield layout.indent * max(0, step.depth - 1) + close
+                yield one_indent * max(0, step.depth - 1) + close
 
     def literal(self, value: ir.Label | ir.Category) -> str:
         literals = self.language.literals
@@ -288,22 +253,22 @@ class CodeWriter:
         feature = self.body.features[test.feature]
         name, chosen = form_of(test, feature)
         if name in ("always", "never"):
-            return operators.always if name == "always" else operators.never
+            return (operators.always if name == "always" else operators.never).fill()
         if name in ("missing", "known"):
             return self._presence(test, feature, name == "missing")
         if feature.kind is ir.Kind.NUMERIC:
-            form: str = getattr(tests, name)
+            form: Phrase = getattr(tests, name)
             return self._filled(form, test, self.literal(threshold(test)))
         inside, _, missing = membership(test, feature)
         equal = tests.equal.of(feature.type)
-        members = operators.any.join(
+        members = operators.any.fill().join(
             self._filled(equal, test, self.literal(category)) for category in chosen
         )
         if len(chosen) > 1 or not inside:
             members = f"({members})"
         if not inside:
-            members = operators.negated.format(test=members)
-        join = (operators.any if missing else operators.all).join
+            members = operators.negated.fill(test=members)
+        join = (operators.any if missing else operators.all).fill().join
         return f"({join((self._presence(test, feature, missing), members))})"
 
     def _presence(self, test: ir.Condition, feature: ir.Feature, missing: bool) -> str:
@@ -311,8 +276,6 @@ class CodeWriter:
         asked = tests.missing if missing else tests.known
         return self._filled(asked.of(feature.type), test)
 
-    def _filled(self, form: str, test: ir.Condition, value: str = "") -> str:
+    def _filled(self, form: Phrase, test: ir.Condition, value: str = "") -> str:
         index = test.feature
-        return form.format(
-            x=self.values[index], name=self.references[index], value=value
-        )
+        return form.fill(x=self.values[index], name=self.references[index], value=value)

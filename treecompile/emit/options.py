@@ -100,7 +100,8 @@ class EmitOptions:
     templates: str = option(
         "",
         "Folder with templates that replace the built-in ones, laid out like them:"
-        " `DIR/python/module.py.jinja`.",
+        " `DIR/python/module.py.jinja`. What they write is code of their author, which"
+        " `build` and `verify` run.",
         "DIR",
     )
     glossary: Glossary = option(
@@ -159,7 +160,7 @@ def read_glossary(path: str | Path) -> dict[str, Entry]:
         records = csv.reader(io.StringIO(text, newline=""), strict=True)
         lines = [line for line in records if line]
     except csv.Error as error:
-        raise OptionError(f"{path}: not CSV in UTF-8: {error}") from None
+        raise OptionError(f"{path}: not CSV: {error}") from None
     heads = tuple(lines[0]) if lines else ()
     if heads not in (HEADS, HEADS[:2]):
         raise OptionError(f"{path}: the first line must be {','.join(HEADS)}")

@@ -223,10 +223,10 @@ class SqlStore(Connection):
 
     def make(self, name: str, query: str) -> None:
         self.discard(name)
-        self.ask(self.dialect.learning.create.format(name=name, query=query))
+        self.ask(self.dialect.learning.create.fill(name=name, query=query))
 
     def discard(self, name: str) -> None:
-        self.ask(self.dialect.learning.drop.format(name=name))
+        self.ask(self.dialect.learning.drop.fill(name=name))
 
     def update(self, statement: str) -> None:
         self.ask(statement)

@@ -48,7 +48,7 @@ class DuckDB(SqlStore):
         return [_without_mask(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
-        self.ask(self.dialect.learning.create.format(name=name, query=query))
+        self.ask(self.dialect.learning.create.fill(name=name, query=query))
         self.made.add(name)
 
     def discard(self, name: str) -> None:

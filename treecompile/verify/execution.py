@@ -152,7 +152,7 @@ def _answers(
     with connection.locked(timeout):
         found = connection.fetch(query, rows + 1)
     if form.function:
-        connection.execute(dialect.functions.drop.format(name=form.function))
+        connection.execute(dialect.functions.drop.fill(name=form.function))
     return found
 
 

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from treecompile.emit.literals import BACKSLASHED
+from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import read_dialect
 
 
@@ -268,8 +269,7 @@ def _path(text: str, tokens: Sequence[Token]) -> Path:
 
 # ---------------------------------------------------------------- dbt
 
-# What dbt replaces: {{ "{" }}, {{ ref("model") }}, {{ source("shop", "table") }}.
-BRACE = '{{ "{" }}'
+# What dbt replaces, besides escapes: {{ ref("model") }}, {{ source("shop", "table") }}.
 REFERENCE = re.compile(r"\{\{ (?:ref|source)\(([^\n]*)\) \}\}\s*(\S*)\s*")
 
 
@@ -280,4 +280,4 @@ def from_dbt(text: str) -> str:
     if not reference:
         return text
     names = re.sub(r"\"(\w+)\"(?:, )?", r"\1.", reference[1]).rstrip(".")
-    return f"{text[:start]}{names} {reference[2]}".replace(BRACE, "{")
+    return dbt.rendered(f"{text[:start]}{names} {reference[2]}")

@@ -15,13 +15,13 @@ from functools import partial
 from math import isnan
 from typing import Any
 
-from treecompile.emit.literals import is_unicode
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
 from treecompile.model.errors import EngineError, shortened
 from treecompile.model.ir import Program, Row, ValueType
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
+from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.claims import PYTHON, claim

@@ -171,8 +171,11 @@ class CasePassing(Passing[QueriedCases]):
             steps.append(
                 f"SELECT {sent} AS m, {self.columns} FROM {before} AS w WHERE w.m >= 0"
             )
-        once = self.work.store.dialect.learning.once.removeprefix("WITH ")
-        named = (once.format(name=f"{STEP}{n}", query=q) for n, q in enumerate(steps))
+        once = self.work.store.dialect.learning.once
+        named = (
+            once.fill(name=f"{STEP}{n}", query=q).removeprefix("WITH ")
+            for n, q in enumerate(steps)
+        )
         reached = f"(WITH {', '.join(named)} SELECT * FROM {STEP}{len(steps) - 1})"
         sums = self.target.at_nodes(reached, len(at), "m")
         of_leaf = {leaf: place for place, leaf in enumerate(leaves.tolist())}

@@ -103,7 +103,7 @@ class CaseTable(WorkTable):
             f"SELECT CASE WHEN node >= 0 THEN {node} ELSE node END AS node, {columns}"
             f" FROM {self.rows()} AS w WHERE node <> {CLOSED}"
         )
-        query = self.store.dialect.learning.once.format(name="moved", query=moved)
+        query = self.store.dialect.learning.once.fill(name="moved", query=moved)
         query += " SELECT * FROM moved"
         if move.parts:
             divided = self.divided("moved", "node", move.parts, move.depth)

@@ -122,7 +122,7 @@ class NumberTarget(TableTarget):
 
     def _whole(self, value: str) -> str:
         learning = self.store.dialect.learning
-        return f"CAST({learning.round.format(value)} AS {learning.long})"
+        return f"CAST({learning.round.fill(value)} AS {learning.long})"
 
     def asked(self, *, is_bounded: bool) -> list[str]:
         asked = ["count(*)", self.writer.sum("d")]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from treecompile.emit.literals import DOUBLES
+from treecompile.emit.phrases import Phrase
 from treecompile.engines.base import Store
 
 ARMS = 16  # of each CASE where there are no lists
@@ -20,20 +21,20 @@ class QueryWriter:
         if isfinite(value):
             return self.double(value)
         sign = "-" if value < 0 else ""
-        return self.learning.infinity.format(sign=sign, type=self.dialect.types.number)
+        return self.learning.infinity.fill(sign=sign, type=self.dialect.types.number)
 
     def within(self, least: str, most: str, value: str) -> str:
         """The integer part of a number, clamped to two integers."""
-        return self.learning.within.format(least=least, most=most, value=value)
+        return self.learning.within.fill(least=least, most=most, value=value)
 
     def sum(self, value: str) -> str:
         """The sum of whole numbers."""
         return f"CAST(sum({value}) AS {self.learning.long})"
 
-    def sum_in_two(self, value: str, rounding: str, bits: int) -> list[str]:
+    def sum_in_two(self, value: str, rounding: Phrase, bits: int) -> list[str]:
         """A sum in two parts: of whole numbers, and of the rest in units of 2^-bits."""
-        rest = f"({value} - {rounding.format(value)}) * {self.double(2.0**bits)}"
-        whole = (rounding.format(each) for each in (value, rest))
+        rest = f"({value} - {rounding.fill(value)}) * {self.double(2.0**bits)}"
+        whole = (rounding.fill(each) for each in (value, rest))
         return [self.sum(f"CAST({each} AS {self.learning.long})") for each in whole]
 
     def small(self, size: int) -> str:
@@ -44,12 +45,12 @@ class QueryWriter:
         """The value at a place, counted from 1: `([10, 20, 30])[place]`."""
         texts = list(values)
         if self.learning.list:
-            listed = self.learning.list.format(", ".join(texts))
-            return self.learning.item.format(list=listed, place=place)
+            listed = self.learning.list.fill(", ".join(texts))
+            return self.learning.item.fill(list=listed, place=place)
         is_whole = all(text.lstrip("-").isdigit() for text in texts)
         if is_whole and self.learning.integer_item:
             listed = ", ".join(texts)
-            return self.learning.integer_item.format(list=listed, place=place)
+            return self.learning.integer_item.fill(list=listed, place=place)
         return _item_by_comparing(texts, place)
 
     def of_node(self, values: Iterable[str], node: str = "node") -> str:
@@ -72,8 +73,8 @@ class QueryWriter:
     ) -> str:
         """A row (columns, p, c, x) for each row of a table and each pair p = (c, x)."""
         pair = self.learning.pair
-        texts = (pair.format(code=code, number=number) for code, number in pairs)
-        return self.learning.stack.format(
+        texts = (pair.fill(code=code, number=number) for code, number in pairs)
+        return self.learning.stack.fill(
             table=table, columns=", ".join(columns), pairs=", ".join(texts)
         )
 

@@ -248,7 +248,7 @@ class WeightedLabelTarget(LabelTarget):
         if self.units.exponent:
             value = f"{value} * {double(2.0**-self.units.exponent)}"
         learning = store.dialect.learning
-        whole = learning.round_even.format(value)
+        whole = learning.round_even.fill(value)
         at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
         self.of_row = f"CAST({at_least} AS {learning.long})"
 
@@ -265,7 +265,7 @@ class WeightedLabelTarget(LabelTarget):
         scaled = f"w * {self.writer.double(2.0**power)}"
         in_two = ", ".join(self.writer.sum_in_two(scaled, rounded, bits))
         y, count, odd, first, second = self.store.arrays(
-            f"SELECT y, count(*), count(CASE WHEN w <> {rounded.format('w')} THEN 1"
+            f"SELECT y, count(*), count(CASE WHEN w <> {rounded.fill('w')} THEN 1"
             f" END), {in_two} FROM {rows} GROUP BY y"
         )
         labels = y.astype(np.intp)

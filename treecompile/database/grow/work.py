@@ -135,7 +135,7 @@ class WorkTable:
         columns = ", ".join(self.schema.columns[index].value for index in binned)
         rows = f"(SELECT * FROM {self.schema.relation}) AS source"
         found = self.store.arrays(
-            self.store.dialect.learning.sample.format(
+            self.store.dialect.learning.sample.fill(
                 columns=columns,
                 relation=rows,
                 rows=SAMPLED,

@@ -6,6 +6,8 @@ error.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,28 +15,73 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from treecompile.emit import targets
+from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.phrases import Phrase
+from treecompile.emit.toml import (
+    build,
+    checked,
+    on_one_line,
+    one_line,
+    phrase,
+    read_table,
+)
 from treecompile.model.errors import TargetError
 
+LONGEST_PATTERN = 200
+# What a regular expression has besides characters: escapes, sets, flags, groups and
+# repetitions.
+PARTS = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-z]+\)|(?P<group>\(\??)|(?P<again>[*+?{])",
+    re.DOTALL,
+)
 
-@dataclass(frozen=True, slots=True)
+
+def barred_problem(pattern: str) -> str:
+    """Why a regular expression is refused; "" if it is correct, and fast on any name.
+
+    Only repetitions, and choices in several groups, can take exponential time.
+    """
+    if len(pattern) > LONGEST_PATTERN:
+        return f"longer than {LONGEST_PATTERN} characters"
+    parts = [match.lastgroup for match in PARTS.finditer(pattern)]
+    if "again" in parts or parts.count("group") > 1:
+        return "no repetition and at most one group is allowed"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, Warning) as error:
+        return f"not a regular expression: {one_line(error)}"
+    return ""
+
+
+def quote_problem(quote: str) -> str:
+    is_right = re.fullmatch(r"[^\w\s\\]{1,2}", quote) and quote.isprintable()
+    return "" if is_right else "expected one or two quoting characters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DialectNames:
     """How the names of tables and columns are quoted, and which are impossible."""
 
-    quote: str  # the quoting character '"', or an opening and a closing one '[]'
+    # The quoting character '"', or an opening and a closing one '[]'.
+    quote: str = checked(problem=quote_problem)
     fold_case: bool  # true if "Age" and "age" are the same column
     empty: bool  # true if a name may be empty
     longest: int = 0  # maximum length of a name: 63; 0 for no practical limit
-    counted_in: str = "bytes"  # the unit of `longest`: "bytes" or "characters"
-    barred: str = ""  # regular expression for what no name may contain: '[@."]'
+    # The unit of `longest`.
+    counted_in: str = checked("bytes", choices=("bytes", "characters"))
+    # Regular expression for what no name may contain, without repetitions: '[@."]'
+    barred: str = checked("", problem=barred_problem)
     backslash: bool = False  # true if a backslash in a name is doubled
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DialectLiterals:
     """How values are written."""
 
-    string: str  # a key of literals.STRINGS: "mysql"
-    double: str  # a key of literals.DOUBLES: "postgres"
+    string: str = checked(choices=STRINGS)  # "mysql"
+    double: str = checked(choices=DOUBLES)  # "postgres"
     false: str  # FALSE, 0
     true: str  # TRUE, 1
     # Appended to text literals, as `columns.text` appends it to the column, so that
@@ -56,14 +103,16 @@ class Values:
 class DialectLimits:
     """How large an expression may be."""
 
-    nesting: int  # CASE within CASE: 10
-    tests: int  # conditions joined by AND: 900
+    nesting: int = checked(least=1, most=1000)  # CASE within CASE: 10
+    tests: int = checked(least=1)  # conditions joined by AND: 900
     arms: int = 0  # WHENs of one CASE: 32767; 0, here and below: no practical limit
     members: int = 0  # values of one IN; longer lists are divided among several: 1000
     text: int = 0  # bytes of the whole statement: 16000000
-    beyond: str = ""  # how to run a longer one: "raise ... first"; "" if impossible
+    # How to run a longer one: "raise ... first"; "" if impossible.
+    beyond: str = checked("", problem=on_one_line)
     many_doubles: int = 0  # with more thresholds than this (0: never) ...
-    double_of_many: str = "{}"  # ... each is written like this: "(SELECT {})"
+    # ... each is written like this: "(SELECT {})"
+    double_of_many: Phrase = phrase("{}", "{}")
     many_sets: int = 0  # with more IN tests than this, write x = 'a' OR x = 'b'
     slow_leaves: int = 0  # from this many leaves on, warn that the database is slow
 
@@ -78,8 +127,9 @@ class Sums:
     greatest: str = "GREATEST"  # the function that returns its greatest argument
     # How the shares get names, so that each is written only once:
     # "(SELECT {answer} FROM (VALUES ({shares})) AS shares ({names}))"
-    naming: str = ""
-    named: str = ""  # one name, by `{place}` from 0 or `{number}` from 1: "s{place}"
+    naming: Phrase = phrase("{answer} {shares} {names}", "", once="shares")
+    # One name, by `{place}` from 0 or `{number}` from 1: "s{place}"
+    named: Phrase = phrase("{place} {number}", "")
     stages: int = 0  # queries within one another; 0: all in one expression
     columns: int = 0  # maximum columns of a query
     fence: str = ""  # keeps the optimizer from merging two stages: LIMIT 1 OFFSET 0
@@ -102,6 +152,9 @@ class TextTypes:
     loose: Sequence[str] = ()  # types that equate some different texts
 
 
+COLUMN = "{x} {column} {value}"
+
+
 @dataclass(frozen=True, slots=True)
 class DialectConditions:
     """How conditions are written: `{column}`, `{x}` (the column cast), `{value}`.
@@ -109,90 +162,112 @@ class DialectConditions:
     The first six differ between databases because their treatment of NaN does.
     """
 
-    at_most: str
-    at_most_or_missing: str
-    above: str
-    above_or_missing: str
-    number_missing: str
-    number_known: str
-    equal: str = "{x} = {value}"
-    equal_or_missing: str = "({x} = {value} OR {column} IS NULL)"
-    unequal: str = "{x} <> {value}"
-    unequal_or_missing: str = "({x} <> {value} OR {column} IS NULL)"
-    within: str = "{x} IN ({value})"
-    within_or_missing: str = "({x} IN ({value}) OR {column} IS NULL)"
-    without: str = "{x} NOT IN ({value})"
-    without_or_missing: str = "({x} NOT IN ({value}) OR {column} IS NULL)"
-    missing: str = "{column} IS NULL"
-    known: str = "{column} IS NOT NULL"
-    always: str = "1 = 1"
-    never: str = "1 = 0"
+    at_most: Phrase = phrase(COLUMN)
+    at_most_or_missing: Phrase = phrase(COLUMN)
+    above: Phrase = phrase(COLUMN)
+    above_or_missing: Phrase = phrase(COLUMN)
+    number_missing: Phrase = phrase(COLUMN)
+    number_known: Phrase = phrase(COLUMN)
+    equal: Phrase = phrase(COLUMN, "{x} = {value}")
+    equal_or_missing: Phrase = phrase(COLUMN, "({x} = {value} OR {column} IS NULL)")
+    unequal: Phrase = phrase(COLUMN, "{x} <> {value}")
+    unequal_or_missing: Phrase = phrase(COLUMN, "({x} <> {value} OR {column} IS NULL)")
+    within: Phrase = phrase(COLUMN, "{x} IN ({value})")
+    within_or_missing: Phrase = phrase(COLUMN, "({x} IN ({value}) OR {column} IS NULL)")
+    without: Phrase = phrase(COLUMN, "{x} NOT IN ({value})")
+    without_or_missing: Phrase = phrase(
+        COLUMN, "({x} NOT IN ({value}) OR {column} IS NULL)"
+    )
+    missing: Phrase = phrase(COLUMN, "{column} IS NULL")
+    known: Phrase = phrase(COLUMN, "{column} IS NOT NULL")
+    always: Phrase = phrase("", "1 = 1")
+    never: Phrase = phrase("", "1 = 0")
+
+
+PARAMETER = "{name} {identifier} {number} {type}"
 
 
 @dataclass(frozen=True, slots=True)
 class Functions:
     """How a function is created."""
 
-    # `{name}`, `{parameters}`, `{type}`, `{expression}`, and `{variable}`, the type of
-    # a variable for the answer; "" if no function can be written in SQL.
-    create: str = ""
-    parameter: str = "{name} {type}"  # or its `{identifier}`, its `{number}` from 1
-    reference: str = "{name}"  # how the expression refers to a parameter: @{identifier}
-    text_reference: str = ""  # the same for text, if different: CAST({name} AS VARCHAR)
+    # The `{variable}` is the type of a variable for the answer; "" if no function can
+    # be written in SQL.
+    create: Phrase = phrase("{name} {parameters} {type} {expression} {variable}", "")
+    # Its `{name}` is quoted, its `{number}` counted from 1.
+    parameter: Phrase = phrase(PARAMETER, "{name} {type}")
+    # How the expression refers to a parameter: @{identifier}
+    reference: Phrase = phrase(PARAMETER, "{name}")
+    # The same for text, if different: CAST({name} AS VARCHAR)
+    text_reference: Phrase = phrase(PARAMETER, "")
     text: str = ""  # type of a text parameter, if not that of a column: VARCHAR(65535)
     integer: str = ""  # the same for an integer ...
     boolean: str = ""  # ... and for a boolean
     text_variable: str = ""  # type of a text variable, if different: VARCHAR2(4000)
     barred: str = ""  # text that no expression may contain: $$
-    drop: str = "DROP FUNCTION {name}"
+    drop: Phrase = phrase("{name}", "DROP FUNCTION {name}")
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
     """How the queries are written that learning runs in the database."""
 
-    create: str = "CREATE TEMPORARY TABLE {name} AS {query}"
-    drop: str = "DROP TABLE IF EXISTS temp.{name}"
+    create: Phrase = phrase(
+        "{name} {query}", "CREATE TEMPORARY TABLE {name} AS {query}"
+    )
+    drop: Phrase = phrase("{name}", "DROP TABLE IF EXISTS temp.{name}")
     updates: bool = True  # whether a temporary table can be updated ...
     replaces: bool = False  # ... but is faster to create again: updates leave dead rows
     # About {rows} random rows, or a share of all rows: {share} = 0.01.
-    sample: str = "SELECT {columns} FROM {relation} WHERE random() < {share}"
+    sample: Phrase = phrase(
+        "{columns} {relation} {rows} {share}",
+        "SELECT {columns} FROM {relation} WHERE random() < {share}",
+    )
     byte: str = "SMALLINT"  # the smallest type that holds 255
     long: str = "BIGINT"
-    infinity: str = "CAST('{sign}Infinity' AS {type})"
+    infinity: Phrase = phrase("{sign} {type}", "CAST('{sign}Infinity' AS {type})")
     # The integer part of a value that is not negative, clamped to two integers.
-    within: str = "least({most}, greatest({least}, floor({value})))"
-    list: str = "[{}]"  # of values; "" if there are no lists
-    item: str = "({list})[{place}]"  # of a list, counted from 1
-    integer_item: str = ""  # of a list of integers, where only those have lists
+    within: Phrase = phrase(
+        "{least} {most} {value}", "least({most}, greatest({least}, floor({value})))"
+    )
+    list: Phrase = phrase("{}", "[{}]")  # of values; "" if there are no lists
+    # An item of a list, counted from 1.
+    item: Phrase = phrase("{list} {place}", "({list})[{place}]")
+    # The same of a list of integers, where only those have lists.
+    integer_item: Phrase = phrase("{list} {place}", "")
     names_values: bool = True  # whether (VALUES ...) AS a(b, c) is allowed
     join: str = "JOIN"  # of many rows with few
-    round: str = "round({})"  # to an integer; a half may go either way
-    round_even: str = "round({})"  # to an integer; a half goes to the even one
-    once: str = "WITH {name} AS ({query})"  # a query that is evaluated only once
+    # To an integer: a half may go either way, or goes to the even one.
+    round: Phrase = phrase("{}", "round({})")
+    round_even: Phrase = phrase("{}", "round({})")
+    # A query that is evaluated only once.
+    once: Phrase = phrase("{name} {query}", "WITH {name} AS ({query})")
     # Where one query counts all features best: a {table} with one row for each of its
     # rows and each feature p = 0, 1, ..., with {columns}, p, and c, x from {pairs} ...
-    stack: str = ""
-    pair: str = ""  # ... of the feature's {code} and {number}
+    stack: Phrase = phrase("{table} {columns} {pairs}", "")
+    pair: Phrase = phrase("{code} {number}", "")  # ... of the feature
     # A text that depends on all rows of some columns, but not on their order; "": none.
-    checksum: str = ""
+    checksum: Phrase = phrase("{}", "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    name: str  # as people write it: PostgreSQL
+    name: str = checked(problem=on_one_line)  # as people write it: PostgreSQL
     engine: str  # the engine that `verify` runs: postgres; "" if there is none
     names: DialectNames
     literals: DialectLiterals
     limits: DialectLimits
-    types: targets.ByType  # the type that a column must have: DOUBLE
+    types: targets.ByType[str]  # the type that a column must have: DOUBLE
     number_types: NumberTypes
     text_types: TextTypes
-    columns: targets.ByType  # the column as exactly that type: CAST({} AS DOUBLE)
+    # The column as exactly that type: CAST({} AS DOUBLE)
+    columns: targets.ByType[Phrase] = phrase("{}")
     conditions: DialectConditions
     values: Values = Values()
-    everything: str = "*"  # all columns of `{table}`, before others: {table}.*
-    number_for_number: str = ""  # faster `columns.number` if the answer is a number
+    # All columns of `{table}`, before others: {table}.*
+    everything: Phrase = phrase("{table}", "*")
+    # Faster `columns.number` if the answer is a number.
+    number_for_number: Phrase = phrase("{}", "")
     sums: Sums = Sums()
     functions: Functions = Functions()
     learning: Learning = Learning()
@@ -205,21 +280,27 @@ def dialect_names() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
 
 
-@cache
 def read_dialect(name: str) -> Dialect:
     """A built-in dialect by its name, or a user's by its file, as in ./our.toml."""
-    if targets.is_path(name):
-        path: Traversable = Path(name)
-    else:
-        known = dialect_names()
-        path = targets.templates_folder() / "sql" / "dialects" / f"{name}.toml"
-        if name not in known:
-            called = {_plain(read_dialect(key).name): key for key in known}
-            near = targets.nearest(called.get(_plain(name), name), known)
-            raise TargetError(f"unknown SQL dialect {name!r}{near}")
-    table = targets.read_table(path)
-    key = path.name.removesuffix(".toml")
-    return targets.build(Dialect, {**table, "key": key}, path.name)
+    return _read_dialect(Path(name)) if targets.is_path(name) else _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> Dialect:
+    known = dialect_names()
+    if name not in known:
+        called = {_plain(_built_in(each).name): each for each in known}
+        near = targets.nearest(called.get(_plain(name), name), known)
+        raise TargetError(f"unknown SQL dialect {name!r}{near}")
+    return _read_dialect(
+        targets.templates_folder() / "sql" / "dialects" / f"{name}.toml"
+    )
+
+
+def _read_dialect(path: Traversable) -> Dialect:
+    # The key stands in a comment of the artefact, which it must not end.
+    own = re.sub(r"[^\w.-]", "_", path.name.removesuffix(".toml"))
+    return build(Dialect, read_table(path), path.name, key=own)
 
 
 def _plain(name: str) -> str:

@@ -5,13 +5,12 @@ The input is the finished lines of each expression, the output the lines of a st
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.literals import identifiers
 from treecompile.emit.options import EmitOptions, check_choice
+from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
@@ -25,7 +24,6 @@ FORMS = ("expression", "select", "view", "function", "dbt")
 EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
 OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
 WITH_TABLE = (SELECT, VIEW, DBT)
-JINJA = re.compile(r"\{(?=[{%#])")  # dbt would read it as a template
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ def _parameters(
             "number": number,
             "type": _type(value_type, dialect),
         }
-        made[index] = functions.parameter.format(**known), reference.format(**known)
+        made[index] = functions.parameter.fill(**known), reference.fill(**known)
     return made
 
 
@@ -148,12 +146,13 @@ def statement(
     alias = quoting.path("--alias", options.alias) if options.alias else ""
     is_dbt = options.form == DBT
     table = quoting.path("--table", options.table)
-    table = _dbt_reference(options.table) if is_dbt else table
-    everything = f"{alias}.*" if alias else dialect.everything.format(table=table)
+    if is_dbt:
+        table, alias = dbt.reference(options.table), dbt.escaped(alias)
+    everything = f"{alias}.*" if alias else dialect.everything.fill(table=table)
     query = ["SELECT", f"  {everything},"]
     for column, lines in made.items():
         comma = "" if column == [*made][-1] else ","
-        query += [f"  {escaped(line) if is_dbt else line}" for line in lines]
+        query += [f"  {dbt.escaped(line) if is_dbt else line}" for line in lines]
         query[-1] += f" AS {quoting.name(column)}{comma}"
     query.append(f"FROM {table} {alias}".rstrip())
     if options.form == VIEW:
@@ -177,7 +176,7 @@ def _function(
     answer = answer_type(body, options.output.strip())
     given = _type(answer, dialect)
     is_text = answer is ValueType.STR
-    text = functions.create.format(
+    text = functions.create.fill(
         name=Quoting(dialect).path("--name", options.name or "predict"),
         parameters=", ".join(declared for declared, _ in parameters),
         type=given,
@@ -196,43 +195,9 @@ def answer_type(body: Body, output: str) -> ValueType:
     return type_of_labels(body.labels)
 
 
-# ---------------------------------------------------------------- dbt
-
-
-def escaped(text: str) -> str:
-    """Text that dbt renders back to the same text."""
-    return JINJA.sub('{{ "{" }}', text)
-
-
-def _dbt_reference(table: str) -> str:
-    """The Jinja call for a model of the project or for SOURCE.TABLE."""
-    parts = table.split(".")
-    if len(parts) > 2 or not all(parts):
-        raise OptionError(
-            f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
-        )
-    names = ", ".join(json.dumps(part) for part in parts)
-    return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"
-
-
 def properties(made: Expressions, labels: Sequence[str], options: EmitOptions) -> str:
-    """The YAML beside a dbt model: its columns, and tests of them; "" for other forms.
-
-    The labels are SQL literals, because dbt copies them into its SQL unchanged.
-    """
+    """The YAML beside a dbt model; "" for other forms."""
     if options.form != DBT:
         return ""
-    name = json.dumps(options.name or "predictions")
-    lines = ["version: 2", "", "models:", f"  - name: {name}", "    columns:"]
-    for column in made:
-        lines.append(f"      - name: {json.dumps(column)}")
-        lines += ["        data_tests:", "          - not_null"]
-        if column == OUTPUTS["label"] and labels:
-            values = ", ".join(json.dumps(escaped(label)) for label in labels)
-            lines += [
-                "          - accepted_values:",
-                "              arguments:",
-                f"                values: [{values}]",
-                "                quote: false",
-            ]
-    return "".join(f"{line}\n" for line in lines)
+    name = options.name or "predictions"
+    return dbt.properties(name, made, OUTPUTS["label"], labels)

@@ -83,13 +83,10 @@ def named(
 ) -> list[Line]:
     """The shares under names, and the greatest of them, or its label, by these."""
     sums = dialect.sums
-    names = [sums.named.format(place=n, number=n + 1) for n in range(len(shares))]
-    before, after = sums.naming.split("{shares}")
-    given = {
-        "answer": first_greatest(names, labels or names),
-        "names": ", ".join(names),
-    }
-    return listed(before.format(**given), shares, after.format(**given))
+    names = [sums.named.fill(place=n, number=n + 1) for n in range(len(shares))]
+    answer = first_greatest(names, labels or names)
+    before, after = sums.naming.around("shares", answer=answer, names=", ".join(names))
+    return listed(before, shares, after)
 
 
 def listed(before: str, shares: Sequence[Lines], after: str) -> list[Line]:

@@ -181,12 +181,12 @@ class StagedSums:
         typed, column = self.writer.typed[index], self.writer.columns[index]
         forms = self.dialect.conditions
         if feature.kind is Kind.NUMERIC:
-            known = forms.number_known.format(x=typed, column=column)
+            known = forms.number_known.fill(x=typed, column=column)
             return f"CASE WHEN {known} THEN {typed} END AS {self.column(index)}"
         arms = []
         for place, category in enumerate(feature.categories):
             value = compared(category, self.dialect)
-            equal = forms.equal.format(x=typed, column=column, value=value)
+            equal = forms.equal.fill(x=typed, column=column, value=value)
             arms.append(f"WHEN {equal} THEN {place}")
         return f"CASE {' '.join(arms)} END AS {self.column(index)}"
 
@@ -197,12 +197,12 @@ class StagedSums:
         forms = self.dialect.conditions
         if feature.kind is Kind.NUMERIC:
             if threshold(when) == float("inf"):
-                return forms.always if when.op is Op.LE else forms.never
+                return (forms.always if when.op is Op.LE else forms.never).fill()
             return f"{x} {when.op} {self.writer.double(threshold(when) + 0.0)}"
         inside, chosen, _ = membership(when, feature)
         places = [str(feature.categories.index(category)) for category in chosen]
         if not places:
-            return forms.never if inside else forms.always
+            return (forms.never if inside else forms.always).fill()
         if len(places) == 1 or self.dialect.limits.many_sets:
             tests = [f"{x} {'=' if inside else '<>'} {place}" for place in places]
             text = (" OR " if inside else " AND ").join(tests)

@@ -14,6 +14,7 @@ from math import inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.emit.lowering import form_of
+from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
@@ -149,7 +150,7 @@ class ConditionWriter:
         if dialect.number_for_number and answer is not ir.ValueType.STR:
             cast = replace(cast, number=dialect.number_for_number)
         self.typed = {  # CAST("age" AS DOUBLE)
-            index: cast.of(body.features[index].type).format(column)
+            index: cast.of(body.features[index].type).fill(column)
             for index, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]
@@ -159,7 +160,7 @@ class ConditionWriter:
         thresholds = {value for value in values if isinstance(value, float)}
         if 0 < limits.many_doubles < len(thresholds):
             plain = self.double
-            self.double = lambda value: limits.double_of_many.format(plain(value))
+            self.double = lambda value: limits.double_of_many.fill(plain(value))
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
@@ -171,8 +172,8 @@ class ConditionWriter:
         if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
             inside, _, missing = membership(test, feature)
             text = self._in_parts(test, inside, values)
-            form = "({value} OR {column} IS NULL)" if missing else "{value}"
-            return self._filled(form, test.feature, text)
+            column = self.columns[test.feature]
+            return f"({text} OR {column} IS NULL)" if missing else text
         if len(chosen) == 1:
             name = name.replace("within", "equal").replace("without", "unequal")
         if feature.kind is ir.Kind.NUMERIC:
@@ -182,8 +183,8 @@ class ConditionWriter:
                 values = [self.double(threshold(test) + 0.0)]  # -0.0 compares like 0.0
         return self._filled(getattr(forms, name), test.feature, ", ".join(values))
 
-    def _filled(self, form: str, index: int, value: str) -> str:
-        return form.format(x=self.typed[index], column=self.columns[index], value=value)
+    def _filled(self, form: Phrase, index: int, value: str) -> str:
+        return form.fill(x=self.typed[index], column=self.columns[index], value=value)
 
     def _in_parts(self, test: ir.Condition, inside: bool, values: Sequence[str]) -> str:
         """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
