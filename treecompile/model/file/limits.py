@@ -2,7 +2,7 @@
 
 They bound the memory and the time that a file can cost, and keep every sum and product
 that a report makes of its numbers finite. Models of real data stay far below them.
-A model is checked when it is written, too, so that what is written can be read.
+The sizes are checked when a model is written, too; its numbers only when it is read.
 """
 
 from __future__ import annotations
