@@ -15,6 +15,7 @@ from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import EngineError
 from treecompile.model.file.write import dumps
+from treecompile.rules.language.document import loads
 from treecompile.verify import supervision
 from treecompile.verify.constants import in_sql
 from treecompile.verify.statements import RefusedError, from_dbt, sql_form
@@ -285,3 +286,10 @@ def test_all_forms_run_locked(form: str) -> None:
     for dialect in ("sqlite", "duckdb"):
         options = EmitOptions(dialect=dialect, form=form, table="t")
         assert tried(emit(numeric(), "sql", options).text, dialect).passed
+
+
+@pytest.mark.parametrize("style", ["standard", "numpy"])
+def test_rules_without_features_can_be_verified(style: str) -> None:
+    program = loads("TARGET y IN {a, b} OTHERWISE b").program
+    report = verify(program, emit(program, "python", EmitOptions(style=style)).text)
+    assert report.passed, report

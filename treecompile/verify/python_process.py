@@ -48,6 +48,8 @@ sys.modules["artefact"] = module
 spec.loader.exec_module(module)
 with open(sys.argv[2], encoding="ascii") as file:
     rows = json.load(file)
+names = [*rows[0]] or ["other"]  # columns without any could not say how many rows
+columns = {name: [row.get(name) for row in rows] for name in names}
 """
 
 SAVE = """
@@ -60,7 +62,6 @@ with open(sys.argv[3], "w", encoding="ascii") as file:
 RUNNER = f"""{LOADER}
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
 answers = []
-columns = {{name: [row[name] for row in rows] for name in rows[0]}}
 several = zip(module.predict_many(rows), module.predict_columns(columns))
 for row, others in zip(rows, several):
     answer = module.predict(row)
@@ -75,10 +76,9 @@ NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
 # The same for such a module.
 NUMPY_RUNNER = f"""{LOADER}
 import numpy
-columns = {{}}
-for name in rows[0]:
+for name, values in columns.items():
     columns[name] = numpy.empty(len(rows), dtype=object)
-    columns[name][:] = [row[name] for row in rows]
+    columns[name][:] = values
 labels = module.predict(columns).tolist()
 shares = [[]] * len(rows)
 if hasattr(module, "predict_proba"):
