@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import warnings
+
+from treecompile.model import signals
 
 
 def run() -> None:
-    """Run the command. Ctrl-C while it loads ends it like Ctrl-C later."""
+    """Run the command. A signal while it loads ends it like a signal later."""
+    signals.catch()
     try:
+        _open_streams()
+        _be_quiet()
+        _spare_memory()
         from treecompile.cli import main
 
         main(prog_name="treecompile")
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        exec("")  # see `cli.CommandGroup`
-        sys.exit(130)
+        exec("")  # see `cli.failures`
+        sys.exit(signals.exit_code())
+    except Exception as error:  # it cannot be loaded, perhaps for want of memory
+        reason = " ".join(str(error).split())
+        sys.stderr.write(f"Error: cannot start: {type(error).__name__}: {reason}\n")
+        sys.exit(2)
+    finally:
+        signals.release()
+
+
+def _open_streams() -> None:
+    """Put something in the place of a closed stream.
+
+    Otherwise the next file that is opened gets its number, and is read or written
+    instead. What is put there fails like a closed stream; only messages are discarded.
+    """
+    for number, name, flags in (
+        (0, "stdin", os.O_WRONLY),
+        (1, "stdout", os.O_RDONLY),
+        (2, "stderr", os.O_WRONLY),
+    ):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            raw = io.FileIO(number, "w" if number else "r", closefd=False)
+            buffer = io.BufferedWriter(raw) if number else io.BufferedReader(raw)
+            setattr(sys, name, io.TextIOWrapper(buffer, encoding="utf-8"))
+
+
+def _be_quiet() -> None:
+    """No warnings of libraries: users could do nothing about them."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+        sys.unraisablehook = lambda unraisable: None
+
+
+def _spare_memory() -> None:
+    """Where memory is limited, numpy starts no threads, which need much of it."""
+    try:
+        import resource
+    except ImportError:
+        return
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 if __name__ == "__main__":

@@ -213,6 +213,9 @@ def _standard_input() -> Iterator[TextIO]:
     lines = io.TextIOWrapper(sys.stdin.buffer, encoding=ENCODING, newline="")
     try:
         yield lines
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"cannot read standard input: {reason}") from error
     finally:
         lines.detach()  # otherwise the wrapper closes standard input when it is freed
 
