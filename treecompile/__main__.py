@@ -9,6 +9,8 @@ import warnings
 
 from treecompile.model import signals
 
+LEAST_MEMORY = 160 << 20  # bytes
+
 
 def run() -> None:
     """Run the command. A signal while it loads ends it like a signal later."""
@@ -25,8 +27,8 @@ def run() -> None:
         exec("")  # see `cli.failures`
         sys.exit(signals.exit_code())
     except Exception as error:  # it cannot be loaded, perhaps for want of memory
-        reason = " ".join(str(error).split())
-        sys.stderr.write(f"Error: cannot start: {type(error).__name__}: {reason}\n")
+        reason = " ".join(str(error).split()) or type(error).__name__
+        sys.stderr.write(f"Error: cannot start: {reason}\n")
         sys.exit(2)
     finally:
         signals.release()
@@ -64,13 +66,23 @@ def _be_quiet() -> None:
 
 
 def _spare_memory() -> None:
-    """Where memory is limited, numpy starts no threads, which need much of it."""
+    """Where memory is limited, libraries start no threads, which need much of it.
+
+    With too little, numpy would end the process while it is loaded.
+    """
     try:
         import resource
     except ImportError:
         return
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        if limit < LEAST_MEMORY:
+            raise MemoryError(
+                f"{limit >> 20} MB of address space (ulimit -v): allow at least"
+                f" {LEAST_MEMORY >> 20} MB"
+            )
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
 
 
 if __name__ == "__main__":

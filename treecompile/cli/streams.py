@@ -71,6 +71,7 @@ def finish() -> None:
 
 def fail(message: str) -> None:
     """Print one line instead of everything else."""
+    abandon(sys.stdout)
     line = " ".join(shortened(message).split()).translate(CONTROLS)
     # What a terminal shows there may be ^C, or a progress bar.
     start = "\n" if sys.stderr.isatty() and line.startswith("interrupted") else ""

@@ -13,11 +13,13 @@ from contextlib import suppress
 from errno import EISDIR
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO
 
 from treecompile.model import signals
 from treecompile.model.errors import TreecompileError
 
 MOST_BYTES = 1 << 30
+AT_ONCE = 1 << 20
 TEMPORARY = ".treecompile-"  # how the names of temporary files begin
 
 
@@ -31,7 +33,7 @@ def read_bytes(
     """The bytes of a file, or an error of this class; `option` begins its message."""
     try:
         with open(path, "rb") as file:
-            data = file.read(most + 1)
+            data = _read(file, most + 1)
     except OSError as cause:
         reason = cause.strerror or cause
         raise error(f"{option}cannot read {str(path)!r}: {reason}") from None
@@ -40,6 +42,14 @@ def read_bytes(
     if len(data) > most:
         raise error(f"{option}{str(path)!r} is too large: more than {most:,} bytes")
     return data
+
+
+def _read(file: BinaryIO, most: int) -> bytes:
+    """Up to so many bytes; `file.read(most)` would first allocate memory for all."""
+    found = bytearray()
+    while part := file.read(min(AT_ONCE, most - len(found))):
+        found += part
+    return bytes(found)
 
 
 def read_text(
