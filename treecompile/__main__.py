@@ -7,13 +7,28 @@ import os
 import sys
 import warnings
 
-from treecompile.model import signals
-
 LEAST_MEMORY = 160 << 20  # bytes
 
 
 def run() -> None:
     """Run the command. A signal while it loads ends it like a signal later."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        exec("")  # see `cli.failures`
+        from treecompile.model.signals import exit_code
+
+        sys.exit(exit_code())
+    except Exception as error:  # it cannot be loaded, perhaps for want of memory
+        reason = " ".join(str(error).split()) or type(error).__name__
+        sys.stderr.write(f"Error: cannot start: {reason}\n")
+        sys.exit(2)
+
+
+def _run() -> None:
+    from treecompile.model import signals
+
     signals.catch()
     try:
         _open_streams()
@@ -22,14 +37,6 @@ def run() -> None:
         from treecompile.cli import main
 
         main(prog_name="treecompile")
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        exec("")  # see `cli.failures`
-        sys.exit(signals.exit_code())
-    except Exception as error:  # it cannot be loaded, perhaps for want of memory
-        reason = " ".join(str(error).split()) or type(error).__name__
-        sys.stderr.write(f"Error: cannot start: {reason}\n")
-        sys.exit(2)
     finally:
         signals.release()
 

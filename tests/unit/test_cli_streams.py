@@ -120,8 +120,8 @@ def test_the_exit_code_stays_where_nobody_can_be_told(
 def test_a_terminal_without_some_characters(folder: Path, encoding: str) -> None:
     Path("ö.csv").write_text("日,ö\n1,é\n2,é\n3,ü\n4,ü\n", encoding="utf-8")
     good("learn", "ö.csv", "--target", "ö", "-o", "ö.json", "-q")
-    settings = {"encoding": encoding, "env": {**os.environ}}
-    settings["env"] |= {"PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    variables = {"PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    settings = {"encoding": encoding, "env": {**os.environ, **variables}}
     shown = process("show", "ö.json", **settings)
     assert shown.returncode == 0
     assert "|- \\u65e5 <= 2" in shown.stdout

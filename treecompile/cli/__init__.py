@@ -8,6 +8,7 @@ means that the answer is no.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ import click
 from treecompile import __version__
 from treecompile.cli import emit, failures, inspect, learn, predict, streams
 
+NAME = "treecompile"
 COMMANDS = (
     *(learn.learn, learn.rules, emit.emit, learn.build, emit.verify),
     *(predict.predict, predict.score, predict.evaluate),
@@ -28,21 +30,25 @@ class CommandGroup(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         streams.begin()
         try:
-            try:
-                code = super().main(*args, **{**extra, "standalone_mode": False})
-            except SystemExit as end:
-                code = end.code
+            code = self._run(*args, **extra)
             streams.finish()
         except BaseException as error:
             code = failures.report(error)
         sys.exit(code if isinstance(code, int) else 0)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def _run(
+        self, args: Sequence[str] | None = None, prog_name: str = NAME, **extra: Any
+    ) -> Any:
+        """What click does, except for its own way with interrupts and pipes."""
+        self._main_shell_completion(extra, prog_name)
+        given = sys.argv[1:] if args is None else list(args)
         try:
-            return super().invoke(ctx)
-        except (KeyboardInterrupt, BrokenPipeError) as error:
-            # Not for click, which prints an empty line and ends the process.
-            raise failures.EndedError from error
+            with self.make_context(prog_name, given, **extra) as context:
+                return self.invoke(context)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except SystemExit as end:
+            return end.code
 
 
 @click.group(
@@ -50,7 +56,7 @@ class CommandGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
-@click.version_option(__version__, prog_name="treecompile")
+@click.version_option(__version__, prog_name=NAME)
 @click.pass_context
 def main(context: click.Context) -> None:
     """Compile learned decision trees into Python, SQL and rule documents.

@@ -25,16 +25,10 @@ NO_MEMORY = (
 )
 
 
-class EndedError(Exception):
-    """From outside: its cause is an interrupt or a pipe that nobody reads."""
-
-
 def report(error: BaseException) -> int:
     """Print the line, and return the exit code."""
     if os.environ.get(SHOW_TRACEBACK):
         traceback.print_exception(error)
-    if isinstance(error, (EndedError, click.Abort)) and error.__cause__:
-        error = error.__cause__
     if isinstance(error, KeyboardInterrupt):
         return _interrupted(str(error))
     if isinstance(error, BrokenPipeError):
