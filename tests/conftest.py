@@ -1,7 +1,8 @@
 """Servers for a whole test run, and a run that fails if a test is skipped.
 
-The latter only where TREECOMPILE_ALL_ENGINES is set, as `.ci/run` does. Exceptions are
-in tests/may_skip.txt, each with its reason.
+Every call of the command line is checked: see `support.commands`. A run fails for a
+skipped test only where TREECOMPILE_ALL_ENGINES is set, as `.ci/run` does. Exceptions
+are in tests/may_skip.txt, each with its reason.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from click.testing import CliRunner
 
-from tests.support import servers
+from tests.support import commands, servers
 from tests.support.may_skip import may_skip
 
 NOTHING_SKIPS = bool(os.environ.get("TREECOMPILE_ALL_ENGINES"))
@@ -27,6 +29,11 @@ def is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     if not is_worker(config):
         config.add_cleanup(servers.begin())
+
+
+@pytest.fixture(autouse=True)
+def _one_line_for_every_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CliRunner, "invoke", commands.checked(CliRunner.invoke))
 
 
 # ---------------------------------------------------------------- skipped tests

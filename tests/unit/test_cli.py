@@ -11,7 +11,6 @@ import random
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -334,7 +333,8 @@ def test_build_replaces_all_files_or_none(
     options = ("build", TENNIS, "--target", "play", "--out", "all", "-q")
     good(*options, "--max-depth", "1")
     before = contents(folder / "all")
-    monkeypatch.setattr(tempfile, "mkstemp", failing(3, tempfile.mkstemp))
+    files = "treecompile.model.files.open"
+    monkeypatch.setattr(files, failing(3, open), raising=False)
     result = run(*options)
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr

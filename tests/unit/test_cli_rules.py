@@ -124,7 +124,7 @@ def test_a_document_is_not_written_over(folder: Path) -> None:
     Path("RULES.md").write_text(edited(), encoding="utf-8")
     result = run("build", "RULES.md", "--out", ".")
     assert result.exit_code == 2
-    assert "choose another folder" in result.stderr
+    assert "choose another file or folder" in result.stderr
     assert Path("RULES.md").read_text(encoding="utf-8") == edited()
 
 

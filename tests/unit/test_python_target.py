@@ -392,6 +392,32 @@ def test_a_script_reads_standard_input(script: Path) -> None:
     assert done.stdout.count(b"\n") == ROWS.count(b"\n")
 
 
+def test_a_script_says_how_it_is_used(script: Path) -> None:
+    done = run_script(script, "--help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"usage: ")
+    done = run_script(script)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"usage: ")
+
+
+@pytest.mark.parametrize("streams", ["0<&-", "1>&-", "1>/dev/full", ""])
+def test_a_script_without_its_streams_ends_in_one_line(
+    script: Path, streams: str
+) -> None:
+    name = "-" if streams.startswith("0") else "input.csv" if streams else "absent.csv"
+    script.with_name("input.csv").write_bytes(FILES["plain"])
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, script.name, name],
+        capture_output=True,
+        text=True,
+        cwd=script.parent,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_script_writes_utf_8_whatever_the_locale(script: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "utf8=0", str(script), "-"],

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from treecompile.emit import render
-from treecompile.emit.render import write_text, write_texts
 from treecompile.emit.targets import read_target
 from treecompile.model.errors import TargetError, TreecompileError
+from treecompile.model.files import write_text, write_texts
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def fail_with(error: BaseException) -> Callable[..., None]:
     return fail
 
 
-@pytest.mark.parametrize("step", ["replace", "chmod"])
+@pytest.mark.parametrize("step", ["replace", "urandom"])
 @pytest.mark.parametrize(
     ("error", "raised"),
     [

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import io
+import re
+from collections.abc import Callable
 from itertools import product
 from types import ModuleType
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from treecompile.emit.runtime import columns, rows
@@ -153,6 +157,55 @@ def test_an_array_has_its_columns_in_order() -> None:
     assert columns.predict_proba(array).tolist() == [[0.25, 0.75], [1 / 6, 5 / 6]]
     with pytest.raises(ValueError, match="expected 3 columns, got 2"):
         columns.predict(array[:, :2])
+
+
+ARRAY = np.array([("clear", 15.0)], dtype=[("sky", "U5"), ("heat", "f8")])
+TWICE = pd.DataFrame([["clear", 15.0, 25.0]], columns=["sky", "heat", "heat"])
+
+
+@pytest.mark.parametrize("predict", [rows.predict_columns, columns.predict])
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"sky": ["clear"], "heat": np.ones((1, 2))}, "'heat' has the shape (1, 2)"),
+        ({"sky": ["clear"], "heat": np.array(15.0)}, "column 'heat' has the shape ()"),
+        ({"sky": ["clear"], "heat": 15.0}, "column 'heat' is of type float"),
+        ({"sky": "c", "heat": [15.0]}, "column 'sky' is of type str"),
+        ({"sky": iter(["clear"]), "heat": [15.0]}, "column 'sky' is of type list_it"),
+        ({"sky": {"clear"}, "heat": [15.0]}, "column 'sky' is of type set"),
+        ({"sky": ["red"], "heat": [1, 2]}, "'sky' has 1 values, 'heat' 2"),
+        ({"sky": ["clear"], "heat": [[1, 2]]}, "'heat' is [1, 2]: expected a number"),
+        ({"sky": ["red"] * 2, "heat": [[1], [1, 2]]}, "'heat' is [1]: expected a"),
+        ({"sky": ["clear"], "heat": np.array([1j])}, "expected a number"),
+        ({"sky": [["clear"]], "heat": [15.0]}, "'sky' is ['clear']"),
+        (TWICE, "column 'heat' has the shape (1, 2)"),
+        (ARRAY, "expected a mapping of columns, got ndarray"),
+        ([{"sky": "clear", "heat": 15.0}], "expected a mapping of columns, got list"),
+    ],
+)
+def test_a_table_of_another_shape_is_refused_by_name(
+    predict: Callable[[Any], Any], table: Any, said: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        predict(table)
+
+
+@pytest.mark.parametrize("predict", [rows.predict_columns, columns.divided_predict])
+def test_masked_values_are_missing(predict: Callable[[Any], Any]) -> None:
+    mask = [False, True, False, False]
+    heats: Any = np.ma.array([15.0, 15.0, 25.0, 25.0], mask=mask)
+    names = np.array(["clear", "clear", "grey", "grey"], dtype=object)
+    skies: Any = np.ma.array(names, mask=[False, False, False, True])
+    found = predict({"sky": skies, "heat": heats})
+    assert list(found) == ["yes", "no", "yes", "no"]
+
+
+@pytest.mark.parametrize("given", ["clear", [["clear", 15.0]], [None], {"sky": "a"}])
+def test_a_row_that_is_none_is_named(given: Any) -> None:
+    with pytest.raises(TypeError, match="row 0 is of type .*: expected a mapping"):
+        rows.predict_many(given)
+    with pytest.raises(TypeError, match="'heat' is 'hot': expected a number"):
+        rows.predict_many([{"sky": "clear", "heat": "hot"}])
 
 
 # ---------------------------------------------------------------- the copy

@@ -15,17 +15,18 @@ from treecompile.api.options import (
     several,
     with_keywords,
 )
+from treecompile.api.outputs import check_outputs
 from treecompile.api.rows import Data, Feedback, Silent, learn_from
 from treecompile.database.locations import in_database
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import emit_options
-from treecompile.emit.render import write_texts
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
+from treecompile.model.files import write_texts
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules import pruning
 from treecompile.rules.language.document import is_rules, read_source
@@ -38,7 +39,7 @@ from treecompile.verify.verification import Report
 FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
-_, PYTHON, SQL, DOCUMENT = FILES
+_, PYTHON, SQL, _ = FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class Built:
     @property
     def passed(self) -> bool:
         return all(report.passed for report in self.reports.values())
+
+
+def paths_in(out: str | Path) -> dict[str, Path]:
+    """Where `build` writes each of its files."""
+    return {name: Path(out) / name for name in FILES}
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)
@@ -68,6 +74,7 @@ def build(
     glossary: str | Path | None = None,
     templates: str | Path = "",
     verify: bool = True,
+    force: bool = False,
     feedback: Feedback = Silent(),
     **options: Unpack[LearnKeywords],
 ) -> Built:
@@ -80,7 +87,13 @@ def build(
     that of predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
     server among them. `glossary` and `templates` are as for `Model.emit`.
+
+    Files in `out` that treecompile did not write are overwritten only with `force`, and
+    the data never.
     """
+    paths = paths_in(out)
+    inputs = (data, validation, glossary, templates)
+    check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
     for name in others:
@@ -89,7 +102,7 @@ def build(
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     if isinstance(data, (str, Path)) and is_rules(data):
-        model = _read_rules(data, Path(out), {**given, **options}, feedback)
+        model = _read_rules(data, {**given, **options}, feedback)
     else:
         model = _learn(data, given, dict(options), feedback)
 
@@ -120,13 +133,12 @@ def build(
     if not made.passed:
         return made
     texts = (dumps(program), python.text, sql.text, document.text)
-    paths = {name: Path(out) / name for name in FILES}
     write_texts(dict(zip(paths.values(), texts, strict=True)))
     return replace(made, paths=paths)
 
 
 def _read_rules(
-    data: str | Path, out: Path, given: Mapping[str, object], feedback: Feedback
+    data: str | Path, given: Mapping[str, object], feedback: Feedback
 ) -> Model:
     known = keywords_of(DataOptions, LearnOptions)
     for name in given:
@@ -134,10 +146,6 @@ def _read_rules(
         raise OptionError(
             f"{flag} is for learning, and the rules in {data} are not learned: leave it"
             " out"
-        )
-    if (out / DOCUMENT).resolve() == Path(data).resolve():
-        raise OptionError(
-            f"{data} would be written over: choose another folder with --out"
         )
     model = Model(*read_source(data))
     feedback.notes(model.notes)

@@ -13,7 +13,6 @@ from treecompile.api.rows import Data
 from treecompile.database.locations import Table
 from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
-from treecompile.emit.render import write_text
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
 from treecompile.inspect.draw import draw
@@ -25,6 +24,7 @@ from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
 from treecompile.model.batch import Columns, predictions, shares
 from treecompile.model.errors import OptionError
+from treecompile.model.files import write_text
 from treecompile.model.ir import Label, Program, Tree
 from treecompile.model.paths import depth, divisible, leaf_count
 from treecompile.model.semantics import predict

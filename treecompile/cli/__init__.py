@@ -8,14 +8,15 @@ means that the answer is no.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from treecompile import __version__
-from treecompile.cli import emit, inspect, learn, predict
-from treecompile.model.errors import TreecompileError
+from treecompile.cli import emit, failures, inspect, learn, predict, streams
 
+NAME = "treecompile"
 COMMANDS = (
     *(learn.learn, learn.rules, emit.emit, learn.build, emit.verify),
     *(predict.predict, predict.score, predict.evaluate),
@@ -24,34 +25,40 @@ COMMANDS = (
 
 
 class CommandGroup(click.Group):
-    """Prints every error of the user as one line and exits with code 2."""
+    """Prints every error as one line, and nothing else beside it."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
+        streams.begin()
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
-        except (TreecompileError, click.ClickException) as error:
-            message = str(error)
-            if isinstance(error, click.ClickException):
-                message = error.format_message()
-            click.echo(f"Error: {' '.join(message.split())}", err=True)
-            code = 2
-        except click.Abort as abort:
-            kept = str(abort.__cause__ or "")  # what is kept of the interrupted work
-            click.echo(f"interrupted{kept and f': {kept}'}", err=True)
-            code = 130
-            # After an interrupt in code that was compiled from text, as the methods of
-            # dataclasses are, Python would end by the signal. Running other code from
-            # text clears that.
-            exec("")
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader of the output has closed it
-            code = 0
+            code = self._run(*args, **extra)
+            streams.finish()
+        except BaseException as error:
+            code = failures.report(error)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def _run(
+        self, args: Sequence[str] | None = None, prog_name: str = NAME, **extra: Any
+    ) -> Any:
+        """What click does, except for its own way with interrupts and pipes."""
+        self._main_shell_completion(extra, prog_name)
+        given = sys.argv[1:] if args is None else list(args)
+        try:
+            with self.make_context(prog_name, given, **extra) as context:
+                return self.invoke(context)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except SystemExit as end:
+            return end.code
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="treecompile")
-def main() -> None:
+
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
+@click.version_option(__version__, prog_name=NAME)
+@click.pass_context
+def main(context: click.Context) -> None:
     """Compile learned decision trees into Python, SQL and rule documents.
 
     Every artefact gives exactly the model's answer for every row, and `verify` proves
@@ -59,6 +66,8 @@ def main() -> None:
 
         treecompile build data.csv --target COLUMN --out DIR
     """
+    if context.invoked_subcommand is None:
+        streams.show(context.get_help())
 
 
 for command in COMMANDS:

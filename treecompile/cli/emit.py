@@ -27,16 +27,34 @@ MOST_ARTEFACT = 1 << 28  # bytes
 @out_option
 @declared(EmitOptions)
 @quiet_option
-def emit(model: str, target: str, out: str | None, quiet: bool, **options: Any) -> None:
+def emit(
+    model: str, target: str, out: str | None, force: bool, quiet: bool, **options: Any
+) -> None:
     """Compile a model into an artefact that predicts on its own."""
-    from treecompile.cli.terminal import Terminal, output, read_model
+    from treecompile.cli.terminal import (
+        STANDARD_OUTPUT,
+        Terminal,
+        check_output,
+        output,
+        read_model,
+    )
     from treecompile.emit import compiler
-    from treecompile.emit.render import write_texts
+    from treecompile.model.files import write_texts
 
-    path = None if out in (None, "-") else Path(str(out))
+    path = None if out in STANDARD_OUTPUT else Path(str(out))
+    check_output(path, force=force)
     chosen = emit_options(target, given(options))
-    if chosen.form == "dbt" and not chosen.name and path:
-        chosen = replace(chosen, name=path.stem)  # as dbt names its models
+    beside = None
+    if chosen.form == "dbt" and path:
+        beside = path.with_suffix(".yml")
+        if beside == path:
+            raise OptionError(
+                f"-o {path}: the properties of a dbt model go there: name the model"
+                f" {path.with_suffix('.sql')}"
+            )
+        # Named as dbt names its models.
+        chosen = chosen if chosen.name else replace(chosen, name=path.stem)
+        check_output(beside, force=force)
     terminal = Terminal(quiet)
     artefact = compiler.emit(read_model(model, terminal), target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
@@ -45,8 +63,8 @@ def emit(model: str, target: str, out: str | None, quiet: bool, **options: Any) 
         output(None, artefact.text)
         return
     texts = {path: artefact.text}
-    if artefact.beside:
-        texts[path.with_suffix(".yml")] = artefact.beside
+    if beside is not None:
+        texts[beside] = artefact.beside
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
 

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from treecompile.cli import streams
 from treecompile.cli.options import (
     budget_option,
     json_option,
@@ -53,21 +54,21 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
     program = read_model(model)
     if stats or importance or alphas:
         tree_of(program)  # refuses a list of rules before anything is printed
-    click.echo(f"{program.target}, by {program.algorithm}: {size(program.body)}")
+    streams.show(f"{program.target}, by {program.algorithm}: {size(program.body)}")
     if is_fractional(program.body):
-        click.echo("missing and unseen values are divided among the branches")
-    click.echo(text_of(program, coloured if has_colours() else plain, stats=stats))
+        streams.show("missing and unseen values are divided among the branches")
+    streams.show(text_of(program, coloured if has_colours() else plain, stats=stats))
     if importance:
         from treecompile.cli.reports import importance_table
 
-        click.echo("\nimportance of the features:")
-        click.echo("\n".join(importance_table(importances(program))))
+        streams.show("\nimportance of the features:")
+        streams.show("\n".join(importance_table(importances(program))))
     if alphas:
         from treecompile.cli.reports import pruning_sequence
         from treecompile.learning.pruning import weakest_links
 
-        click.echo("\ncost-complexity pruning at each alpha:")
-        click.echo("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
+        streams.show("\ncost-complexity pruning at each alpha:")
+        streams.show("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
 
 
 @click.command("draw")
@@ -75,11 +76,14 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
 @out_option
 @value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
 @quiet_option
-def draw(model: str, out: str | None, max_depth: int | None, quiet: bool) -> None:
+def draw(
+    model: str, out: str | None, force: bool, max_depth: int | None, quiet: bool
+) -> None:
     """Draw the tree, or a table of the rules, as an SVG file."""
-    from treecompile.cli.terminal import Terminal, output, read_model
+    from treecompile.cli.terminal import Terminal, check_output, output, read_model
     from treecompile.inspect.draw import draw as picture_of
 
+    check_output(out, force=force)
     terminal = Terminal(quiet)
     output(out, picture_of(read_model(model, terminal), max_depth))
     if out not in (None, "-"):
@@ -117,7 +121,7 @@ def check(
     if as_json:
         output(None, reports.checked_json(result, shown))
     else:
-        click.echo("\n".join(reports.checked(model, result, shown)))
+        streams.show("\n".join(reports.checked(model, result, shown)))
     if not result.passed(frozenset(map(Fault, allow))):
         raise SystemExit(1)
     raise SystemExit(3 if result.undecided else 0)
@@ -160,7 +164,7 @@ def diff(
     else:
         source = table.source if table else ""
         lines = reports.differing(result, source, most or reports.SHOWN)
-        click.echo("\n".join(lines))
+        streams.show("\n".join(lines))
     if result.regions:
         raise SystemExit(1)
     raise SystemExit(0 if result.complete else 3)

@@ -9,6 +9,7 @@ import click
 
 from treecompile.cli.options import (
     declared,
+    force_option,
     given,
     learning_options,
     memory_option,
@@ -49,6 +50,7 @@ def learn(
     validation_table: str,
     no_temporary_tables: bool,
     out: str,
+    force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -59,11 +61,19 @@ def learn(
     """
     from treecompile.api.options import learn_options
     from treecompile.api.rows import learn_from
-    from treecompile.cli.terminal import Terminal, output, required_source, resumable
+    from treecompile.cli.terminal import (
+        Terminal,
+        check_output,
+        output,
+        required_source,
+        resumable,
+        state_file,
+    )
     from treecompile.database.locations import Table, in_database
     from treecompile.model.file.write import dumps
     from treecompile.model.paths import size
 
+    check_output(out, force=force)
     terminal = Terminal(quiet)
     rows = required_source(data, url, table, memory_limit)
     held_out: str | Table | None = validation
@@ -77,7 +87,10 @@ def learn(
             )
         held_out = Table(url, validation_table, memory_limit)
     columns, how = learn_options("learn", target, given(options))
-    state = resumable(out) if in_database(rows) else nullcontext()
+    is_resumable = in_database(rows) is not None
+    if is_resumable:
+        check_output(state_file(out), force=force)
+    state = resumable(out) if is_resumable else nullcontext()
     with state as journal:
         program = learn_from(
             rows,
@@ -132,16 +145,24 @@ def rules(
     memory_limit: str,
     na_value: tuple[str, ...],
     out: str,
+    force: bool,
     quiet: bool,
 ) -> None:
     """Turn a tree into an ordered list of simplified rules, and prune it if asked."""
     from treecompile.api.rows import prune_rules
-    from treecompile.cli.terminal import Terminal, output, read_model, source_of
+    from treecompile.cli.terminal import (
+        Terminal,
+        check_output,
+        output,
+        read_model,
+        source_of,
+    )
     from treecompile.model.file.write import dumps
     from treecompile.model.paths import leaf_count
     from treecompile.rules import pruning
     from treecompile.tables.raw import counted
 
+    check_output(out, force=force)
     named = {
         "--validation": validation,
         "--training": training,
@@ -195,7 +216,8 @@ def rules(
     default=True,
     help="Do not run the artefacts.",
 )
-def build(data: str, folder: str, quiet: bool, **options: Any) -> None:
+@force_option
+def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> None:
     """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
 
     DATA can also be rules: a .rules file, or a document that contains rules, such as
@@ -206,10 +228,13 @@ def build(data: str, folder: str, quiet: bool, **options: Any) -> None:
     """
     from treecompile.api import building
     from treecompile.cli.reports import verification
-    from treecompile.cli.terminal import Terminal
+    from treecompile.cli.terminal import Terminal, check_output
 
+    check_output(*building.paths_in(folder).values(), force=force)
     terminal = Terminal(quiet)
-    made = building.build(data, folder, feedback=terminal, **given(options))
+    made = building.build(
+        data, folder, force=force, feedback=terminal, **given(options)
+    )
     for name, report in made.reports.items():
         shown = terminal if report.passed else Terminal(False)
         shown.tell(*verification(name, report))

@@ -13,6 +13,9 @@ from treecompile.model.errors import OptionError
 from treecompile.model.options import Option, options_of, sentence
 from treecompile.tables.options import DataOptions
 
+READ = ("FILE", "DIR", "URL", "TARGET")  # metavars
+WRITTEN = ("out", "folder")  # parameters
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -82,6 +85,18 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if source(name) is ParameterSource.COMMANDLINE
     }
+
+
+def named_inputs() -> list[str]:
+    """The files, folders and addresses that the current command reads."""
+    context = click.get_current_context()
+    found: list[str] = []
+    for each in context.command.params:
+        is_read = isinstance(each, click.Argument) or each.metavar in READ
+        given = context.params.get(each.name or "")
+        if is_read and each.name not in WRITTEN and given:
+            found += [given] if isinstance(given, str) else given
+    return found
 
 
 def flag_of(name: str) -> str:
@@ -162,7 +177,12 @@ def value(
 
 POSITIVE = click.IntRange(min=1)
 
-out_option = value("-o out", "FILE", "Output file. [default: standard output]")
+force_option = click.option(
+    "--force", is_flag=True, help="Overwrite files that treecompile did not write."
+)
+out_option = apply(
+    value("-o out", "FILE", "Output file. [default: standard output]"), force_option
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 na_option = declared(DataOptions, "na_values")
 budget_option = value(
@@ -203,7 +223,8 @@ how_options = apply(
 
 
 def model_option(default: str) -> Callable[[F], F]:
-    return value("-o out", "FILE", "The model file; - for standard output.", default)
+    help = "The model file; - for standard output."
+    return apply(value("-o out", "FILE", help, default), force_option)
 
 
 def learning_options(*, requires_target: bool) -> Callable[[F], F]:

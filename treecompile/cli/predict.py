@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from treecompile.cli import streams
 from treecompile.cli.options import (
     flag_of,
     given,
@@ -26,14 +27,18 @@ FOLDS = 10  # if only the target is given
 @click.argument("data")
 @na_option
 @out_option
-def predict(model: str, data: str, na_value: tuple[str, ...], out: str | None) -> None:
+def predict(
+    model: str, data: str, na_value: tuple[str, ...], out: str | None, force: bool
+) -> None:
     """Write DATA as CSV with a last column `prediction`.
 
     The reference evaluator computes it.
     """
-    from treecompile.cli.terminal import output, read_model
+    from treecompile.api.outputs import SCORED
+    from treecompile.cli.terminal import check_output, output, read_model
     from treecompile.measure.quality import scored_csv
 
+    check_output(out, force=force, also=SCORED)
     output(out, scored_csv(read_model(model), data, na_value))
 
 
@@ -130,7 +135,7 @@ def evaluate(
         source = required_source(data, url, table, memory_limit)
         program = read_model(files[0])
         result = rows.evaluate(program, source, na_values)
-        click.echo("\n".join(evaluation(program, result)))
+        streams.show("\n".join(evaluation(program, result)))
     elif len(files) != 1:
         wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
         if url:
@@ -170,4 +175,4 @@ def _cross_validate(
     with terminal.progress("cross-validating") as start:
         result = cross_validate(data, columns, how, folds, start)
     terminal.tell(*result.notes)
-    click.echo("\n".join(reports.cross_validation(result)))
+    streams.show("\n".join(reports.cross_validation(result)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
+import re
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treecompile.cli import streams
+from treecompile.cli.options import named_inputs
 from treecompile.model.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from treecompile.model.ir import Program
     from treecompile.rules.pruning import Start
 
+STANDARD_OUTPUT = (None, "-", "/dev/stdout")
 SMALL = 20_000  # rows: with fewer, a progress bar would only flicker
-END_SIGNALS = [  # not every system has all of them
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
 
 
 class Terminal:
@@ -41,7 +40,7 @@ class Terminal:
     def tell(self, *lines: str) -> None:
         if not self.quiet:
             for line in lines:
-                click.echo(line, err=True)
+                streams.tell(line)
 
     def notes(self, notes: Iterable[str]) -> None:
         self.tell(*(f"note: {note}" for note in notes))
@@ -129,12 +128,22 @@ def read_model(path: str, terminal: Terminal = Terminal(False)) -> Program:
 
 def output(path: str | None, text: str) -> None:
     """Write a result to a file, or to standard output."""
-    if path is None or path == "-":
-        click.echo(text.encode(), nl=False)  # bytes are written unchanged
+    if path in STANDARD_OUTPUT:
+        streams.write(text)
     else:
-        from treecompile.emit.render import write_text
+        from treecompile.model.files import write_text
 
-        write_text(Path(path), text)
+        write_text(Path(str(path)), text)
+
+
+def check_output(
+    *paths: str | Path | None, force: bool, also: re.Pattern[bytes] | None = None
+) -> None:
+    """Refuse to overwrite an input of the current command, or somebody else's file."""
+    from treecompile.api.outputs import check_outputs
+
+    files = [path for path in paths if path is not None and path != "-"]
+    check_outputs(files, named_inputs(), force=force, also=also)
 
 
 def source_of(
@@ -167,6 +176,13 @@ def required_source(data: str | None, url: str, table: str, memory_limit: str) -
 # ---------------------------------------------------------------- interrupted runs
 
 
+def state_file(out: str) -> Path | None:
+    """Where the state of a run is kept; a stream has no place for it."""
+    path = Path(out)
+    is_stream = out in STANDARD_OUTPUT or (path.exists() and not path.is_file())
+    return None if is_stream else path.with_name(f"{path.name}.state")
+
+
 @contextmanager
 def resumable(out: str) -> Iterator[Journal | None]:
     """Keep the state of a run in a database beside its output, until that is written.
@@ -175,14 +191,10 @@ def resumable(out: str) -> Iterator[Journal | None]:
     """
     from treecompile.database.journal import Journal
 
-    path = Path(out)
-    if out == "-" or (path.exists() and not path.is_file()):
-        journal = None
-    else:
-        journal = Journal(path.with_name(f"{path.name}.state"))
+    path = state_file(out)
+    journal = None if path is None else Journal(path)
     try:
-        with _stoppable():
-            yield journal
+        yield journal
     except KeyboardInterrupt:
         raise KeyboardInterrupt(journal.kept() if journal else "") from None
     except EngineError as error:
@@ -191,21 +203,3 @@ def resumable(out: str) -> Iterator[Journal | None]:
         raise
     if journal:
         journal.finish()
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP as Ctrl-C, so that temporary tables are removed.
-
-    A signal that is ignored, as under nohup, stays ignored.
-    """
-    former = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in END_SIGNALS:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                former[number] = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)

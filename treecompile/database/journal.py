@@ -23,11 +23,11 @@ import numpy as np
 from treecompile import __version__
 from treecompile.database.grow.bins import BinEdges
 from treecompile.database.schema import AT_ONCE, Schema
-from treecompile.emit.render import write_text
 from treecompile.engines.base import Store
 from treecompile.learning.grow.draft import DraftLevel, Splits
 from treecompile.learning.grow.growth import GrowthState
 from treecompile.learning.options import LearnOptions
+from treecompile.model.files import write_text
 from treecompile.model.options import as_flag, options_of
 from treecompile.tables.options import DataOptions
 

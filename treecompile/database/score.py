@@ -15,6 +15,7 @@ from treecompile.emit.sql.lower import check_values, expressions, size_warnings
 from treecompile.emit.sql.text import Quoting
 from treecompile.emit.steps import note
 from treecompile.model.errors import DataError, EngineError, OptionError
+from treecompile.model.files import TEMPORARY
 from treecompile.model.ir import Program
 from treecompile.model.paths import outcomes
 
@@ -81,7 +82,7 @@ def _check_file(into: str) -> None:
 
 def _write(location: TableLocation, query: str, path: Path) -> None:
     """Write the file under another name first, so that it appears only when whole."""
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     try:
         location.store.update(
             f"COPY ({query}) TO {duckdb_string(str(part))} (FORMAT parquet)"

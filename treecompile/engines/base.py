@@ -321,7 +321,7 @@ def driver(package: str) -> Any:
     """A Python package, or an error that says what to install."""
     try:
         return import_module(package)
-    except ImportError:
+    except ModuleNotFoundError:  # another ImportError may be for want of memory
         product, extra = DRIVERS[package]
         raise EngineError(
             f"the driver for {product} is not installed:"

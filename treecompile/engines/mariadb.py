@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from treecompile.engines.base import Connection, SqlStore, Store, StoredColumn, driver
 from treecompile.model.errors import EngineError, OptionError
@@ -133,7 +133,7 @@ def sandbox(url: str) -> Iterator[Connection]:
 @contextmanager
 def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     """`url` is mysql://user:password@host:port/database."""
-    database = unquote(urlsplit(url).path.strip("/"))
+    database = unquote(_split(url).path.strip("/"))
     if not database:
         raise OptionError(
             f"--from {shown(url)}: say which database, as mysql://user@host/shop"
@@ -162,7 +162,7 @@ def _connect(url: str, **more: str) -> Any:
 
 def arguments(url: str) -> dict[str, Any]:
     """What pymysql.connect takes, from a URL."""
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme not in ("mysql", "mariadb"):
         raise EngineError(f"MariaDB and MySQL need --url, such as {EXAMPLE}")
     try:
@@ -177,6 +177,13 @@ def arguments(url: str) -> dict[str, Any]:
         "unix_socket": parse_qs(parts.query).get("unix_socket", [""])[0],
     }
     return {key: value for key, value in found.items() if value}
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise EngineError(f"{shown(url)}: {error}") from None
 
 
 def shown(url: str) -> str:

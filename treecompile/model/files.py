@@ -1,12 +1,26 @@
-"""Read whole files, up to a limit: a device, a pipe or a hostile file may never end."""
+"""Read and write whole files.
+
+Reading ends at a limit: a device, a pipe or a hostile file may never end. Writing is
+atomic: other processes see the old file or the new one, and so does the user after an
+error or a signal.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from errno import EISDIR
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO
 
+from treecompile.model import signals
 from treecompile.model.errors import TreecompileError
 
 MOST_BYTES = 1 << 30
+AT_ONCE = 1 << 20
+TEMPORARY = ".treecompile-"  # how the names of temporary files begin
 
 
 def read_bytes(
@@ -19,7 +33,7 @@ def read_bytes(
     """The bytes of a file, or an error of this class; `option` begins its message."""
     try:
         with open(path, "rb") as file:
-            data = file.read(most + 1)
+            data = _read(file, most + 1)
     except OSError as cause:
         reason = cause.strerror or cause
         raise error(f"{option}cannot read {str(path)!r}: {reason}") from None
@@ -28,6 +42,14 @@ def read_bytes(
     if len(data) > most:
         raise error(f"{option}{str(path)!r} is too large: more than {most:,} bytes")
     return data
+
+
+def _read(file: BinaryIO, most: int) -> bytes:
+    """Up to so many bytes; `file.read(most)` would first allocate memory for all."""
+    found = bytearray()
+    while part := file.read(min(AT_ONCE, most - len(found))):
+        found += part
+    return bytes(found)
 
 
 def read_text(
@@ -52,3 +74,96 @@ def json_reason(error: ValueError) -> str:
     if "integer string conversion" in str(error):
         return "an integer of thousands of digits"
     return str(error).partition(": line 1 column")[0]
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file atomically: other processes see the old file or the new one."""
+    write_texts({path: text})
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write several files: all of them, or none if one cannot be written.
+
+    Symbolic links are followed. A pipe or a device is written to directly.
+    """
+    waiting = Waiting()
+    try:
+        for path, text in texts.items():
+            waiting.add(path, text)
+        waiting.finish()
+    except BrokenPipeError:
+        raise  # the reader of the pipe has closed it: no error
+    except UnicodeEncodeError as error:
+        found = error.object[error.start]
+        raise TreecompileError(
+            f"cannot write {waiting.named}: the text contains {found!r}, which is not"
+            " valid Unicode"
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: the name contains a NUL
+        reason = getattr(error, "strerror", "") or error
+        raise TreecompileError(f"cannot write {waiting.named}: {reason}") from None
+    finally:
+        waiting.remove()
+
+
+class Waiting:
+    """Files that are complete, but still have temporary names."""
+
+    def __init__(self) -> None:
+        self.named = Path()  # the current one, for an error message
+        self.streams: dict[Path, bytes] = {}  # to pipes and devices
+        self.files: dict[str, tuple[Path, str]] = {}  # by temporary name
+        self.folders: list[Path] = []  # made for them, the outermost first
+
+    def add(self, named: Path, text: str) -> None:
+        self.named, data = named, text.encode()
+        mode = _mode(named)
+        if S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if mode and not S_ISREG(mode):
+            self.streams[named] = data
+            return
+        path = os.path.realpath(named)
+        self._make_folder(Path(path).parent)
+        temporary = f"{os.path.dirname(path)}{os.sep}{TEMPORARY}{os.urandom(8).hex()}"
+        # Noted before it exists: a signal may arrive at any moment.
+        self.files[temporary] = named, path
+        with open(temporary, "xb") as file:
+            file.write(data)
+
+    def _make_folder(self, folder: Path) -> None:
+        absent = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(absent):
+            self.folders.append(each)
+            each.mkdir(exist_ok=True)
+
+    def finish(self) -> None:
+        for stream, data in self.streams.items():
+            self.named = stream
+            stream.write_bytes(data)
+        with signals.held():
+            for temporary, (named, path) in [*self.files.items()]:
+                self.named = named
+                os.replace(temporary, path)
+                del self.files[temporary]
+            self.folders.clear()
+
+    def remove(self) -> None:
+        """Remove what is left after an error or a signal."""
+        for temporary in self.files:
+            with suppress(OSError):
+                os.unlink(temporary)
+        for folder in reversed(self.folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _mode(path: Path) -> int:
+    """The kind and the permissions of a file; 0 if there is none."""
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0

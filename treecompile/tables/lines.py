@@ -61,6 +61,9 @@ def standard_input(name: str) -> Iterator[TextIO]:
     lines = io.TextIOWrapper(binary, ENCODING, newline="")
     try:
         yield lines
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"cannot read {name}: {reason}") from error
     finally:
         lines.detach()  # otherwise the wrappers close it when they are freed
         binary.detach()

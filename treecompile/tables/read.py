@@ -225,16 +225,19 @@ def _read_parquet(path: str) -> RawTable:
     with open(path, "rb") as file:
         try:
             import pandas as pd
+            import pyarrow  # noqa: F401
 
             # With nullable types, integers stay integers beside a missing value.
             frame = pd.read_parquet(
                 file, engine="pyarrow", dtype_backend="numpy_nullable"
             )
             _check_texts(frame)
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             raise DataError(
                 "Parquet needs pyarrow: pip install 'treecompile[parquet]'"
             ) from error
+        except (ImportError, MemoryError):
+            raise
         except Exception as error:  # pyarrow has no common error for damaged files
             reason = str(error).partition("\n")[0]
             raise DataError(f"{path!r} is not sound Parquet: {reason}") from error

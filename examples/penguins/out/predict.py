@@ -87,18 +87,50 @@ def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
 
 def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Predict each of the rows."""
-    return [predict(row) for row in rows]
+    found: list[str] = []
+    for row in rows:
+        try:
+            found.append(predict(row))
+        except (TypeError, IndexError):
+            if isinstance(row, Mapping):
+                raise
+            problem = f"row {len(found)} is of type {type(row).__name__}"
+            raise TypeError(f"{problem}: expected a mapping") from None
+    return found
 
 
 def predict_columns(columns: Mapping[str, Any]) -> list[str]:
     """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
-    sizes = {len(columns[name]) for name in columns}
-    if len(sizes) > 1:
-        raise ValueError("the columns have different lengths")
+    size = row_count(columns)
     values = [columns[name] for name in FEATURES]
     values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
-    rows = zip(*values) if values else [()] * max(sizes, default=0)
+    rows = zip(*values) if values else [()] * size
     return [predict(dict(zip(FEATURES, row))) for row in rows]
+
+
+def row_count(columns: Any) -> int:
+    """The common length of columns."""
+    if not hasattr(columns, "keys"):
+        kind = type(columns).__name__
+        raise TypeError(f"expected a mapping of columns, got {kind}")
+    sizes = {}
+    for name in columns:
+        column = columns[name]
+        shape = getattr(column, "shape", (0,))
+        if len(shape) != 1:
+            problem = f"column {name!r} has the shape {tuple(shape)}"
+            raise ValueError(f"{problem}: expected one value for each row")
+        is_other = isinstance(column, (str, bytes, set, Mapping))
+        if is_other or not hasattr(column, "__len__"):
+            problem = f"column {name!r} is of type {type(column).__name__}"
+            raise TypeError(f"{problem}: expected a sequence of values")
+        sizes[name] = len(column)
+    for name in sizes:
+        most = max(sizes, key=sizes.__getitem__)
+        if sizes[name] != sizes[most]:
+            found = f"{name!r} has {sizes[name]} values, {most!r} {sizes[most]}"
+            raise ValueError(f"the columns have different lengths: {found}")
+    return max(sizes.values(), default=0)
 
 
 def explain(row: Mapping[str, Any]) -> str:
@@ -182,8 +214,12 @@ BLANKS = ("", "NA")
 
 def main(arguments: list[str]) -> int:
     """Write a CSV file with a column of predictions to standard output."""
+    usage = "usage: python predict.py input.csv (or -)"
+    if arguments in (["-h"], ["--help"]):
+        print(usage)
+        return 0
     if len(arguments) != 1:
-        print("usage: python predict.py input.csv (or -)", file=sys.stderr)
+        print(usage, file=sys.stderr)
         return 2
     csv.field_size_limit(2**31 - 1)
     try:
@@ -193,6 +229,8 @@ def main(arguments: list[str]) -> int:
                 score(lines, output)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the output has closed it
+    except KeyboardInterrupt:
+        return 130
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

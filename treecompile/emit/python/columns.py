@@ -15,7 +15,7 @@ from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring
-from treecompile.emit.runtime import columns
+from treecompile.emit.runtime import columns, rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
 from treecompile.emit.targets import ByType
@@ -100,7 +100,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         is_classifier=bool(body.labels),
         is_divided=divisible(body),
         is_tree=is_tree,
-        runtime=copied(columns, runtime, flags, RENAMED),
+        runtime=[
+            *copied(columns, runtime, flags, RENAMED),
+            *copied(rows, ["row_count"]),
+        ],
         helpers=helpers.texts(),
         limits=copied(columns, limits),
         has_numbers="numbers" in runtime,
@@ -130,7 +133,7 @@ def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> lis
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
-    names += ["walk" if is_tree else "holds", "read"]
+    names += ["walk" if is_tree else "holds", "read", "values"]
     kinds = {"numbers" if f.kind is ir.Kind.NUMERIC else "codes" for f in used}
     return [*names, *sorted(kinds, reverse=True)]
 

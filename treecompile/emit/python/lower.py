@@ -162,7 +162,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 def _runtime(body: ir.Body) -> list[str]:
     """The functions that users call beside `predict`, and what these call."""
     first = ["predict_proba"] if body.labels else []
-    many = ["predict_many", "predict_columns"]
+    many = ["predict_many", "predict_columns", "row_count"]
     if not divisible(body):
         return [*first, *many, "explain"]
     inner = ["parts_of", "divided", "reached", "mixed", "sentence"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from treecompile.emit.runtime.rows import row_count
 from treecompile.model.values import as_number, as_text
 
 IS_TREE = True  # whether SPLITS exists; otherwise RULES does
@@ -114,17 +115,27 @@ def read(data: Any) -> tuple[list[np.ndarray], int]:
         if data.shape[1] != len(COLUMNS):
             raise ValueError(f"expected {len(COLUMNS)} columns, got {data.shape[1]}")
         data = {name: data[:, i] for i, name in enumerate(COLUMNS)}
-    sizes = {len(data[name]) for name in data}
-    if len(sizes) > 1:
-        raise ValueError("the columns have different lengths")
-    columns = [CONVERTERS[name](name, data[name]) for name in FEATURES]
-    return columns, max(sizes, default=0)
+    size = row_count(data)
+    columns = [CONVERTERS[name](name, values(data[name])) for name in FEATURES]
+    return columns, size
+
+
+def values(column: Any) -> Any:
+    """A column in which what is masked is missing."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    found = column.data.astype(object)
+    found[np.ma.getmaskarray(column)] = None
+    return found
 
 
 def numbers(name: str, column: Any) -> np.ndarray:
     """A column as doubles, NaN where a value is missing."""
-    array = np.asarray(column)
-    if array.dtype.kind in "fiub":
+    try:
+        array = np.asarray(column)
+    except ValueError:  # sequences of several lengths, which as_number will refuse
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "fiub" and array.ndim == 1:
         return np.ascontiguousarray(array, dtype=np.float64)
     return np.array([as_number(name, value) for value in column], dtype=np.float64)
 

@@ -1,0 +1,225 @@
+"""What is overwritten: our own results, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import treecompile
+from tests.support.commands import contents, good, run
+from tests.support.samples import TENNIS
+from treecompile.model.errors import OptionError
+
+LEARN = ("learn", "tennis.csv", "--target", "play")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(TENNIS, "tennis.csv")
+    good(*LEARN, "-q")
+    return tmp_path
+
+
+def refused(*arguments: str, why: str) -> None:
+    before = contents(Path())
+    result = run(*arguments)
+    assert result.exit_code == 2, result.stderr
+    assert why in result.stderr
+    assert contents(Path()) == before
+
+
+AN_INPUT = "is an input of this command, and would be overwritten"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*LEARN, "-o", "tennis.csv"),
+        (*LEARN, "-o", "sub/../tennis.csv"),
+        (*LEARN, "-o", "link.csv"),
+        (*LEARN, "--validation", "rows.csv", "-o", "rows.csv"),
+        (*LEARN, "--costs", "costs.csv", "-o", "costs.csv"),
+        ("learn", "link.csv", "--target", "play", "-o", "tennis.csv"),
+        (
+            "learn",
+            "--from",
+            "sqlite://t.db",
+            "--table",
+            "t",
+            "--target",
+            "y",
+            "-o",
+            "t.db",
+        ),
+        ("learn", "many", "--target", "y", "-o", "many/1.parquet"),
+        ("learn", "many/*.parquet", "--target", "y", "-o", "many/1.parquet"),
+        ("predict", "model.json", "tennis.csv", "-o", "tennis.csv"),
+        ("predict", "model.json", "tennis.csv", "-o", "model.json"),
+        ("emit", "model.json", "--to", "sql", "-o", "model.json"),
+        (
+            "emit",
+            "model.json",
+            "--to",
+            "markdown",
+            "--glossary",
+            "costs.csv",
+            "-o",
+            "costs.csv",
+        ),
+        ("emit", "model.json", "--to", "./own", "-o", "own/target.toml"),
+        (
+            "emit",
+            "model.json",
+            "--to",
+            "python",
+            "--templates",
+            "own",
+            "-o",
+            "own/target.toml",
+        ),
+        ("draw", "model.json", "-o", "model.json"),
+        ("rules", "model.json", "-o", "model.json"),
+        ("rules", "model.json", "--training", "tennis.csv", "-o", "tennis.csv"),
+        ("build", "RULES.md", "--out", "."),
+        (
+            "build",
+            "tennis.csv",
+            "--target",
+            "play",
+            "--costs",
+            "predict.py",
+            "--out",
+            ".",
+        ),
+    ],
+    ids=" ".join,
+)
+def test_an_input_is_never_overwritten(arguments: tuple[str, ...]) -> None:
+    good("build", "tennis.csv", "--target", "play", "--out", "made", "-q")
+    for name in ("sub", "many", "own"):
+        Path(name).mkdir()
+    Path("link.csv").symlink_to("tennis.csv")
+    shutil.copy("made/RULES.md", ".")
+    for name in ("rows.csv", "costs.csv", "predict.py", "t.db", "many/1.parquet"):
+        Path(name).write_text("mine")
+    Path("own/target.toml").write_text("mine")
+    refused(*arguments, why=AN_INPUT)
+    refused(*arguments, "--force", why=AN_INPUT)
+
+
+def test_our_own_results_are_overwritten() -> None:
+    emit = ("emit", "model.json", "--to")
+    for arguments in (
+        (*LEARN, "-o", "m.json"),
+        ("rules", "model.json", "-o", "r.json"),
+        (*emit, "python", "-o", "p.py"),
+        (*emit, "python", "--style", "numpy", "-o", "n.py"),
+        (*emit, "sql", "-o", "q.sql"),
+        (*emit, "sql", "--as", "dbt", "--table", "t", "-o", "dbt.sql"),
+        (*emit, "markdown", "-o", "d.md"),
+        (*emit, "rules", "-o", "r.rules"),
+        ("draw", "model.json", "-o", "d.svg"),
+        ("predict", "model.json", "tennis.csv", "-o", "scored.csv"),
+        ("build", "tennis.csv", "--target", "play", "--out", "."),
+    ):
+        good(*arguments)
+        good(*arguments)
+    good(*emit, "python", "-o", "q.sql")  # one of another kind, too
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((*LEARN, "-o", "mine"), "mine"),
+        (("rules", "model.json", "-o", "mine"), "mine"),
+        (("predict", "model.json", "tennis.csv", "-o", "mine"), "mine"),
+        (("draw", "model.json", "-o", "mine"), "mine"),
+        (("emit", "model.json", "--to", "sql", "-o", "mine"), "mine"),
+        (
+            (
+                "emit",
+                "model.json",
+                "--to",
+                "sql",
+                "--as",
+                "dbt",
+                "--table",
+                "t",
+                "-o",
+                "m.sql",
+            ),
+            "m.yml",
+        ),
+        (("build", "tennis.csv", "--target", "play", "--out", "."), "predict.sql"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_other_files_are_overwritten_only_by_force(
+    arguments: tuple[str, ...], name: str
+) -> None:
+    Path(name).write_text("version: 2\n\nmodels:\n  - name: mine\n")
+    refused(*arguments, why=f"{name!r} exists, and does not look like a file of")
+    good(*arguments, "--force")
+    assert b"mine" not in Path(name).read_bytes()
+    Path(name).write_text("")  # an empty file is nobody's loss
+    good(*arguments)
+
+
+def test_a_file_that_cannot_be_read_is_not_overwritten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("mine").write_text("mine")
+
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("treecompile.api.outputs.open", refuse, raising=False)
+    refused("draw", "model.json", "-o", "mine", why="'mine' exists")
+
+
+def test_the_state_of_a_run_is_not_put_over_another_file(folder: Path) -> None:
+    import duckdb
+
+    with duckdb.connect("d.db") as connection:
+        connection.execute("CREATE TABLE t AS SELECT i, i > 3 y FROM range(9) r(i)")
+    table = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
+    learn = ("learn", *table, "--algorithm", "cart", "-o", "m.json")
+    Path("m.json.state").write_text("mine")
+    refused(*learn, why="'m.json.state' exists")
+    Path("m.json.state").unlink()
+    good(*learn)
+
+
+def test_dbt_needs_two_names() -> None:
+    emit = ("emit", "model.json", "--to", "sql", "--as", "dbt", "--table", "t")
+    refused(*emit, "-o", "m.yml", why="-o m.yml: the properties of a dbt model")
+
+
+def test_pipes_and_devices_are_written_to_directly(folder: Path) -> None:
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    good("draw", "model.json", "-o", "pipe")
+    good("draw", "model.json", "-o", f"/dev/fd/{reader}")
+    assert os.read(reader, 100).startswith(b"<svg")
+    os.close(reader)
+    good("draw", "model.json", "-o", "/dev/null")
+    result = good("draw", "model.json", "-o", "/dev/stdout", "-q")
+    assert result.stdout.startswith("<svg")
+
+
+def test_build_in_python_refuses_likewise() -> None:
+    Path("predict.py").write_text("mine")
+    with pytest.raises(OptionError, match="'predict.py' exists"):
+        treecompile.build("tennis.csv", ".", target="play")
+    assert Path("predict.py").read_text() == "mine"
+    treecompile.build("tennis.csv", ".", target="play", force=True)
+    shutil.copy("tennis.csv", "RULES.md")
+    with pytest.raises(OptionError, match="is an input"):
+        treecompile.build(
+            "tennis.csv", ".", target="play", force=True, validation="RULES.md"
+        )
+    treecompile.load("model.json").save("tennis.csv")  # as `open` would

@@ -1,0 +1,69 @@
+"""An exception at the top -> one line and an exit code.
+
+2: the request, or the machine it runs on, is at fault. 70: treecompile is. 128 and the
+number of the signal: the command was interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+import click
+
+from treecompile.cli import streams
+from treecompile.model import signals
+from treecompile.model.errors import TreecompileError
+
+WRONG, BUG = 2, 70  # 70 is EX_SOFTWARE
+SHOW_TRACEBACK = "TREECOMPILE_TRACEBACK"
+OUT_OF_MEMORY = "out of memory: use less data, or allow the process more memory"
+# How libraries in C and C++ say it, and the loader of their shared objects.
+NO_MEMORY = (
+    *("bad_alloc", "Cannot allocate memory", "failed to map segment"),
+    *("cannot allocate memory", "Unable to allocate", "can't start new thread"),
+)
+
+
+def report(error: BaseException) -> int:
+    """Print the line, and return the exit code."""
+    if os.environ.get(SHOW_TRACEBACK):
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        return _interrupted(str(error))
+    if isinstance(error, BrokenPipeError):
+        return 0  # the reader of a pipe has closed it
+    message, code = _described(error)
+    streams.fail(f"Error: {message}")
+    return code
+
+
+def _interrupted(kept: str) -> int:
+    """`kept` says what is kept of the work."""
+    streams.fail(f"interrupted{kept and f': {kept}'}")
+    # After an interrupt in code that was compiled from text, as the methods of
+    # dataclasses are, Python would end by the signal. Running other code from text
+    # clears that.
+    exec("")
+    return signals.exit_code()
+
+
+def _described(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, click.ClickException):
+        return error.format_message(), WRONG
+    if isinstance(error, TreecompileError):
+        return str(error), WRONG
+    said = str(error)
+    if isinstance(error, MemoryError) or any(words in said for words in NO_MEMORY):
+        return OUT_OF_MEMORY, WRONG
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f"{str(error.filename)!r}: "
+        return f"{where}{error.strerror or said}", WRONG
+    if isinstance(error, ImportError):
+        return f"cannot load a library: {said}", WRONG
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return (
+        f"internal error{place}: {type(error).__name__}: {said}: please report this"
+        f" with the traceback, which {SHOW_TRACEBACK}=1 shows"
+    ), BUG
