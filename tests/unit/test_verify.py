@@ -138,7 +138,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [
         "    if x == 2.5:\n        x = 0.0\n{old}",
     ),
     ("numeric", "python", '"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
-    ("numeric", "python", "return [predict(row) for", "return ['low' for"),
+    ("numeric", "python", "found.append(predict(row))", "found.append('low')"),
     ("numeric", "python", "return RULES[predict(row, True)]", 'return RULES["R1"]'),
     (
         "tennis",
