@@ -83,7 +83,7 @@ def task_for(
     few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
     by_type = REGRESS if is_number and not few else CLASSIFY
     by_file = {Stated.NUMERIC: REGRESS, Stated.NOMINAL: CLASSIFY}
-    task = options.task or (by_file[stated] if stated else by_type)
+    task = options.task or (by_file.get(stated, by_type) if stated else by_type)
     if task == REGRESS:
         if not is_number:
             raise OptionError(

@@ -63,7 +63,7 @@ def make_column(
     # No finite threshold divides these two: let them count as one value.
     steps &= (ordered[1:] != -LARGEST) | (ordered[:-1] != -np.inf)
     distinct = 1 + int(np.count_nonzero(steps))
-    if distinct == len(rows):
+    if distinct == len(rows) or not known:  # in a fold, all may be missing
         return SortedColumn(feature, values, rows, None)
     ranks = np.empty(len(values), np.int32)
     ranks[rows] = np.concatenate(([0], np.cumsum(steps, dtype=np.int32)))
