@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from treecompile.emit import render
+from treecompile.emit import templates
 
 
 @contextmanager
 def without_black() -> Iterator[None]:
     """Emit Python as the template gives it: formatting takes most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "BLACK_UP_TO", 0)
+        patch.setattr(templates, "BLACK_UP_TO", 0)
         yield
 
 
