@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from treecompile.emit import render
+from treecompile.emit import templates
 from treecompile.verify import python_process
 from treecompile.verify.statements import RefusedError
 
@@ -19,7 +19,7 @@ from treecompile.verify.statements import RefusedError
 def without_black() -> Iterator[None]:
     """Emit Python as the template gives it: formatting takes most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "BLACK_UP_TO", 0)
+        patch.setattr(templates, "BLACK_UP_TO", 0)
         yield
 
 

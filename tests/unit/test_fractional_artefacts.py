@@ -22,7 +22,7 @@ from tests.support.random_models import large_tree
 from tests.support.samples import ROOT, TENNIS, balanced, every_type, module_of
 from treecompile.api.model import Model
 from treecompile.cli import main
-from treecompile.emit import render
+from treecompile.emit import templates
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.engines.addresses import ENGINES
@@ -178,7 +178,7 @@ def test_the_script_reads_blanks_as_unknown(tmp_path: Path) -> None:
 def test_the_text_is_as_black_prints_it(
     style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(render, "BLACK_UP_TO", 0)
+    monkeypatch.setattr(templates, "BLACK_UP_TO", 0)
     many = replace(large_tree(30), missing=MissingPolicy.FRACTIONAL)
     for most in (1_000, 0):  # sentences as they are, and put together
         monkeypatch.setattr("treecompile.emit.python.lower.SENTENCES", most)
