@@ -1,0 +1,31 @@
+"""What a door is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.case import Case
+from tests.fuzz.oracle import Check, Outcome
+
+
+def nothing_more(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
+    """For doors whose cases have no answer to compare."""
+
+
+@dataclass(frozen=True)
+class Door:
+    name: str
+    make: Callable[[Random], Case]
+    check: Check = nothing_more
+    usual: int = 100  # cases in an ordinary test run: a few seconds
+    share: float = 1.0  # of the time of a long run, relative to the other doors
+
+
+def option_after(arguments: tuple[str, ...], flag: str, default: str = "") -> str:
+    """The value of an option on a command line."""
+    if flag in arguments[:-1]:
+        return arguments[arguments.index(flag) + 1]
+    return default

@@ -1,0 +1,388 @@
+"""Tables in every format, to learn from and to predict for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.fuzz.answers import same
+from tests.fuzz.case import Case
+from tests.fuzz.doors.base import Door
+from tests.fuzz.mutate import (
+    TEXTS,
+    argument,
+    break_bytes,
+    break_tokens,
+    hostile_text,
+    number_text,
+)
+from tests.fuzz.oracle import Outcome, require
+from treecompile.model.file.read import read_program
+from treecompile.model.ir import Feature, Label, Program, Value, ValueType
+from treecompile.model.semantics import predict, required_features, type_of_labels
+from treecompile.model.values import parse_boolean, parse_integer, parse_number
+
+PLAIN = ("x", "size", "colour", "grade", "n", "flag", "code", "temp", "id", "when")
+WORDS = ("red", "green", "blue", "low", "mid", "high", "yes", "no")
+
+
+@dataclass(frozen=True)
+class Table:
+    names: list[str]
+    rows: list[list[Any]]  # None, texts, numbers and booleans
+
+    @property
+    def target(self) -> str:
+        return self.names[-1]
+
+
+# ---------------------------------------------------------------- a table
+
+
+def random_table(random: Random) -> Table:
+    """Mostly sensible, so that something is learned; the last column is the target."""
+    width, height = random.randint(1, 5), random.choice((1, 5, 8, 12, 20, 30))
+    height = 0 if random.random() < 0.02 else height
+    names = random_names(random, width)
+    columns = [random_column(random, height) for _ in names]
+    target = random_name(random) if random.random() < 0.2 else "y"
+    if target not in names:
+        names.append(target)
+        columns.append(random_target(random, columns, height))
+    return Table(names, [list(row) for row in zip(*columns, strict=True)])
+
+
+def random_names(random: Random, width: int) -> list[str]:
+    names = list(dict.fromkeys(random_name(random) for _ in range(width)))
+    if random.random() < 0.03:
+        names.append(names[0])
+    return names
+
+
+def random_name(random: Random) -> str:
+    return hostile_text(random) if random.random() < 0.25 else random.choice(PLAIN)
+
+
+def random_column(random: Random, height: int) -> list[Any]:
+    makers: tuple[Callable[[], Any], ...] = (
+        lambda: random.randint(-3, 9),
+        lambda: round(random.uniform(-5, 5), 2),
+        lambda: random.choice(WORDS[:4]),
+        lambda: random.choice((True, False)),
+        lambda: number_text(random),
+        lambda: hostile_text(random),
+        lambda: random.choice((2**53 + random.randint(0, 3), 1e300, -1e300, 5e-324)),
+        lambda: f"2026-01-{random.randint(1, 28):02}",
+    )
+    make = random.choice(makers if random.random() < 0.3 else makers[:4])
+    holes = random.choice((0, 0, 0.1, 0.5, 1 if random.random() < 0.1 else 0))
+    column = [None if random.random() < holes else make() for _ in range(height)]
+    if height and random.random() < 0.1:
+        column[random.randrange(height)] = random.choice(makers)()
+    return column
+
+
+def random_target(random: Random, columns: list[list[Any]], height: int) -> list[Any]:
+    """Often a function of another column, which a tree can find."""
+    column = random.choice(columns)
+    if random.random() < 0.3:
+        return random_column(random, height)
+    if random.random() < 0.3:
+        return [hash_of(value) / 8 for value in column]
+    return [WORDS[4 + hash_of(value) % 4] for value in column]
+
+
+def hash_of(value: Any) -> int:
+    return sum(map(ord, str(value))) % 97
+
+
+# ---------------------------------------------------------------- formats
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def delimited(table: Table, random: Random, delimiter: str) -> bytes:
+    lines = io.StringIO()
+    quoting = random.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    ending = random.choice(("\n", "\n", "\r\n"))
+    writer = csv.writer(
+        lines, delimiter=delimiter, lineterminator=ending, quoting=quoting
+    )
+    writer.writerow(table.names)
+    writer.writerows([*map(as_text, row)] for row in table.rows)
+    data = encoded(random, lines.getvalue())
+    return b"\xef\xbb\xbf" + data if random.random() < 0.1 else data
+
+
+def encoded(random: Random, text: str) -> bytes:
+    """UTF-8; rarely with halves of surrogate pairs, which are not."""
+    is_rare = random.random() < 0.05
+    return text.encode(errors="surrogatepass" if is_rare else "replace")
+
+
+def csv_bytes(table: Table, random: Random) -> bytes:
+    return delimited(table, random, ",")
+
+
+def tsv_bytes(table: Table, random: Random) -> bytes:
+    return delimited(table, random, "\t")
+
+
+def json_lines(table: Table, random: Random) -> bytes:
+    records = (dict(zip(table.names, row, strict=True)) for row in table.rows)
+    ascii_only = random.random() < 0.5
+    text = "".join(f"{json.dumps(r, ensure_ascii=ascii_only)}\n" for r in records)
+    return encoded(random, text)
+
+
+def arff(table: Table, random: Random) -> bytes:
+    lines = [f"@relation {_arff_word(hostile_text(random))}"]
+    for place, name in enumerate(table.names):
+        values = [row[place] for row in table.rows if row[place] is not None]
+        lines.append(f"@attribute {_arff_word(name)} {_arff_type(random, values)}")
+    lines.append("@data")
+    for row in table.rows:
+        lines.append(",".join(_arff_word(as_text(v)) if as_text(v) else "?" for v in row))
+    return encoded(random, "\n".join(lines))
+
+
+def _arff_type(random: Random, values: list[Any]) -> str:
+    if values and all(type(value) in (int, float) for value in values):
+        return random.choice(("numeric", "REAL", "integer"))
+    if random.random() < 0.3:
+        return random.choice(("string", "date", "date 'yyyy-MM-dd'", "relational", "{}"))
+    return "{" + ",".join(_arff_word(t) for t in dict.fromkeys(map(as_text, values))) + "}"
+
+
+def _arff_word(text: str) -> str:
+    plain = text.isalnum() and text.isascii()
+    return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def parquet(table: Table, random: Random) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays, names = [], []
+    for place, name in enumerate(table.names):
+        values = [row[place] for row in table.rows]
+        arrays.append(_array(pa, random, values))
+        names.append(name.encode(errors="replace").decode())
+    made = pa.Table.from_arrays(arrays, names=names)
+    file = io.BytesIO()
+    pq.write_table(made, file, compression="none", store_schema=random.random() < 0.5)
+    return file.getvalue()
+
+
+def _array(pa: Any, random: Random, values: list[Any]) -> Any:
+    """A column of a type that holds the values, now and then of an unusual one."""
+    unusual: tuple[Callable[[], Any], ...] = (
+        lambda: pa.array([None for _ in values]),
+        lambda: pa.array([[value] for value in values]),
+        lambda: pa.array([b"\xff" for _ in values]),
+        lambda: pa.array([n * 10**15 for n in range(len(values))], pa.timestamp("us")),
+        lambda: pa.array(range(len(values)), pa.uint64()),
+        lambda: pa.array([n / 7 for n in range(len(values))], pa.float32()),
+        lambda: pa.array([f"{n}" for n in range(len(values))]).dictionary_encode(),
+        lambda: pa.array([{"a": 1} for _ in values]),
+        lambda: pa.array([str(v) for v in range(len(values))]).cast(pa.decimal128(20, 3)),
+    )
+    try:
+        return random.choice(unusual)() if random.random() < 0.15 else pa.array(values)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError):
+        texts = [None if v is None else as_text(v) for v in values]
+        clean = (t and t.encode(errors="replace").decode() for t in texts)
+        return pa.array(list(clean))
+
+
+# ---------------------------------------------------------------- options of learning
+
+
+def learning_options(random: Random, table: Table) -> list[str]:
+    """Some options; most of them fit the table."""
+    column = argument(random.choice(table.names))
+    values = [as_text(row[-1]) for row in table.rows] or ["a"]
+    label = argument(random.choice(values))
+    choices: tuple[tuple[str, ...], ...] = (
+        ("--algorithm", random.choice(("id3", "c45", "cart", "cart", "C4.5"))),
+        ("--max-depth", str(random.randint(0, 4))),
+        ("--min-leaf", str(random.randint(1, 5))),
+        ("--min-split", str(random.randint(1, 9))),
+        ("--min-gain", number_text(random)),
+        ("--max-leaves", str(random.randint(1, 6))),
+        ("--chi2", random.choice(("0.05", "0.5", "1", "nan"))),
+        ("--min-sse", number_text(random)),
+        ("--criterion", random.choice(("gini", "entropy", "gain-ratio", "distance"))),
+        ("--criterion", random.choice(("chi-square", "gain"))),
+        ("--prune", random.choice(("none", "pessimistic", "cost-complexity"))),
+        ("--prune", "reduced-error", "--validation-fraction", "0.4"),
+        ("--prune", "cost-complexity", "--alpha", random.choice(("cv", "1se", "0.1"))),
+        (
+            *("--prune", "cost-complexity", "--alpha", "cv", "--alpha-folds"),
+            random.choice(("2", "3", "1", "1000")),
+        ),
+        ("--cf", random.choice(("0.25", "1", "1e-300", "0.999"))),
+        ("--missing", random.choice(("majority", "fractional"))),
+        ("--predict-missing", random.choice(("branch", "fractional"))),
+        ("--subset",),
+        ("--one-hot-all",),
+        ("--one-hot", column),
+        ("--class-weight", random.choice(("balanced", f"{label}=2", f"{label}=1e308"))),
+        ("--prior", f"{label}={number_text(random)}"),
+        ("--validation-fraction", random.choice(("0.3", "0.999", "0"))),
+        ("--seed", random.choice(("1", "99999999999999999999"))),
+        ("--task", random.choice(("classify", "regress"))),
+        ("--labels", ",".join(map(argument, dict.fromkeys(values)))),
+        ("--na-value", label),
+        ("--categorical", column),
+        ("--numeric", column),
+        ("--ordinal", f"{column}={','.join(random.sample(WORDS, 4))}"),
+        ("--ignore", column),
+        ("--weights", column),
+    )
+    chosen = random.sample(choices, random.choice((0, 0, 0, 1, 1, 2, 3)))
+    return [part for each in chosen for part in each]
+
+
+# ---------------------------------------------------------------- the doors
+
+Write = Callable[[Table, Random], bytes]
+
+
+def make_case(name: str, suffix: str, write: Write, random: Random) -> Case:
+    table = random_table(random)
+    data = broken(random, write(table, random), suffix)
+    file = f"data{suffix}" if random.random() < 0.9 else f"data {{}} 'x'{suffix}"
+    shown, stdin = file, b""
+    if suffix == ".csv" and random.random() < 0.05:
+        shown, stdin = "-", data
+    how = ["--target", argument(table.target), *learning_options(random, table)]
+    quiet = ["-q"] * (random.random() < 0.7)
+    learn = ("learn", shown, *how, *quiet, "-o", "model.json")
+    other = {"data2" + suffix: broken(random, write(table, random), suffix)}
+    after: tuple[tuple[str, ...], ...]
+    match random.randrange(12):
+        case 0:
+            commands = (("evaluate", shown, "--cv", "3", *how, *quiet),)
+        case 1:
+            extra = random.choice(((), ("--rules", "flat"), ("--rules", "c45rules")))
+            build = ("build", shown, *how, *quiet, "--out", "out", "--no-verify", *extra)
+            commands = (build,)
+        case 2 | 3:
+            commands = (learn, ("evaluate", "model.json", "data2" + suffix))
+        case 4:
+            commands = (learn, ("rules", "model.json", "--training", file, "-q"))
+        case 5:
+            prune = ("rules", "model.json", "--validation", "data2" + suffix, "-q")
+            commands = (learn, prune)
+        case 6:
+            commands = (learn, ("diff", "model.json", "model.json", "--data", file))
+        case _:
+            place = random.choice((file, "data2" + suffix))
+            commands = (learn, ("predict", "model.json", place, "-o", "out.csv"))
+    writes = ("model.json", "rules.json", "out.csv", "out")
+    return Case(name, commands, {file: data, **other}, stdin=stdin, writes=writes)
+
+
+def broken(random: Random, data: bytes, suffix: str) -> bytes:
+    draw = random.random()
+    if draw < 0.65:
+        return data
+    if draw < 0.85 and suffix != ".parquet":
+        text = data.decode(errors="surrogateescape")
+        text = break_tokens(random, text, [*TEXTS, *",\"'\n\t{}@?%"])
+        return text.encode(errors="surrogatepass" if draw < 0.7 else "replace")
+    return break_bytes(random, data)
+
+
+# ---------------------------------------------------------------- the check
+
+
+def check_learned(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
+    """What was learned can be read, and its predictions are those of the semantics."""
+    written = [o for o in outcomes if o.code == 0]
+    if any(o.command == "learn" for o in written):
+        program = read_program(folder / "model.json")
+        if written[-1].command == "predict":
+            check_predictions(program, folder / "out.csv", exact="csv" in case.door)
+        if written[-1].command == "rules":
+            read_program(folder / "rules.json")
+    if any(o.command == "diff" for o in outcomes):
+        require(outcomes[-1].code in (0, 2, 3), "a model differs from itself")
+
+
+def check_predictions(program: Program, path: Path, exact: bool) -> None:
+    """The column `prediction`, read without the reader of tables.
+
+    A table in another format than CSV may have "" beside missing values, and numbers
+    that CSV shows otherwise; such cells are not judged.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *records = csv.reader(file)
+    places = {name: place for place, name in enumerate(header)}
+    body = program.body
+    required = required_features(body)
+    for record in records:
+        values: list[Value] = [None] * len(body.features)
+        for position in required:
+            feature = body.features[position]
+            text = record[places[feature.name]]
+            if not exact and (text in ("", *program.na_values) or text != text.strip()):
+                break
+            values[position] = value_of(feature, text, program.na_values)
+        else:
+            wanted = predict(body, tuple(values))
+            said = label_of(body.labels, record[-1])
+            require(same(wanted, said), "predict is wrong", (record, wanted))
+
+
+def value_of(feature: Feature, text: str, na_values: tuple[str, ...]) -> Value:
+    if text in ("", *na_values):
+        return None
+    match feature.type:
+        case ValueType.FLOAT:
+            if text in ("true", "false"):  # a column of booleans in Parquet
+                return float(text == "true")
+            return parse_number(feature.name, text)
+        case ValueType.INT:
+            return parse_integer(feature.name, text)
+        case ValueType.BOOL:
+            return parse_boolean(feature.name, text)
+    return text
+
+
+def label_of(labels: tuple[Label, ...], text: str) -> Label:
+    if not labels or type_of_labels(labels) is ValueType.FLOAT:
+        return float(text)
+    match type_of_labels(labels):
+        case ValueType.INT:
+            return int(text)
+        case ValueType.BOOL:
+            return text == "true"
+    return text
+
+
+def door(name: str, suffix: str, write: Write, share: float) -> Door:
+    def make(random: Random) -> Case:
+        return make_case(name, suffix, write, random)
+
+    return Door(name, make, check_learned, 70, share)
+
+
+DOORS = (
+    door("csv", ".csv", csv_bytes, 3),
+    door("tsv", ".tsv", tsv_bytes, 1),
+    door("arff", ".arff", arff, 2),
+    door("jsonl", ".jsonl", json_lines, 2),
+    door("parquet", ".parquet", parquet, 2),
+)
