@@ -14,7 +14,7 @@ from tests.fuzz.pool import Pool, Verdict, run_many
 
 
 def one(pool: Pool, text: str) -> int:
-    """Print an input, run it, and say what happened; the input can be kept as a file."""
+    """Print an input, which can be kept as a file, run it, and say what happened."""
     print(text, end="", flush=True)
     began = time.monotonic()
     verdict: Verdict = pool.run(case=text)

@@ -88,7 +88,9 @@ def check_columns(
     pairs = zip([each.value for each in wanted], found, strict=True)
     require(all(same(*pair) for pair in pairs), "a numpy module predicts wrong", found)
     rules = module.rules(columns).tolist()
-    require(rules == [e.rule for e in wanted], "a numpy module's rules are wrong", rules)
+    require(
+        rules == [e.rule for e in wanted], "a numpy module's rules are wrong", rules
+    )
     if body.labels:
         shares = map(tuple, module.predict_proba(columns).tolist())
         for actual, each in zip(shares, wanted, strict=True):

@@ -27,10 +27,29 @@ INJECTIONS = (
 BROKEN = ("\ud800", "\udcff x", "a\udfff", "\x00", "a\x00b", "\ufeff", "\u2028", "\x85")
 LONG = ("y" * 3000, "z," * 700, "(" * 500, "9" * 5000)
 LEGAL = tuple(t for t in (*HOSTILE, *INJECTIONS) if t.strip() and "\0" not in t)
-TEXTS: tuple[str, ...] = (*HOSTILE, *INJECTIONS, *BROKEN, *LONG, "../pwned", "prediction")
+TEXTS: tuple[str, ...] = (
+    *HOSTILE,
+    *INJECTIONS,
+    *BROKEN,
+    *LONG,
+    "../pwned",
+    "prediction",
+)
 NUMBER_TEXTS = (
     *("0", "-0", "1", "-1", "0.5", "1e308", "1e309", "-1e400", "5e-324", "1e-400"),
-    *("inf", "-inf", "nan", "NaN", "Infinity", "0x10", "1_0", "00", "+1", " 1 ", "1.",),
+    *(
+        "inf",
+        "-inf",
+        "nan",
+        "NaN",
+        "Infinity",
+        "0x10",
+        "1_0",
+        "00",
+        "+1",
+        " 1 ",
+        "1.",
+    ),
     *(".5", "1e", "٣", "9223372036854775807", "9223372036854775808", "-" + "9" * 400),
     *("true", "True", "FALSE", "null", "NA", "?", "9" * 5000, "1,5", "1e99999999"),
 )
@@ -40,7 +59,21 @@ NUMBERS: tuple[Any, ...] = (
 )
 BYTES = (
     *(b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xc3", b"\r"),
-    *(b"\n", b"\r\n", b'"', b"'", b",", b"\t", b"\\", b"{", b"}", b"[", b"]", b"%", b"?"),
+    *(
+        b"\n",
+        b"\r\n",
+        b'"',
+        b"'",
+        b",",
+        b"\t",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"%",
+        b"?",
+    ),
 )
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\w.]+|\s+|.', re.DOTALL)
 
@@ -226,7 +259,15 @@ def like(random: Random, value: Any) -> Any:
 
 
 def scalar(random: Random) -> Any:
-    choices = (None, [], {}, random.choice(NUMBERS), hostile_text(random), [None], "inf")
+    choices: tuple[Any, ...] = (
+        None,
+        [],
+        {},
+        random.choice(NUMBERS),
+        hostile_text(random),
+        [None],
+        "inf",
+    )
     return random.choice(choices)
 
 

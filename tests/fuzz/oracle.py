@@ -1,8 +1,8 @@
 """What is allowed to happen: the judge of every case.
 
 Exit code 0 or 1, or 2 with one line; nothing but a SystemExit; no files but the outputs
-of a success; inputs unchanged; nothing written or started elsewhere. What a success must
-have given is judged by the check of the door.
+of a success; inputs unchanged; nothing written or started elsewhere. Whether a success
+gave the right answer is judged by the check of the door.
 """
 
 from __future__ import annotations
@@ -212,6 +212,9 @@ def _trace(error: BaseException) -> str:
 # ---------------------------------------------------------------- what Python does
 
 
+STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen")
+
+
 class Watch:
     """Notes files that are written, and programs that are started, elsewhere.
 
@@ -243,9 +246,7 @@ class Watch:
         elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir"):
             if self._elsewhere(details[0]):
                 self.seen.append(f"{event} {details[0]!r}")
-        elif event in ("os.system", "os.exec", "os.fork", "os.posix_spawn"):
-            self.seen.append(f"{event} {details!r}"[:300])
-        elif event == "subprocess.Popen" and str(details[0]) != sys.executable:
+        elif event in STARTS and str(details[0]) != sys.executable:
             self.seen.append(f"{event} {details!r}"[:300])
 
     @staticmethod

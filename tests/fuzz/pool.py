@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ class Pool:
             self.end()
         process = self.process or self._start()
         self.age += 1
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
@@ -93,10 +95,8 @@ class Pool:
         process, self.process, self.age = self.process, None, 0
         if process is None:
             return
-        try:
+        with suppress(ProcessLookupError):  # it has ended, and started nothing
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it has ended, and started nothing
         process.communicate()
         self.log.unlink(missing_ok=True)
 

@@ -69,14 +69,13 @@ def limit() -> None:
 def main() -> None:
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     verdicts = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    log = open(sys.argv[1], "a+", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(log.fileno(), 1)
-    os.dup2(log.fileno(), 2)
-    faulthandler.enable(file=log)
-    limit()
-    serve(requests, verdicts, log)
+    with open(sys.argv[1], "a+", encoding="utf-8") as log:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        faulthandler.enable(file=log)
+        limit()
+        serve(requests, verdicts, log)
 
 
 if __name__ == "__main__":

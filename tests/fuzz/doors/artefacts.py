@@ -13,7 +13,7 @@ from tests.fuzz.answers import check_module, check_sql
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door
 from tests.fuzz.mutate import TEXTS, break_bytes, break_lines, break_tokens
-from tests.fuzz.oracle import Outcome, require
+from tests.fuzz.oracle import Outcome
 from tests.support.mutants import Mutant, numpy_mutants, python_mutants, sql_mutants
 from tests.support.random_models import random_program
 from tests.support.small_models import small_body
@@ -26,7 +26,12 @@ from treecompile.model.file.write import dumps
 from treecompile.model.ir import Program
 
 PYTHON_LINES = (
-    *("import sys; sys.exit(0)", "import os; os._exit(0)", "raise SystemExit", "print(1)"),
+    *(
+        "import sys; sys.exit(0)",
+        "import os; os._exit(0)",
+        "raise SystemExit",
+        "print(1)",
+    ),
     *("    return None", "    return 1", "predict = None", "del predict", "1 / 0"),
     *("import sys; sys.stdout.close()", "def predict(row): return predict(row)"),
     *("def predict(row, rule=False): return object()", "predict_many = list", "\x00"),
@@ -35,10 +40,48 @@ PYTHON_LINES = (
     *("def predict_columns(columns): return iter(())", "raise KeyboardInterrupt"),
 )
 SQL_WORDS = (
-    *("NULL", "1", "'a'", ";", "; SELECT 1", "; DROP TABLE treecompile_rows;", "--", "/*"),
-    *("*/", "FROM", "SELECT", "END", "CASE", "(", ")", "WHEN", "THEN", "ELSE", "count(*)"),
-    *("random()", "IS NULL", "NOT", "OR TRUE", "AND", "{", "?", "$1", ":x", "1/0", "1e999"),
-    *("; ATTACH 'pwned' AS p;", "(SELECT 1 UNION SELECT 2)", "readfile('x')", "LIMIT 1"),
+    *(
+        "NULL",
+        "1",
+        "'a'",
+        ";",
+        "; SELECT 1",
+        "; DROP TABLE treecompile_rows;",
+        "--",
+        "/*",
+    ),
+    *(
+        "*/",
+        "FROM",
+        "SELECT",
+        "END",
+        "CASE",
+        "(",
+        ")",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "count(*)",
+    ),
+    *(
+        "random()",
+        "IS NULL",
+        "NOT",
+        "OR TRUE",
+        "AND",
+        "{",
+        "?",
+        "$1",
+        ":x",
+        "1/0",
+        "1e999",
+    ),
+    *(
+        "; ATTACH 'pwned' AS p;",
+        "(SELECT 1 UNION SELECT 2)",
+        "readfile('x')",
+        "LIMIT 1",
+    ),
 )
 FORMS = ("expression", "expression", "select", "view", "function")
 ENDLESS = (

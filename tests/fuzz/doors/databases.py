@@ -22,10 +22,33 @@ TYPES = {
     "duckdb": {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"},
 }
 ADDRESSES = (
-    *("sqlite://", "sqlite:", "sqlite:///", "sqlite://.", "duckdb://nosuch.db", "duckdb:"),
-    *("duckdb://data.txt", "sqlite://data.txt", "mysql://127.0.0.1:1/x", "mysql://", "x"),
-    *("postgresql://127.0.0.1:1/x", "postgresql://[", "mysql://u:p@127.0.0.1:99999/x", ""),
-    *("mysql://127.0.0.1:x/y", "postgresql://127.0.0.1:1/x?a=b", "http://x", "clickhouse:"),
+    *(
+        "sqlite://",
+        "sqlite:",
+        "sqlite:///",
+        "sqlite://.",
+        "duckdb://nosuch.db",
+        "duckdb:",
+    ),
+    *(
+        "duckdb://data.txt",
+        "sqlite://data.txt",
+        "mysql://127.0.0.1:1/x",
+        "mysql://",
+        "x",
+    ),
+    *(
+        "postgresql://127.0.0.1:1/x",
+        "postgresql://[",
+        "mysql://u:p@127.0.0.1:99999/x",
+        "",
+    ),
+    *(
+        "mysql://127.0.0.1:x/y",
+        "postgresql://127.0.0.1:1/x?a=b",
+        "http://x",
+        "clickhouse:",
+    ),
     *("duckdb://shop.db?x", "sqlite://shop.db#x", "SQLITE://shop.db", "://", "mysql:x"),
 )
 
@@ -64,7 +87,7 @@ def make_case(random: Random) -> Case:
         files,
         (database,),
         writes=("model.json", "rules.json"),
-        changes=("shop.db", "model.json.state") if second[0] == "score" else (),
+        changes=("model.json.state", *(["shop.db"] * (second[0] == "score"))),
     )
 
 
@@ -107,7 +130,20 @@ def an_address(random: Random, engine: str) -> str:
         return plain
     if draw < 0.95:
         return random.choice(ADDRESSES)
-    words = ("://", ":", "/", "?", "#", "%00", "%", "@", "..", "\udcff", "sqlite", "duckdb")
+    words = (
+        "://",
+        ":",
+        "/",
+        "?",
+        "#",
+        "%00",
+        "%",
+        "@",
+        "..",
+        "\udcff",
+        "sqlite",
+        "duckdb",
+    )
     return argument(break_tokens(random, plain, words))
 
 

@@ -90,12 +90,12 @@ def a_command(random: Random, model: str) -> tuple[str, ...]:
 
 def sql_command(random: Random, model: str) -> tuple[str, ...]:
     dialect = random.choice(("sqlite", "sqlite", "duckdb", "postgres", "tsql"))
-    command = ("emit", model, "--to", "sql", "--dialect", dialect)
+    command = ["emit", model, "--to", "sql", "--dialect", dialect]
     form, output = random.choice(FORMS), random.choice(OUTPUTS)
     if form != "expression":
-        command = (*command, "--as", form)
+        command += ["--as", form]
     if form in ("select", "view", "dbt"):
-        command = (*command, "--table", "rows")
+        command += ["--table", "rows"]
     return (*command, "--output", output, "-o", "out.sql")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from random import Random
 
 import click
@@ -47,12 +48,54 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("draw", "model.json"),
     ("check", "model.json"),
     ("diff", "model.json", "model.json"),
-    ("score", "model.json", "--from", "sqlite://shop.db", "--table", "rows", "--into", "n"),
+    (
+        "score",
+        "model.json",
+        "--from",
+        "sqlite://shop.db",
+        "--table",
+        "rows",
+        "--into",
+        "n",
+    ),
 )
-SMALL = ("0", "1", "2", "-1", "3", "0.5", "x", "y", "colour", "label", "rule", "gini", "a,b")
+SMALL = (
+    "0",
+    "1",
+    "2",
+    "-1",
+    "3",
+    "0.5",
+    "x",
+    "y",
+    "colour",
+    "label",
+    "rule",
+    "gini",
+    "a,b",
+)
 PATHS = (
-    *("model.json", "data.csv", "nosuch", ".", "..", "", "/dev/null", "/dev/full", "/", "-"),
-    *("nosuch/x.json", "data.csv/x", "link", "glossary.csv", "costs.csv", "t.parquet", "*"),
+    *(
+        "model.json",
+        "data.csv",
+        "nosuch",
+        ".",
+        "..",
+        "",
+        "/dev/null",
+        "/dev/full",
+        "/",
+        "-",
+    ),
+    *(
+        "nosuch/x.json",
+        "data.csv/x",
+        "link",
+        "glossary.csv",
+        "costs.csv",
+        "t.parquet",
+        "*",
+    ),
     *("*.parquet", "[", "~", "a" * 300, "x\ny.json", "empty", "shop.db", "data.csv/"),
 )
 # Engines and addresses that would wait for a server or start a Java machine.
@@ -118,17 +161,22 @@ def an_option(random: Random, command: str) -> list[str]:
 
 
 def allowed(command: list[str]) -> tuple[str, ...]:
-    """What a command may write: its default, and the values of options that name it."""
+    """What a command may write: its default, and the values of options that name it.
+
+    Not one of its inputs: those are in the command elsewhere.
+    """
     named = ["out", "out.json", "out.csv", "model.json", "rules.json"]
     flags = ("-o", "--out", "--into")
-    for flag, value in zip(command, command[1:], strict=False):
+    for flag, value in pairwise(command):
         if flag in flags:
             named += [value, value.rstrip("/"), value.rpartition(".")[0] + ".yml"]
     for part in command:
         for flag in flags:
             if part.startswith(flag):
                 named.append(part.removeprefix(flag).lstrip("="))
-    return tuple(name for name in named if name and name not in FILES)
+    text = " ".join(command)
+    once = (name for name in dict.fromkeys(named) if text.count(name) <= 1)
+    return tuple(name for name in once if name not in ("", "."))
 
 
 # ---------------------------------------------------------------- small files
@@ -143,10 +191,10 @@ def make_sidecar(random: Random) -> Case:
         data = text.encode(errors="surrogatepass")
     else:
         data = break_bytes(random, data)
-    command = ("learn", "data.csv", "--target", "y", "--costs", name, "-o", "out.json")
+    command = ["learn", "data.csv", "--target", "y", "--costs", name, "-o", "out.json"]
     if name == "glossary.csv":
-        command = ("emit", "model.json", "--to", "markdown", "--glossary", name)
-        command = (*command, "-o", "out.md")
+        command = ["emit", "model.json", "--to", "markdown", "--glossary", name]
+        command += ["-o", "out.md"]
     files = {**FILES, name: data}
     return Case("sidecar", ((*command, "-q"),), files, writes=("out.json", "out.md"))
 

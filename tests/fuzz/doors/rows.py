@@ -79,7 +79,9 @@ def _number(random: Random, value: float) -> Pair:
             return f"Decimal('{value!r}')", value
         case 2:
             single = float(np.float32(value)) if abs(value) < 3e38 else value
-            return f"np.float32({single!r})" if abs(value) < 3e38 else f"{value!r}", single
+            return (
+                f"np.float32({single!r})" if abs(value) < 3e38 else f"{value!r}"
+            ), single
         case 3 if abs(value) < inf:
             return f"{int(value)}", float(int(value))
         case 4:
@@ -160,13 +162,16 @@ def check_row(
     """Judge one row; whether it was legal."""
     body = program.body
     required = required_features(body)
-    absent = [body.features[p].name for p in required if meant[p] == "absent" and
-              body.features[p].name not in row]
+    absent = [
+        body.features[p].name
+        for p in required
+        if meant[p] == "absent" and body.features[p].name not in row
+    ]
     refused = [body.features[p].name for p in required if meant[p] is ...]
     calls = calls_of(module, style, row)
     if absent or refused:
         for name, call in calls.items():
-            _must_refuse(name, call, absent, refused)
+            _must_refuse(name, call, [*absent, *refused], row)
         return False
     known = tuple(None if place not in required else v for place, v in enumerate(meant))
     wanted = predict(body, known)
@@ -206,17 +211,20 @@ def calls_of(module: Any, style: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return calls
 
 
-def _must_refuse(name: str, call: Any, absent: list[str], refused: list[str]) -> None:
+def _must_refuse(name: str, call: Any, wrong: list[str], row: dict[str, Any]) -> None:
+    """One of the features that are absent or have an illegal value must be named."""
+    shown = f"{wrong} {row}"[:1500]
     try:
         found = call()
     except (TypeError, KeyError, ValueError) as error:
-        said = str(error)
-        names = [each for each in (*absent, *refused) if repr(each) in said]
-        require(names, f"{name} names no column: {place_of(error)}", f"{error!r}"[:900])
+        names = [each for each in wrong if repr(each) in str(error)]
+        kind = f"{name} names no column: {place_of(error)}"
+        require(names, kind, f"{error!r}"[:900] + shown)
     except Exception as error:
-        raise FindingError(f"{name} raises {place_of(error)}", repr(error)) from None
+        kind = f"{name} raises {place_of(error)}"
+        raise FindingError(kind, f"{error!r} {shown}") from None
     else:
-        raise FindingError(f"{name} takes an illegal row", f"{absent} {refused} {found}")
+        raise FindingError(f"{name} takes an illegal row", f"{found} {shown}")
 
 
 DOORS = (Door("rows", make_case, check_rows, usual=30, share=3),)

@@ -22,7 +22,13 @@ KEYWORDS = (
 )
 LINES = (
     *("```rules", "```", "~~~", "~~~rules", "````rules", "   ```rules", "    ```rules"),
-    *("OTHERWISE yes", "IF size > 1 THEN no", "# note", "TARGET y IN {a}", "> ```rules"),
+    *(
+        "OTHERWISE yes",
+        "IF size > 1 THEN no",
+        "# note",
+        "TARGET y IN {a}",
+        "> ```rules",
+    ),
     *("FEATURE size NUMERIC", "<!--", "-->", "\ufeff", "\x00", "``` rules", "```Rules"),
 )
 WORDS = (*KEYWORDS, *KEYWORDS, *KEYWORDS, *TEXTS)

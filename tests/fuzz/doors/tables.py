@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
-from tests.fuzz.answers import same
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door
 from tests.fuzz.mutate import (
@@ -27,6 +26,7 @@ from treecompile.model.file.read import read_program
 from treecompile.model.ir import Feature, Label, Program, Value, ValueType
 from treecompile.model.semantics import predict, required_features, type_of_labels
 from treecompile.model.values import parse_boolean, parse_integer, parse_number
+from treecompile.verify.verification import same
 
 PLAIN = ("x", "size", "colour", "grade", "n", "flag", "code", "temp", "id", "when")
 WORDS = ("red", "green", "blue", "low", "mid", "high", "yes", "no")
@@ -113,7 +113,7 @@ def as_text(value: Any) -> str:
 
 def delimited(table: Table, random: Random, delimiter: str) -> bytes:
     lines = io.StringIO()
-    quoting = random.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    quoting: Literal[0, 1] = 0 if random.random() < 0.5 else 1  # minimal or all
     ending = random.choice(("\n", "\n", "\r\n"))
     writer = csv.writer(
         lines, delimiter=delimiter, lineterminator=ending, quoting=quoting
@@ -152,7 +152,9 @@ def arff(table: Table, random: Random) -> bytes:
         lines.append(f"@attribute {_arff_word(name)} {_arff_type(random, values)}")
     lines.append("@data")
     for row in table.rows:
-        lines.append(",".join(_arff_word(as_text(v)) if as_text(v) else "?" for v in row))
+        lines.append(
+            ",".join(_arff_word(as_text(v)) if as_text(v) else "?" for v in row)
+        )
     return encoded(random, "\n".join(lines))
 
 
@@ -160,8 +162,12 @@ def _arff_type(random: Random, values: list[Any]) -> str:
     if values and all(type(value) in (int, float) for value in values):
         return random.choice(("numeric", "REAL", "integer"))
     if random.random() < 0.3:
-        return random.choice(("string", "date", "date 'yyyy-MM-dd'", "relational", "{}"))
-    return "{" + ",".join(_arff_word(t) for t in dict.fromkeys(map(as_text, values))) + "}"
+        return random.choice(
+            ("string", "date", "date 'yyyy-MM-dd'", "relational", "{}")
+        )
+    return (
+        "{" + ",".join(_arff_word(t) for t in dict.fromkeys(map(as_text, values))) + "}"
+    )
 
 
 def _arff_word(text: str) -> str:
@@ -195,7 +201,9 @@ def _array(pa: Any, random: Random, values: list[Any]) -> Any:
         lambda: pa.array([n / 7 for n in range(len(values))], pa.float32()),
         lambda: pa.array([f"{n}" for n in range(len(values))]).dictionary_encode(),
         lambda: pa.array([{"a": 1} for _ in values]),
-        lambda: pa.array([str(v) for v in range(len(values))]).cast(pa.decimal128(20, 3)),
+        lambda: pa.array([str(v) for v in range(len(values))]).cast(
+            pa.decimal128(20, 3)
+        ),
     )
     try:
         return random.choice(unusual)() if random.random() < 0.15 else pa.array(values)
@@ -270,13 +278,22 @@ def make_case(name: str, suffix: str, write: Write, random: Random) -> Case:
     quiet = ["-q"] * (random.random() < 0.7)
     learn = ("learn", shown, *how, *quiet, "-o", "model.json")
     other = {"data2" + suffix: broken(random, write(table, random), suffix)}
-    after: tuple[tuple[str, ...], ...]
+    commands: tuple[tuple[str, ...], ...]
     match random.randrange(12):
         case 0:
             commands = (("evaluate", shown, "--cv", "3", *how, *quiet),)
         case 1:
             extra = random.choice(((), ("--rules", "flat"), ("--rules", "c45rules")))
-            build = ("build", shown, *how, *quiet, "--out", "out", "--no-verify", *extra)
+            build = (
+                "build",
+                shown,
+                *how,
+                *quiet,
+                "--out",
+                "out",
+                "--no-verify",
+                *extra,
+            )
             commands = (build,)
         case 2 | 3:
             commands = (learn, ("evaluate", "model.json", "data2" + suffix))

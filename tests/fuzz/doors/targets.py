@@ -31,15 +31,33 @@ JINJA = (
     *("{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}", "{{"),
     *("{% endfor %}", "{% include 'm.jinja' %}", "{% import 'm.jinja' as m %}", "{#"),
     *("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ f() }}", "{{ lines() }}"),
-    *("{{ ''.__class__.__mro__ }}", "{{ cycler.__init__.__globals__ }}", "{{ 10**10 }}"),
+    *(
+        "{{ ''.__class__.__mro__ }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ 10**10 }}",
+    ),
     *("{{ '%s' % lines }}", "{{ '{0.__class__}'.format(lines) }}", "{% set x = x %}"),
     *("{{ lines | nosuch }}", "{{ lines | join(1) }}", "{% extends 'm.jinja' %}"),
     *("{{ lines | sort(attribute='x') }}", "{{ 9 ** 9 ** 9 }}", "{{ 'a' * 10**11 }}"),
     *("{{ range(10**12) | list }}", "{% raw %}", "{{ lines.append(1) }}", "\ufeff"),
-    *("{% include '../model.json' %}", "{{ lines | map('int') | list }}", "{{ [] + 1 }}"),
+    *(
+        "{% include '../model.json' %}",
+        "{{ lines | map('int') | list }}",
+        "{{ [] + 1 }}",
+    ),
     *("{{ '%1000000000d' % 1 }}", "{{ '{:>1000000000}'.format(1) }}", "{% set x %}"),
-    *("{{ lines | batch(0) | list }}", "{{ 'x' | center(10**10) }}", "\udcff", "{{ a.b }}"),
-    *("{{ dict(a=1).a }}", "{{ namespace }}", "{{ lipsum(n=10**6) }}", "{{ 1 | filesizeformat }}"),
+    *(
+        "{{ lines | batch(0) | list }}",
+        "{{ 'x' | center(10**10) }}",
+        "\udcff",
+        "{{ a.b }}",
+    ),
+    *(
+        "{{ dict(a=1).a }}",
+        "{{ namespace }}",
+        "{{ lipsum(n=10**6) }}",
+        "{{ 1 | filesizeformat }}",
+    ),
 )
 WORDS = (*TOML_WORDS, *TOML_WORDS, *TEXTS)
 
