@@ -147,7 +147,10 @@ def _break_tokens_once(random: Random, tokens: list[str], words: Sequence[str]) 
         tokens.append(random.choice(words))
         return
     here, there = random.randrange(len(tokens)), random.randrange(len(tokens))
-    match random.randrange(7):
+    match random.randrange(9):
+        case 7 | 8:  # everywhere, so that it fits
+            old, new = tokens[here], random.choice(words)
+            tokens[:] = [new if each == old else each for each in tokens]
         case 0:
             del tokens[here]
         case 1:
@@ -199,12 +202,44 @@ def break_structure(random: Random, value: Any, most: int = 4) -> Any:
     """A copy with some changes; most keep the types of the places."""
     value = deepcopy(value)
     for _ in range(several(random, most)):
+        if random.random() < 0.4:
+            value = _replaced_everywhere(random, value)
+            continue
         paths = paths_of(value)[1:]
         if not paths:
             return value
         *above, last = random.choice(paths)
         _change(random, at(value, tuple(above)), last, value)
     return value
+
+
+# Texts in model files and TOML that are one of a few: another is refused at once.
+CHOICES = frozenset(
+    ("<=", ">", "in", "not in", "numeric", "categorical", "ordinal", "float", "str")
+    + ("int", "bool", "branch", "fractional", "treecompile-model", "code", "rules")
+)
+
+
+def _replaced_everywhere(random: Random, value: Any) -> Any:
+    """A text or a number that becomes another wherever it occurs, so that it fits."""
+    leaves = [at(value, path) for path in paths_of(value)]
+    found = [each for each in leaves if isinstance(each, (str, int, float))]
+    found = [each for each in found if each not in CHOICES]
+    if not found:
+        return value
+    old = random.choice([leaf for leaf in found if isinstance(leaf, str)] or found)
+    if random.random() < 0.3:
+        old = random.choice(found)
+    new = random.choice(TEXTS) if isinstance(old, str) else like(random, old)
+
+    def replaced(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: replaced(item) for key, item in part.items()}
+        if isinstance(part, list):
+            return [replaced(item) for item in part]
+        return new if type(part) is type(old) and part == old else part
+
+    return replaced(value)
 
 
 def _change(random: Random, parent: Any, key: Any, whole: Any) -> None:

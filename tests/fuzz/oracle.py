@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 from tests.fuzz.case import Case
 from treecompile.cli import main
+from treecompile.emit.sql import dialect
 
 LONGEST = 1200  # characters of a message
 UNDECIDED = ("check", "diff")  # the commands that may end with 3
@@ -79,6 +80,9 @@ def judge(case: Case, check: Check) -> list[Outcome]:
 
 
 def _prepare(case: Case, folder: Path) -> None:
+    for each in vars(dialect).values():  # a dialect is kept by its path
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
     folder.mkdir()
     for name, data in case.files.items():
         path = folder / name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from functools import cache
 from pathlib import Path
@@ -16,19 +18,30 @@ from tests.fuzz.answers import (
 )
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door, option_after
+from tests.fuzz.doors.tables import check_predictions
 from tests.fuzz.mutate import break_bytes, break_structure
 from tests.fuzz.oracle import Outcome, require
-from tests.support.random_models import random_program
+from tests.support.random_models import random_double, random_program, random_row
 from tests.support.samples import ROOT
 from tests.support.small_models import small_body
+from treecompile.model.errors import TreecompileError
 from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import Program
+from treecompile.model.ir import Program, Value
 from treecompile.model.semantics import is_fractional
 
 OUTPUTS = ("label", "label", "label", "probability", "rule")
 FORMS = ("expression", "expression", "expression", "select", "view", "function", "dbt")
-WRITES = ("out", "out.py", "out.sql", "out.yml", "out.md", "out.rules", "out.json")
+WRITES = (
+    "out",
+    "out.py",
+    "out.sql",
+    "out.yml",
+    "out.md",
+    "out.rules",
+    "out.json",
+    "out.csv",
+)
 
 
 # ---------------------------------------------------------------- models
@@ -81,6 +94,10 @@ def a_command(random: Random, model: str) -> tuple[str, ...]:
         (1, ("check", model, "--budget", "500")),
         (1, ("check", model, "--budget", "500", "--json")),
         (1, ("diff", model, model, "--budget", "500")),
+        (3, ("predict", model, "rows.csv", "-o", "out.csv")),
+        (1, ("evaluate", model, "rows.csv")),
+        (1, ("rules", model, "--validation", "rows.csv", "-o", "out.json")),
+        (1, ("rules", model, "--training", "rows.csv", "-o", "out.json")),
     )
     weights = [weight for weight, _ in commands]
     (chosen,) = random.choices([command for _, command in commands], weights)
@@ -102,7 +119,35 @@ def sql_command(random: Random, model: str) -> tuple[str, ...]:
 def make_case(random: Random) -> Case:
     data, command = model_bytes(random), a_command(random, "model.json")
     seed = random.randrange(10**6)
-    return Case("model", (command,), {"model.json": data}, writes=WRITES, seed=seed)
+    files = {"model.json": data, **rows_file(random, data, command)}
+    return Case("model", (command,), files, writes=WRITES, seed=seed)
+
+
+def rows_file(
+    random: Random, model: bytes, command: tuple[str, ...]
+) -> dict[str, bytes]:
+    """Rows for a model, if it can be read and the command wants some."""
+    if "rows.csv" not in command:
+        return {}
+    try:
+        program = loads(model)
+    except TreecompileError:
+        return {"rows.csv": b"x,y\n1,2\n"}
+    body = program.body
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow([*(feature.name for feature in body.features), program.target])
+    for _ in range(12):
+        row = random_row(random, body)
+        answer = random.choice(body.labels) if body.labels else random_double(random)
+        writer.writerow(map(as_cell, (*row, answer)))
+    return {"rows.csv": table.getvalue().encode(errors="replace")}
+
+
+def as_cell(value: Value) -> str:
+    if value is None or value != value:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # ---------------------------------------------------------------- the check
@@ -130,6 +175,8 @@ def check_written(
 ) -> None:
     out = folder / option_after(arguments, "-o", "out")
     match arguments[0], option_after(arguments, "--to"):
+        case "predict", _:
+            check_predictions(program, out, exact=True)
         case "emit", "python":
             text = out.read_bytes().decode(errors="surrogatepass")
             check_module(program, text, seed)
@@ -140,7 +187,9 @@ def check_written(
             if plain and output == "label" and dialect in ("sqlite", "duckdb"):
                 check_sql(program, out.read_bytes().decode(), dialect, seed)
         case ("emit", "rules" | "markdown") | ("rules", _):
-            if out.suffix != ".md" or not is_fractional(program.body):
+            if "rows.csv" in arguments:
+                program_in(out)  # pruned: another model
+            elif out.suffix != ".md" or not is_fractional(program.body):
                 check_rules(program, out, seed)
         case "build", _:
             check_rules(program, folder / out / "model.json", seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from random import Random
 
 from tests.fuzz.case import Case
@@ -34,8 +36,18 @@ LINES = (
 WORDS = (*KEYWORDS, *KEYWORDS, *KEYWORDS, *TEXTS)
 
 
+def with_another_string(random: Random, text: str) -> str:
+    """A name or category that becomes another one, in quotes, wherever it occurs."""
+    strings = re.findall(r'"(?:[^"\\\n]|\\.)*"|\b[a-z]+\b', text)
+    if not strings:
+        return text
+    return text.replace(random.choice(strings), json.dumps(random.choice(TEXTS)))
+
+
 def broken_rules(random: Random, text: str) -> bytes:
     draw = random.random()
+    if draw < 0.3:
+        return with_another_string(random, text).encode(errors="surrogatepass")
     if draw < 0.7:
         text = break_tokens(random, text, WORDS)
     data = text.encode(errors="surrogatepass")
@@ -57,7 +69,11 @@ def case_of(random: Random, door: str, name: str, data: bytes) -> Case:
     if random.random() < 0.1:
         command = ("build", name, "--out", "out", "--no-verify", "-q")
     seed = random.randrange(10**6)
-    return Case(door, (command,), {name: data}, writes=WRITES, seed=seed)
+    files = {
+        name: data,
+        "rows.csv": b"size,colour,grade,is new,play\n1,red,low,true,no\n",
+    }
+    return Case(door, (command,), files, writes=WRITES, seed=seed)
 
 
 def make_rules(random: Random) -> Case:
