@@ -215,8 +215,10 @@ def break_structure(random: Random, value: Any, most: int = 4) -> Any:
 
 # Texts in model files and TOML that are one of a few: another is refused at once.
 CHOICES = frozenset(
-    ("<=", ">", "in", "not in", "numeric", "categorical", "ordinal", "float", "str")
-    + ("int", "bool", "branch", "fractional", "treecompile-model", "code", "rules")
+    (
+        *("<=", ">", "in", "not in", "numeric", "categorical", "ordinal", "float"),
+        *("str", "int", "bool", "branch", "fractional", "treecompile model", "code"),
+    )
 )
 
 

@@ -19,7 +19,7 @@ from tests.fuzz.pool import Pool, Tally, run_many
 
 SECONDS = float(os.environ.get("TREECOMPILE_FUZZ_SECONDS", "3000"))
 CASES = int(os.environ.get("TREECOMPILE_FUZZ_CASES", "0"))
-WHOLE = sum(door.share for door in DOORS.values())
+USUAL = sum(door.usual for door in DOORS.values())
 
 
 def report(tally: Tally) -> str:
@@ -36,10 +36,10 @@ def test_door(door: str, pool: Pool) -> None:
 
 def fresh_seeds(door: str) -> Iterator[int]:
     """Seeds until the door's part of the time or of the cases is used up."""
-    part = DOORS[door].share / WHOLE
     first = int(os.environ.get("TREECOMPILE_FUZZ_SEED", time.time_ns() % 2**32))
-    end, count = time.monotonic() + SECONDS * part, 0
-    while count < CASES * part if CASES else time.monotonic() < end:
+    most = CASES * DOORS[door].usual / USUAL  # the slower the door, the fewer
+    end, count = time.monotonic() + SECONDS / len(DOORS), 0
+    while count < most if CASES else time.monotonic() < end:
         yield first + count
         count += 1
 

@@ -187,6 +187,6 @@ def check_accepted(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
 
 
 DOORS = (
-    Door("module", make_python, check_accepted, usual=8, share=3),
-    Door("query", make_sql, check_accepted, usual=40, share=4),
+    Door("module", make_python, check_accepted, usual=30),
+    Door("query", make_sql, check_accepted, usual=60),
 )

@@ -20,8 +20,7 @@ class Door:
     name: str
     make: Callable[[Random], Case]
     check: Check = nothing_more
-    usual: int = 100  # cases in an ordinary test run: a few seconds
-    share: float = 1.0  # of the time of a long run, relative to the other doors
+    usual: int = 100  # cases in an ordinary test run, about four seconds
 
 
 def option_after(arguments: tuple[str, ...], flag: str, default: str = "") -> str:

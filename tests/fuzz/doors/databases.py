@@ -199,4 +199,4 @@ def row_of(program: Program, values: dict[str, Any]) -> tuple[Value, ...]:
     return tuple(row)
 
 
-DOORS = (Door("database", make_case, check_scored, usual=50, share=3),)
+DOORS = (Door("database", make_case, check_scored, usual=80),)

@@ -197,4 +197,4 @@ def check_written(
             check_sql(program, text, "sqlite", seed)
 
 
-DOORS = (Door("model", make_case, check_made, usual=220, share=6),)
+DOORS = (Door("model", make_case, check_made, usual=600),)

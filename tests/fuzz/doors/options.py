@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from os.path import normpath
 from random import Random
 
 import click
@@ -174,9 +175,14 @@ def allowed(command: list[str]) -> tuple[str, ...]:
         for flag in flags:
             if part.startswith(flag):
                 named.append(part.removeprefix(flag).lstrip("="))
+    inputs = (*FILES, DATABASE.file)
     text = " ".join(command)
-    once = (name for name in dict.fromkeys(named) if text.count(name) <= 1)
-    return tuple(name for name in once if name not in ("", "."))
+    once = (
+        n
+        for n in map(normpath, filter(None, named))
+        if n not in inputs or text.count(n) < 2
+    )
+    return tuple(dict.fromkeys(name for name in once if name != "."))
 
 
 # ---------------------------------------------------------------- small files
@@ -200,6 +206,6 @@ def make_sidecar(random: Random) -> Case:
 
 
 DOORS = (
-    Door("options", make_options, usual=200, share=4),
-    Door("sidecar", make_sidecar, usual=60, share=1),
+    Door("options", make_options, usual=400),
+    Door("sidecar", make_sidecar, usual=200),
 )

@@ -227,4 +227,4 @@ def _must_refuse(name: str, call: Any, wrong: list[str], row: dict[str, Any]) ->
         raise FindingError(f"{name} takes an illegal row", f"{found} {shown}")
 
 
-DOORS = (Door("rows", make_case, check_rows, usual=30, share=3),)
+DOORS = (Door("rows", make_case, check_rows, usual=60),)

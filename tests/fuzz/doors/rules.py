@@ -88,6 +88,6 @@ def make_document(random: Random) -> Case:
 
 
 DOORS = (
-    Door("rules", make_rules, check_made, usual=200, share=5),
-    Door("document", make_document, check_made, usual=100, share=2),
+    Door("rules", make_rules, check_made, usual=400),
+    Door("document", make_document, check_made, usual=200),
 )

@@ -168,7 +168,7 @@ def make_templates(random: Random) -> Case:
 
 
 DOORS = (
-    Door("dialect", make_dialect, usual=150, share=3),
-    Door("target", make_target, usual=150, share=3),
-    Door("templates", make_templates, usual=80, share=2),
+    Door("dialect", make_dialect, usual=400),
+    Door("target", make_target, usual=300),
+    Door("templates", make_templates, usual=150),
 )
