@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EPERM
 from pathlib import Path
 from typing import Any
 
@@ -216,13 +217,15 @@ def _trace(error: BaseException) -> str:
 # ---------------------------------------------------------------- what Python does
 
 
+CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink")
+DEVICES = ("/dev/null", "/dev/full")
 STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen")
 
 
 class Watch:
-    """Notes files that are written, and programs that are started, elsewhere.
+    """Refuses to write files elsewhere or to start programs, and notes the attempt.
 
-    Data that is executed in this process cannot do either unnoticed.
+    So data that is executed in this process does no harm and does not go unnoticed.
     """
 
     def __init__(self) -> None:
@@ -238,20 +241,24 @@ class Watch:
         self.top, self.seen = str(top.resolve()), []
         try:
             yield
+        except FindingError:
+            if not self.seen:  # else the refusal is why
+                raise
         finally:
             self.top = ""
         require(not self.seen, "writes or runs elsewhere", self.seen)
 
     def hook(self, event: str, details: tuple[Any, ...]) -> None:
-        if not self.top:
-            return
-        if event == "open" and self._writes(details) and self._elsewhere(details[0]):
-            self.seen.append(f"open {details[0]!r}")
-        elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir"):
-            if self._elsewhere(details[0]):
-                self.seen.append(f"{event} {details[0]!r}")
-        elif event in STARTS and str(details[0]) != sys.executable:
+        if self.top and self._is_wrong(event, details):
             self.seen.append(f"{event} {details!r}"[:300])
+            raise PermissionError(EPERM, f"{event} outside the folder of the case")
+
+    def _is_wrong(self, event: str, details: tuple[Any, ...]) -> bool:
+        if event == "open":
+            return self._writes(details) and self._elsewhere(details[0])
+        if event in CHANGES:
+            return self._elsewhere(details[0])
+        return event in STARTS and str(details[0]) != sys.executable
 
     @staticmethod
     def _writes(details: tuple[Any, ...]) -> bool:
@@ -261,10 +268,10 @@ class Watch:
         return bool(flags & (os.O_WRONLY | os.O_RDWR))
 
     def _elsewhere(self, path: Any) -> bool:
-        if isinstance(path, int) or path in ("/dev/null", b"/dev/null"):
+        if isinstance(path, int):
             return False
         full = os.path.abspath(os.fsdecode(path))
-        return not full.startswith(self.top) and not full.startswith("/proc/")
+        return full not in DEVICES and not full.startswith((self.top, "/proc/"))
 
 
 WATCH = Watch()
