@@ -188,6 +188,8 @@ def check_row(
 
 def calls_of(module: Any, style: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """What to call, by name; each gives the answer to the row."""
+    if not row:  # columns without a name are no rows
+        return {}
     if style == "numpy":
         columns = {}
         for name, value in row.items():
