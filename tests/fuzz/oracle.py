@@ -23,6 +23,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from tests.fuzz.case import Case
+from tests.support.commands import contents
 from treecompile.cli import main
 from treecompile.emit.sql import dialect
 
@@ -183,11 +184,6 @@ def _judge_surroundings(top: Path, temporary: Path) -> None:
 
 def under(name: str, outputs: tuple[str, ...]) -> bool:
     return any(name == each or name.startswith(f"{each}/") for each in outputs)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # ---------------------------------------------------------------- where errors arise
