@@ -29,6 +29,8 @@ from treecompile.emit.sql import dialect
 
 LONGEST = 1200  # characters of a message
 UNDECIDED = ("check", "diff")  # the commands that may end with 3
+INTERNAL = re.compile(r"internal error in ([^,]*), line \d+: (\w+)")
+EXCUSES = ("Error: out of memory", "Error: cannot load a library")
 PACKAGE = re.compile(r".*/treecompile/(.*)\.py")
 
 
@@ -143,7 +145,13 @@ def _invoke(arguments: tuple[str, ...], stdin: bytes) -> Outcome:
 def _judge_code(outcome: Outcome) -> None:
     shown = f"{outcome.arguments}: {outcome.stderr[:2000]}"
     allowed = (0, 1, 2, 3) if outcome.command in UNDECIDED else (0, 1, 2)
+    internal = INTERNAL.search(outcome.stderr)
+    require(
+        not internal, f"{internal and internal[2]} in {internal and internal[1]}", shown
+    )
     require(outcome.code in allowed, f"exit code {outcome.code}", shown)
+    for excuse in EXCUSES:  # the inputs are small, and everything is installed
+        require(excuse not in outcome.stderr, excuse, shown)
     require("Traceback (most" not in outcome.stderr, "traceback shown", shown)
     if outcome.code != 2:
         return

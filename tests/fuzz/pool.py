@@ -122,6 +122,11 @@ class Tally:
         else:
             self.codes[verdict.codes] = self.codes.get(verdict.codes, 0) + 1
 
+    @property
+    def successes(self) -> int:
+        """Cases whose commands all ended with code 0: the others judge only messages."""
+        return sum(n for codes, n in self.codes.items() if not codes.strip("0"))
+
     def text(self) -> str:
         lines = [f"{self.door}: {self.cases:,} cases, exit codes {self.codes}"]
         for kind, seeds in sorted(self.findings.items(), key=lambda kv: -len(kv[1])):

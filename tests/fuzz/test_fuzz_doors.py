@@ -19,6 +19,7 @@ from tests.fuzz.pool import Pool, Tally, run_many
 
 SECONDS = float(os.environ.get("TREECOMPILE_FUZZ_SECONDS", "3000"))
 CASES = int(os.environ.get("TREECOMPILE_FUZZ_CASES", "0"))
+LEAST = 0.05  # share of successes, without which a door would judge only messages
 USUAL = sum(door.usual for door in DOORS.values())
 
 
@@ -32,6 +33,7 @@ def report(tally: Tally) -> str:
 def test_door(door: str, pool: Pool) -> None:
     tally = run_many(pool, door, range(DOORS[door].usual))
     assert not tally.findings, report(tally)
+    assert tally.successes > tally.cases * LEAST, report(tally)
 
 
 def fresh_seeds(door: str) -> Iterator[int]:
