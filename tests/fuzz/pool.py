@@ -124,7 +124,7 @@ class Tally:
 
     @property
     def successes(self) -> int:
-        """Cases whose commands all ended with code 0: the others judge only messages."""
+        """Cases whose commands all ended with 0; the others judge only messages."""
         return sum(n for codes, n in self.codes.items() if not codes.strip("0"))
 
     def text(self) -> str:

@@ -133,7 +133,7 @@ def broken_template(random: Random, text: str) -> bytes:
         text = break_tokens(random, text, (*JINJA, *JINJA, *TEXTS), jinja)
     elif draw < 0.85:
         text = "".join(random.choice(JINJA) for _ in range(random.randint(1, 3)))
-    data = text.encode(errors="surrogateescape")
+    data = text.encode(errors="surrogatepass")
     return break_bytes(random, data) if draw > 0.96 else data
 
 
@@ -146,7 +146,7 @@ def make_target(random: Random) -> Case:
     files = {
         "t/target.toml": table,
         "t/model.c.jinja": broken_template(random, template),
-        "t/m.jinja": random.choice(JINJA).encode(errors="surrogateescape"),
+        "t/m.jinja": random.choice(JINJA).encode(errors="surrogatepass"),
         "model.json": dumps(a_program(random)).encode(),
     }
     command = ("emit", "model.json", "--to", "./t", "-q", "-o", "out")
@@ -160,7 +160,7 @@ def make_templates(random: Random) -> Case:
     text = built_in.read_text(encoding="utf-8")
     files = {
         f"mine/{kind}/{built_in.name}": broken_template(random, text),
-        f"mine/{kind}/m.jinja": random.choice(JINJA).encode(errors="surrogateescape"),
+        f"mine/{kind}/m.jinja": random.choice(JINJA).encode(errors="surrogatepass"),
         "model.json": dumps(a_program(random)).encode(),
     }
     command = ("emit", "model.json", "--templates", "mine", "-q", "-o", "out", "--to")
