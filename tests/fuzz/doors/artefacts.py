@@ -11,7 +11,7 @@ from random import Random
 
 from tests.fuzz.answers import check_module, check_sql
 from tests.fuzz.case import Case
-from tests.fuzz.doors.base import Door
+from tests.fuzz.doors.base import Door, flags_of
 from tests.fuzz.mutate import TEXTS, break_bytes, break_lines, break_tokens
 from tests.fuzz.oracle import Outcome
 from tests.support.mutants import Mutant, numpy_mutants, python_mutants, sql_mutants
@@ -89,6 +89,8 @@ ENDLESS = (
     "\nx = 'a'\nwhile True:\n    x += x\n",
     "\nwhile True:\n    print('x' * 10**6)\n",
 )
+# So that an endless artefact does not take minutes.
+LIMIT = ("--timeout", "20") if ("--timeout", True) in flags_of("verify") else ()
 NAMES = ("x", "y y", "colour", 'say "hi"', "日本", "class")
 
 
@@ -162,7 +164,7 @@ def _case(
     if random.random() < 0.05:
         data = break_bytes(random, data)
     files = {"model.json": dumps(program).encode(), name: data}
-    command = ("verify", "model.json", name, "--budget", "3000", *more, "-q")
+    command = ("verify", "model.json", name, "--budget", "3000", *more, *LIMIT, "-q")
     return Case(door, (command,), files, seed=random.randrange(10**6))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.fuzz.case import Case, Database, connect, quoted
 from tests.fuzz.doors.base import Door, option_after
-from tests.fuzz.doors.tables import Table, as_text, learning_options, random_table
+from tests.fuzz.doors.formats import Table, as_text, random_table
+from tests.fuzz.doors.tables import learning_options
 from tests.fuzz.mutate import argument, break_structure, break_tokens, hostile_text
 from tests.fuzz.oracle import Outcome, require
 from treecompile.model.file.read import read_program

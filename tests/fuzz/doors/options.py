@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
 from os.path import normpath
 from random import Random
 
-import click
-
 from tests.fuzz.case import Case, Database
-from tests.fuzz.doors.base import Door
+from tests.fuzz.doors.base import Door, flags_of
 from tests.fuzz.mutate import (
     NUMBER_TEXTS,
     TEXTS,
@@ -108,13 +105,6 @@ FILES = {
     "costs.csv": COSTS,
     "empty": b"",
 }
-
-
-@cache
-def flags_of(command: str) -> tuple[tuple[str, bool], ...]:
-    """The options of a command, and whether each takes a value."""
-    options = [p for p in main.commands[command].params if isinstance(p, click.Option)]
-    return tuple((max(o.opts, key=len), not o.is_flag) for o in options)
 
 
 def a_value(random: Random) -> str:

@@ -26,38 +26,55 @@ TOML_WORDS = (
     *("{", "}", "{{", "0", "-1", "99999999999", '"(x+)+$"', '"["', "code", "python"),
 )
 JINJA = (
-    *("{{ lines }}", "{% for l in lines %}{{ l }}\n{% endfor %}", "{{ nothing }}"),
-    *("{{ lines | length }}", "{{ 1 / 0 }}", "{{ lines[99] }}", "{{ 'a' * 100000 }}"),
-    *("{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}", "{{"),
-    *("{% endfor %}", "{% include 'm.jinja' %}", "{% import 'm.jinja' as m %}", "{#"),
-    *("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ f() }}", "{{ lines() }}"),
-    *(
-        "{{ ''.__class__.__mro__ }}",
-        "{{ cycler.__init__.__globals__ }}",
-        "{{ 10**10 }}",
-    ),
-    *("{{ '%s' % lines }}", "{{ '{0.__class__}'.format(lines) }}", "{% set x = x %}"),
-    *("{{ lines | nosuch }}", "{{ lines | join(1) }}", "{% extends 'm.jinja' %}"),
-    *("{{ lines | sort(attribute='x') }}", "{{ 9 ** 9 ** 9 }}", "{{ 'a' * 10**11 }}"),
-    *("{{ range(10**12) | list }}", "{% raw %}", "{{ lines.append(1) }}", "\ufeff"),
-    *(
-        "{% include '../model.json' %}",
-        "{{ lines | map('int') | list }}",
-        "{{ [] + 1 }}",
-    ),
-    *("{{ '%1000000000d' % 1 }}", "{{ '{:>1000000000}'.format(1) }}", "{% set x %}"),
-    *(
-        "{{ lines | batch(0) | list }}",
-        "{{ 'x' | center(10**10) }}",
-        "\udcff",
-        "{{ a.b }}",
-    ),
-    *(
-        "{{ dict(a=1).a }}",
-        "{{ namespace }}",
-        "{{ lipsum(n=10**6) }}",
-        "{{ 1 | filesizeformat }}",
-    ),
+    "{{ lines }}",
+    "{% for l in lines %}{{ l }}\n{% endfor %}",
+    "{{ nothing }}",
+    "{{ lines | length }}",
+    "{{ 1 / 0 }}",
+    "{{ lines[99] }}",
+    "{{ 'a' * 100000 }}",
+    "{{",
+    "{% endfor %}",
+    "{% include 'm.jinja' %}",
+    "{% import 'm.jinja' as m %}",
+    "{#",
+    "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+    "{{ f() }}",
+    "{{ lines() }}",
+    "{{ ''.__class__.__mro__ }}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ 10**10 }}",
+    "{{ '%s' % lines }}",
+    "{{ '{0.__class__}'.format(lines) }}",
+    "{% set x = x %}",
+    "{{ lines | nosuch }}",
+    "{{ lines | join(1) }}",
+    "{% extends 'm.jinja' %}",
+    "{{ lines | sort(attribute='x') }}",
+    "{{ 'a' * 10**11 }}",
+    "{{ range(10**12) | list }}",
+    "{% raw %}",
+    "{{ lines.append(1) }}",
+    "\ufeff",
+    "{% include '../model.json' %}",
+    "{{ lines | map('int') | list }}",
+    "{{ [] + 1 }}",
+    "{% set x %}",
+    "{{ lines | batch(0) | list }}",
+    "{{ 'x' | center(10**10) }}",
+    "\udcff",
+    "{{ a.b }}",
+    "{{ dict(a=1).a }}",
+    "{{ namespace }}",
+    "{{ 1 | filesizeformat }}",
+)
+# These are stopped by a limit, which takes seconds: they are rare.
+ENDLESS = (
+    "{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}{% endfor %}",
+    "{{ 9 ** 9 ** 9 }}",
+    "{{ '%1000000000d' % 1 }}",
+    "{{ '{:>1000000000}'.format(1) }}",
+    "{{ lipsum(n=10**6) }}",
 )
 WORDS = (*TOML_WORDS, *TOML_WORDS, *TEXTS)
 
@@ -128,7 +145,9 @@ def documented() -> tuple[list[str], str]:
 
 def broken_template(random: Random, text: str) -> bytes:
     draw = random.random()
-    if draw < 0.6:
+    if draw < 0.005:
+        text += random.choice(ENDLESS)
+    elif draw < 0.6:
         jinja = re.compile(r"\{[{%#].*?[}%#]\}|\w+|\s+|.", re.DOTALL)
         text = break_tokens(random, text, (*JINJA, *JINJA, *TEXTS), jinja)
     elif draw < 0.85:
@@ -169,6 +188,6 @@ def make_templates(random: Random) -> Case:
 
 DOORS = (
     Door("dialect", make_dialect, usual=400),
-    Door("target", make_target, usual=300),
-    Door("templates", make_templates, usual=150),
+    Door("target", make_target, usual=60),
+    Door("templates", make_templates, usual=25),
 )
