@@ -27,6 +27,7 @@ from tests.support.commands import contents
 from treecompile.cli import main
 from treecompile.emit.sql import dialect
 
+INVOKE = CliRunner.invoke  # itself: a test may put one that checks in its place
 LONGEST = 1200  # characters of a message
 UNDECIDED = ("check", "diff")  # the commands that may end with 3
 INTERNAL = re.compile(r"internal error in ([^,]*), line \d+: (\w+)")
@@ -126,7 +127,7 @@ def _inside(folder: Path, temporary: Path) -> Iterator[None]:
 def _invoke(arguments: tuple[str, ...], stdin: bytes) -> Outcome:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        result = CliRunner().invoke(main, list(arguments), input=stdin)
+        result = INVOKE(CliRunner(), main, list(arguments), input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         error = result.exception
         raise FindingError(place_of(error), f"{arguments}\n{_trace(error)}")

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from tests.fuzz.worker import SECONDS
@@ -37,7 +38,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self.log = Path()
+        self.folder = self.log = Path()
         self.age = 0
 
     def __enter__(self) -> Pool:
@@ -66,14 +67,14 @@ class Pool:
         return self._dead(bool(ready))
 
     def _start(self) -> subprocess.Popen[bytes]:
-        handle, name = tempfile.mkstemp(prefix="fuzz-log-")
-        os.close(handle)
-        self.log, self.age = Path(name), 0
+        self.folder, self.age = Path(tempfile.mkdtemp(prefix="fuzz-")), 0
+        self.log = self.folder / "log"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", name],
+            [sys.executable, "-m", "tests.fuzz.worker", str(self.log)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
+            env={**os.environ, "TMPDIR": str(self.folder)},
             start_new_session=True,  # to end it with the programs that it started
         )
         return self.process
@@ -98,7 +99,7 @@ class Pool:
         with suppress(ProcessLookupError):  # it has ended, and started nothing
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        self.log.unlink(missing_ok=True)
+        rmtree(self.folder, ignore_errors=True)  # a killed worker leaves its case
 
 
 # ---------------------------------------------------------------- many cases
