@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
-from math import inf
 
 from lark import Token
 
 from treecompile.model import ir
+from treecompile.model.file.limits import LEAST_WEIGHT, MOST_SQUARES, MOST_WEIGHT
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.words import enumerated
 from treecompile.regions.region import Regions, region_of
@@ -212,8 +212,8 @@ class _RuleCompiler:
         first = evidence.counts[0][1]
         if not stats.weight:
             raise at(first, "the counts must add up to more than 0")
-        if stats.weight == inf:
-            raise at(first, "the counts add up to more than a double can hold")
+        if stats.weight > MOST_WEIGHT:
+            raise at(first, f"the counts add up to more than {MOST_WEIGHT:g}")
         if evidence.reached is None:
             return stats, stats.weight
         key, weight = evidence.reached
@@ -238,7 +238,8 @@ def _moments(evidence: Evidence) -> ir.Moments:
             raise at(key, f"expected {' or '.join(keys)}, found {key}")
         if key in found:
             raise at(key, f"{key} is given twice")
-        found[str(key)] = number(amount) if key == "mean" else _weight(amount)
+        read = {"mean": number, "sse": _squares}.get(key, _weight)
+        found[str(key)] = read(amount)
     for needed in keys[:2]:
         if needed not in found:
             raise at(evidence.counts[0][0], f"the evidence does not give its {needed}")
@@ -246,10 +247,19 @@ def _moments(evidence: Evidence) -> ir.Moments:
 
 
 def _weight(token: Token) -> float:
+    """A weight that a model file can hold, too."""
     found = number(token)
-    if found < 0:
-        raise at(token, f"{token}: expected a number of at least 0")
+    if found and not LEAST_WEIGHT <= found <= MOST_WEIGHT:
+        most = f"{LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        raise at(token, f"{token}: expected 0, or a number from {most}")
     return found + 0.0  # -0 is 0
+
+
+def _squares(token: Token) -> float:
+    found = number(token)
+    if not 0 <= found <= MOST_SQUARES:
+        raise at(token, f"{token}: expected a number from 0 to {MOST_SQUARES:g}")
+    return found + 0.0
 
 
 def _highest_number(ids: Iterable[str]) -> int:

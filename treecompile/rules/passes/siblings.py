@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from treecompile.model.file.limits import MOST_WEIGHT
 from treecompile.model.ir import ClassCounts, Moments, Rule, RuleSet, Stats
 from treecompile.regions.region import Interval, Region, Regions, rule_regions
 
@@ -179,8 +180,8 @@ def _meet(one: Regions, other: Regions) -> bool:
 
 
 def _added(one: Rule, other: Rule) -> Stats | None:
-    """The statistics of the cases of two rules; None if they exceed the doubles."""
-    if not isfinite(one.weight + other.weight):
+    """The statistics of the cases of two rules; None if they exceed what is allowed."""
+    if one.weight + other.weight > MOST_WEIGHT:
         return None
     if not one.weight or not other.weight:
         return other.stats if other.weight else one.stats
