@@ -237,3 +237,17 @@ def test_a_row_inside_a_box_satisfies_its_conditions(seed: int) -> None:
     row = space.row(box)
     for test in (*tests, *space.conditions(box)):
         assert holds(test, FEATURES[test.feature], row[test.feature])
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_the_region_of_a_value_is_one_of_the_parts(feature: Feature) -> None:
+    """However it comes about, the same set of values is the same region."""
+    *known, absent = parts(feature, [])
+    assert absent == at(None, feature) == at(nan, feature)
+    flags = [Condition(3, Op.LE, 0.0, True), Condition(3, Op.GT, 1.0, True)]
+    if feature.kind is Kind.NUMERIC:
+        assert region_of(flags, feature) == absent
+    for category, part in zip(feature.categories, known, strict=False):
+        assert at(category, feature) == part
+    if feature.kind is Kind.ORDINAL:
+        assert at(unseen(feature), feature) == absent
