@@ -1,7 +1,7 @@
 """Source code -> its mutants: copies with one small fault in the body of a function.
 
 Not mutated: tables of a module, defaults and decorators (they run at import),
-assertions, annotations, and the words of error messages.
+assertions (`strict` of zip is one), annotations, and the words of error messages.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ def _places(function: Functions) -> Iterator[tuple[Place, range]]:
     while waiting:
         place, lines = waiting.pop()
         node = _get(place)
-        if isinstance(node, ast.Assert):
+        if isinstance(node, ast.Assert) or _is_strict(node):
             continue
         if isinstance(node, ast.stmt):
             lines = _lines(node)
         yield place, lines
-        inner = []
+        inner: list[tuple[Place, range]] = []
         for field, value in ast.iter_fields(node):
             if field in NOT_MUTATED:
                 continue
@@ -138,6 +138,10 @@ def _places(function: Functions) -> Iterator[tuple[Place, range]]:
                     if isinstance(each, ast.AST):
                         inner.append(((node, field, i), lines))
         waiting += reversed(inner)
+
+
+def _is_strict(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _lines(statement: ast.stmt) -> range:
@@ -181,6 +185,8 @@ def _faults(place: Place) -> Iterator[tuple[ast.AST, bool]]:
             yield ast.match_case(node.pattern, ast.Constant(False), node.body), True
         case ast.Call(keywords=keywords):
             for i in range(len(keywords)):
+                if _is_strict(keywords[i]):
+                    continue
                 fewer = keywords[:i] + keywords[i + 1 :]
                 yield ast.Call(node.func, node.args, fewer), True
     is_bare = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)

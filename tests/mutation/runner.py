@@ -239,7 +239,7 @@ class Tracer:
 
     def end(self) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def call(self, frame: FrameType, event: str, _: Any) -> Any:
         return self.line if frame.f_code.co_filename in self.files else None

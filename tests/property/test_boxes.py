@@ -95,11 +95,11 @@ def test_the_best_threshold_is_offered(feature: Feature, seed: int) -> None:
             expected[flag] = min(costs)
     offered = list(IntervalColumn(rules).splits(np.arange(len(rules)), box))
     assert [region.missing for _, region in offered] == list(expected)
-    for claimed, yes in offered:
-        sides = box.meet(yes), box.meet(everything(feature).without(yes))
+    for claimed, split in offered:
+        sides = box.meet(split), box.meet(everything(feature).without(split))
         assert not any(side.is_empty for side in sides)
         assert isclose(claimed, sum(cost(rules, side) for side in sides))
-        assert isclose(claimed, expected[yes.missing])
+        assert isclose(claimed, expected[split.missing])
 
 
 @pytest.mark.parametrize("feature", NAMED, ids=lambda feature: feature.name)
