@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_regions import FEATURES, random_condition
+from tests.support.region_samples import FEATURES, random_condition
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature
 from treecompile.regions.boxes import Boxes, IntervalColumn, SearchBudget, SetColumn
