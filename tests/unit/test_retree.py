@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import above, at_most, random_list, rule_set
+from treecompile.emit import steps
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.steps import FACTOR, MOST, count_tests, nest, note
@@ -133,3 +134,23 @@ def test_overlapping_rules_are_verified(style: str) -> None:
     if style == "standard":
         sql = emit(program, "sql").text
         assert verify(program, sql, "sqlite", budget=3000).passed
+
+
+def test_the_tree_has_at_most_so_many_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly as many are allowed; the note names the bound that was passed."""
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    nest.cache_clear()
+    monkeypatch.setattr(steps, "MOST", 2)
+    assert nest(rules) is not None
+    nest.cache_clear()
+    monkeypatch.setattr(steps, "MOST", 1)
+    assert nest(rules) is None
+    assert note(rules).endswith("a nested decision would need over 1 tests")
+    monkeypatch.setattr(steps, "MOST", FACTOR * count_tests(rules))
+    monkeypatch.setattr(steps, "HOPELESS", 0)
+    nest.cache_clear()
+    assert nest(rules) is None
+    assert note(rules).endswith(f"need over {FACTOR * 2} tests")
+    monkeypatch.setattr(steps, "MOST", FACTOR * count_tests(rules) + 1)
+    assert note(rules).endswith(f"need over {FACTOR} times as many tests")
+    nest.cache_clear()

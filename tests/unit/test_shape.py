@@ -174,5 +174,7 @@ def test_the_deepest_branch_goes_on_or_the_catch_all(deep: int, last: int) -> No
     assert isinstance(root, Split)
     steps = list(tree_steps(tree))
     assert nesting(steps) == ranks(tree)[0] == 1
-    guards = [branch.when for place, branch in enumerate(root.branches) if place != last]
+    guards = [
+        branch.when for place, branch in enumerate(root.branches) if place != last
+    ]
     assert [step.tests for step in steps[:2]] == [(guard,) for guard in guards]
