@@ -66,10 +66,10 @@ TARGETS = (
         (
             "tests/unit/test_fractional_artefacts.py",
             "tests/unit/test_limits.py",
+            "tests/unit/test_lowering.py",
             "tests/unit/test_python_layout.py",
             "tests/unit/test_python_target.py",
             "tests/unit/test_runtime.py",
-            "tests/engines/test_differential.py",
         ),
     ),
     Target(
@@ -77,9 +77,9 @@ TARGETS = (
         (
             "tests/unit/test_fractional_artefacts.py",
             "tests/unit/test_limits.py",
+            "tests/unit/test_lowering.py",
             "tests/unit/test_sql_target.py",
             "tests/unit/test_targets.py",
-            "tests/engines/test_differential.py",
             "tests/engines/test_forms.py",
             "tests/engines/test_fractional_forms.py",
         ),
@@ -88,8 +88,9 @@ TARGETS = (
         "treecompile/verify/*.py",
         (
             "tests/unit/test_verify.py",
+            "tests/unit/test_verify_axes.py",
+            "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_search.py",
-            "tests/engines/test_mutants.py",
         ),
     ),
 )

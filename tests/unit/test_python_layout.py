@@ -42,7 +42,7 @@ def test_collections(width: int, count: int) -> None:
     assert is_stable(collection("X = [", items, "]"))
     inner = collection('    "R1": (', items[:-1] or items, "),", 4)
     assert is_stable(["X = {", *inner, "}"])
-    assert is_stable(mapping("X", {item: "1" for item in items}))
+    assert is_stable(mapping("X", dict.fromkeys(items, "1")))
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, *INNER])
