@@ -1,4 +1,4 @@
-"""Random models one at a time, in Python, SQLite and DuckDB: quick, for `tests.mutation`.
+"""Random models one at a time, in Python, SQLite and DuckDB; quick, for mutants.
 
 `tests/engines/test_differential.py` has many more of them, on all engines.
 """
