@@ -19,7 +19,7 @@ import signal
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -65,11 +65,11 @@ class Runner:
     def __init__(
         self,
         modules: Sequence[Path],
-        wanted: str,
+        only: Mapping[Path, set[str]] | None,
         say: Callable[[str], None],
     ) -> None:
         self.sources = {str(path): Source(path) for path in modules}
-        self.wanted = wanted  # text that the names of mutants must contain
+        self.only = only  # the names of the mutants to try; None for all
         self.say = say
         self.results: dict[Path, Result] = {}
         self.failed = False  # in a child: whether a test has failed
@@ -97,7 +97,9 @@ class Runner:
         for path, source in self.sources.items():
             functions = functions_of(path)
             result = self.results[Path(path)] = Result()
-            mutants = [m for m in source.mutants() if self.wanted in m.name]
+            mutants = source.mutants()
+            if self.only is not None:
+                mutants = [m for m in mutants if m.name in self.only[Path(path)]]
             for number, mutant in enumerate(mutants, start=1):
                 tests = self.tests(session, mutant, reach)
                 outcome = self.outcome(mutant, functions[mutant.function], tests, reach)
@@ -283,11 +285,11 @@ def pairs(
 def run(
     modules: Sequence[Path],
     judges: Sequence[str],
-    wanted: str = "",
+    only: Mapping[Path, set[str]] | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[Path, Result]:
     """The result of each module, judged by some files of tests."""
-    runner = Runner(modules, wanted, say)
+    runner = Runner(modules, only, say)
     arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:xdist"]
     arguments += ["--override-ini=addopts=", "-m", "not fuzz and not large", *judges]
     status = pytest.main(arguments, plugins=[runner])
