@@ -1,0 +1,348 @@
+"""Parts of the SQL text, each judged by itself: limits, warnings, sums, dbt."""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import duckdb
+import pytest
+
+from tests.support.fractional import model, program
+from tests.support.samples import chain, every_type, stump
+from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.fractional import (
+    bounds,
+    check_sums,
+    check_terms,
+    first_greatest,
+    nested_operators,
+    total,
+)
+from treecompile.emit.sql.lower import case_lines, size_warnings
+from treecompile.emit.sql.text import literal
+from treecompile.emit.steps import tree_steps
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.ir import (
+    Branch,
+    ClassCounts,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Leaf,
+    MissingPolicy,
+    Moments,
+    Op,
+    Program,
+    Split,
+    Tree,
+    ValueType,
+)
+from treecompile.model.semantics import certain, negate
+
+SQLITE = read_dialect("sqlite")
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+
+
+def with_limits(**limits: int | str) -> Dialect:
+    return replace(SQLITE, limits=replace(SQLITE.limits, **limits))  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- limits
+
+
+def lines_of(dialect: Dialect, tests: int) -> list[str]:
+    """A chain of so many tests."""
+    conditions = tuple(Condition(0, Op.LE, float(n), False) for n in range(tests))
+    body = chain((X,), conditions, ("a", "b")).body
+    assert isinstance(body, Tree)
+    return list(case_lines(tree_steps(body), lambda test: "t", str, dialect))
+
+
+def test_a_case_has_as_many_arms_as_are_allowed() -> None:
+    assert len(lines_of(with_limits(arms=3), 3)) == 6  # CASE, 3 WHEN, ELSE, END
+    with pytest.raises(TargetError, match="more WHENs than the 3 that SQLite allows"):
+        lines_of(with_limits(arms=3), 4)
+    assert len(lines_of(with_limits(arms=0), 50)) == 53  # 0 is no limit
+
+
+def test_a_rule_joins_as_many_tests_as_are_allowed() -> None:
+    body = every_type().body
+    assert isinstance(body, Tree)
+    steps = list(tree_steps(body))
+    steps[0] = replace(steps[0], tests=steps[0].tests * 5)
+    for most in (5, 6):
+        list(case_lines(steps, lambda test: "t", str, with_limits(tests=most)))
+    with pytest.raises(TargetError, match="joins 5 conditions by AND.*allows 4"):
+        list(case_lines(steps, lambda test: "t", str, with_limits(tests=4)))
+
+
+def test_the_size_of_the_text_is_compared_with_what_the_database_reads() -> None:
+    lines = ["CASE", "é", "END"]  # 5 + 3 + 4 bytes with line ends
+    assert list(size_warnings(lines, 9, with_limits(text=12, slow_leaves=10))) == []
+    assert list(size_warnings(lines, 9, with_limits(text=0, slow_leaves=0))) == []
+    slow = list(size_warnings(lines, 10, with_limits(text=12, slow_leaves=10)))
+    assert slow == ["SQLite is slow to read an expression of 10 leaves"]
+    with pytest.raises(TargetError, match="has 12 bytes, but SQLite allows 11: learn"):
+        list(size_warnings(lines, 9, with_limits(text=11, beyond="")))
+    (said,) = size_warnings(lines, 9, with_limits(text=11, slow_leaves=0, beyond="x"))
+    assert said == "the SQL has 12 bytes, but SQLite allows 11: x"
+
+
+def test_a_text_is_as_long_as_the_type_allows() -> None:
+    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=4))
+    assert literal("éé", short) == "'éé'"
+    with pytest.raises(TargetError, match="at most 4 bytes, but 'ééa'... has 5"):
+        literal("ééa", short)
+
+
+def test_minus_zero_is_written_as_zero() -> None:
+    assert literal(-0.0, SQLITE) == "0.0"
+
+
+# ---------------------------------------------------------------- sums
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_the_first_of_the_greatest_shares_wins(count: int) -> None:
+    names = [f"s{place}" for place in range(count)]
+    text = first_greatest(names, [f"'{place}'" for place in range(count)])
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for shares in product((0.0, 0.25, 0.5), repeat=count):
+            columns = ", ".join(f"? AS {name}" for name in names)
+            query = f"SELECT {text} FROM (SELECT {columns})"
+            (found,) = connection.execute(query, shares).fetchone()
+            assert int(found) == shares.index(max(shares))
+
+
+def operator_depth(text: str) -> int:
+    def depth(node: ast.AST) -> int:
+        below = max(map(depth, ast.iter_child_nodes(node)), default=0)
+        return below + isinstance(node, ast.BinOp)
+
+    return depth(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    "inner", [(0, 0), (3, 0), (0, 3), (0, 0, 0), (5, 1, 0), (0, 2, 4), (1, 1, 1, 1)]
+)
+def test_operators_are_counted_as_a_parser_nests_them(inner: Sequence[int]) -> None:
+    terms = ["(" + "-".join(["x"] * (number + 1)) + ") * w" for number in inner]
+    assert [operator_depth(term) for term in terms] == [1 + n for n in inner]
+    assert nested_operators(inner) == operator_depth(
+        f"({' + '.join(['0.0', *terms])}) / t"
+    )
+
+
+def magnitudes(tree: Tree) -> tuple[list[float], list[float]]:
+    """All products and sums of divided rows, and all quotients."""
+    added: list[float] = []
+    divided: list[float] = []
+    values: dict[int, list[tuple[float, ...]]] = {}
+    for position in reversed(range(len(tree.nodes))):
+        node = tree.nodes[position]
+        if isinstance(node, Leaf):
+            values[position] = [certain(node)]
+            continue
+        below = [values[branch.then] for branch in node.branches]
+        values[position] = [each for some in below for each in some]  # if it is known
+        for chosen in product(*below):
+            sums = [0.0] * len(chosen[0])
+            for branch, shares in zip(node.branches, chosen, strict=True):
+                for place, share in enumerate(shares):
+                    sums[place] += branch.weight * share
+                    added += [branch.weight * share, sums[place]]
+            values[position].append(tuple(s / total(node) for s in sums))
+            divided += values[position][-1]
+    return added, divided
+
+
+def small_fractional(random: Random) -> Tree:
+    """At most three splits over one number, with weights of very different sizes."""
+    nodes: list[Leaf | Split] = []
+    size = random.randint(1, 3)
+    weights = (1e-5, 0.5, 3.0, 1e6, 0.0)
+    for place in range(size):
+        test = Condition(0, Op.LE, float(place), missing=True)
+        some = random.choice(weights), random.choice(weights[:-1])
+        branches = (
+            Branch(test, 2 * place + 1, some[0]),
+            Branch(negate(test), 2 * place + 2, some[1]),
+        )
+        nodes += [Split(branches, ClassCounts((1.0, 1.0)), 0.0), leaf(random)]
+    nodes.append(leaf(random))
+    return Tree((X,), ("a", "b"), tuple(nodes), MissingPolicy.FRACTIONAL)
+
+
+def leaf(random: Random) -> Leaf:
+    counts = random.choice(((1.0, 0.0), (1e-9, 1.0), (2.0, 3.0)))
+    return Leaf("a", ClassCounts(counts), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_sum_lies_outside_the_bounds(seed: int) -> None:
+    tree = small_fractional(Random(seed))
+    low, high = bounds(tree)
+    added, divided = magnitudes(tree)
+    assert low <= min(n for n in (1.0, *added, *divided) if n) * (1 + 1e-12)
+    assert high * (1 + 1e-12) >= max(added)
+
+
+def test_the_bounds_of_one_split() -> None:
+    test = Condition(0, Op.LE, 0.0, missing=True)
+    branches = (Branch(test, 1, 3.0), Branch(negate(test), 2, 5.0))
+    leaves = [Leaf(v, Moments(1.0, v, 0.0), 1.0) for v in (-2.0, 0.25)]
+    tree = Tree((X,), (), (Split(branches, leaves[0].stats, 0.0), *leaves))
+    assert total(tree.nodes[0]) == 8.0  # type: ignore[arg-type]
+    assert bounds(tree) == (0.75, 16.0)  # the larger product / 8; 2.0 x 8.0
+    nothing = replace(leaves[1], value=0.0)
+    tree = replace(tree, nodes=(tree.nodes[0], leaves[0], nothing))
+    assert bounds(tree) == (0.75, 16.0)
+
+
+def estimates(*values: float) -> Tree:
+    test = Condition(0, Op.LE, 0.0, missing=True)
+    branches = (Branch(test, 1, 0.5), Branch(negate(test), 2, 0.5))
+    leaves = [Leaf(v, Moments(1.0, v, 0.0), 1.0) for v in values]
+    split = Split(branches, leaves[0].stats, 0.0)
+    return Tree((X,), (), (split, *leaves), MissingPolicy.FRACTIONAL)
+
+
+def test_sums_beyond_doubles_are_refused() -> None:
+    check_sums(estimates(1.7e308, 1.0), SQLITE)
+    with pytest.raises(TargetError, match="may exceed the largest double"):
+        check_sums(estimates(1.75e308, 1.0), SQLITE)
+    trapping = replace(SQLITE, sums=replace(SQLITE.sums, traps_underflow=True))
+    check_sums(estimates(2e-307, 1.0), trapping)
+    check_sums(estimates(1e-307, 1.0), SQLITE)
+    with pytest.raises(TargetError, match="may be too small for SQLite"):
+        check_sums(estimates(1e-307, 1.0), trapping)
+
+
+def test_too_many_sums_or_conditions_are_refused() -> None:
+    tree = model().body
+    assert isinstance(tree, Tree)
+    splits = sum(isinstance(node, Split) for node in tree.nodes)
+    enough = replace(SQLITE, sums=replace(SQLITE.sums, terms=3 * splits))
+    check_terms(tree, 3, enough)
+    with pytest.raises(TargetError, match=rf"needs {4 * splits} sums.*{3 * splits}"):
+        check_terms(tree, 4, enough)
+    check_sums(tree, with_limits(tests=3))
+    with pytest.raises(TargetError, match="joins 3 conditions, but SQLite allows 2"):
+        check_sums(tree, with_limits(tests=2))
+    without = replace(SQLITE, sums=replace(SQLITE.sums, depth=0))
+    with pytest.raises(TargetError, match="does not divide missing values in SQLite"):
+        check_sums(tree, without)
+
+
+# ---------------------------------------------------------------- the first line
+
+
+def test_the_first_line_names_dialect_outputs_and_model() -> None:
+    options = EmitOptions(
+        dialect="duckdb", form="select", table="t", output="rule, probability, label"
+    )
+    first = emit(every_type(), "sql", options).text.splitlines()[0]
+    assert "; dialect duckdb; output rule, probability, label; model " in first
+    of_one = EmitOptions(output="probability", label="code")
+    assert "; output probability 2; model " in emit(every_type(), "sql", of_one).text
+    assert (
+        "treecompile" not in emit(every_type(), "sql", EmitOptions(comments=False)).text
+    )
+
+
+def test_comments_say_which_rule_decides() -> None:
+    text = emit(every_type(), "sql").text
+    assert "'number' /* R1: 3 of 4 cases */" in text
+    plain = emit(every_type(), "sql", EmitOptions(comments=False)).text
+    assert "/*" not in plain
+    divided = emit(program(), "sql", EmitOptions(output="rule")).text
+    assert "'divided' /* divided: several rules share it */" in divided
+
+
+# ---------------------------------------------------------------- dbt
+
+
+def dbt(made: Program, **options: str) -> tuple[str, str]:
+    found = emit(made, "sql", EmitOptions(dialect="duckdb", form="dbt", **options))  # type: ignore[arg-type]
+    return found.text, found.beside
+
+
+def test_a_dbt_model_has_its_columns_and_tests_beside_it() -> None:
+    text, beside = dbt(stump(0.5), table="rows", output="label,rule", name="answers")
+    assert 'FROM {{ ref("rows") }}' in text
+    assert beside.splitlines() == [
+        "version: 2",
+        "",
+        "models:",
+        '  - name: "answers"',
+        "    columns:",
+        '      - name: "prediction"',
+        "        data_tests:",
+        "          - not_null",
+        "          - accepted_values:",
+        "              arguments:",
+        """                values: ["'low'", "'high'"]""",
+        "                quote: false",
+        '      - name: "rule"',
+        "        data_tests:",
+        "          - not_null",
+    ]
+    assert beside.endswith("not_null\n")
+    _, unnamed = dbt(stump(0.5), table="rows")
+    assert '  - name: "predictions"' in unnamed
+    assert emit(stump(0.5), "sql").beside == ""
+
+
+def test_the_table_of_a_dbt_model() -> None:
+    assert '{{ source("raw", "rows") }}' in dbt(stump(0.5), table="raw.rows")[0]
+    with pytest.raises(OptionError, match="the name of a model or SOURCE.TABLE"):
+        dbt(stump(0.5), table="a.b.c")
+
+
+def test_labels_that_dbt_would_take_for_templates() -> None:
+    labels: tuple[Label, ...] = ("{{ a }}", "{% b %}", "{# c #}", "{d}")
+    tests = tuple(Condition(0, Op.LE, float(n), False) for n in range(3))
+    text, beside = dbt(chain((X,), tests, labels), table="rows")
+    for said in (text, beside):
+        plain = said.replace('{{ "{" }}', "{").replace('{{ \\"{\\" }}', "{")
+        assert all(str(label) in plain for label in labels)
+        for opening in ("{{ a", "{%", "{#"):
+            assert opening not in said
+        assert "{d}" in said
+
+
+# ---------------------------------------------------------------- functions
+
+
+def test_a_function_has_a_parameter_for_each_column_that_is_read() -> None:
+    unread = Feature("unread", Kind.NUMERIC, ValueType.FLOAT)
+    made = chain((unread, X), (Condition(1, Op.LE, 2.0, False),), ("low", "high"))
+    options = EmitOptions(dialect="duckdb", form="function", name="decide")
+    with closing(duckdb.connect()) as connection:
+        connection.execute(emit(made, "sql", options).text)
+        found = connection.execute("SELECT decide(2.0), decide(2.5)").fetchone()
+    assert found == ("low", "high")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "output", "declared"),
+    [
+        ("postgres", "label", "RETURNS text"),
+        ("postgres", "probability", "RETURNS double precision"),
+        ("postgres", "rule", "RETURNS text"),
+    ],
+)
+def test_a_function_declares_the_type_of_its_answer(
+    dialect: str, output: str, declared: str
+) -> None:
+    options = EmitOptions(dialect=dialect, form="function", output=output)
+    assert declared.casefold() in emit(stump(0.5), "sql", options).text.casefold()
