@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from dataclasses import replace
+from itertools import product
+from random import Random
+from types import FunctionType, ModuleType
 from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from tests.support.fractional import model as divided
+from tests.support.rule_lists import above, at_most, random_list, rule_set
 from tests.support.samples import balanced, chain, every_type, module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.model.ir import Condition, Feature, Kind, Label, Op, Program, ValueType
-from treecompile.model.semantics import required_features
+from treecompile.model.ir import (
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Program,
+    Row,
+    RuleSet,
+    ValueType,
+)
+from treecompile.model.semantics import predict, required_features
 
 
 def regression() -> Program:
@@ -80,3 +94,52 @@ def test_answers_for_columns_have_the_type_of_the_labels(
     assert found.dtype == dtype
     assert [type(v) for v in found.tolist()] == [type(v) for v in labels]
     assert tuple(found.tolist()) == labels
+
+
+def answers(rules: RuleSet, rows: list[Row], module: ModuleType) -> list[Label]:
+    names = [feature.name for feature in rules.features]
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    found: list[Label] = module.predict(columns).tolist()
+    return found
+
+
+def test_rules_are_walked_as_a_tree_where_they_are_one() -> None:
+    rules = rule_set(
+        ((at_most(0, 5.0),), "yes"), ((above(1, 1.0, True), at_most(2, 0.0)), "no")
+    )
+    text = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy")).text
+    module = module_of(text)
+    assert hasattr(module, "SPLITS")
+    values = (-1.0, 0.0, 5.0, 6.0, None, np.nan)
+    rows: list[Row] = list(product(values, repeat=3))
+    assert answers(rules, rows, module) == [predict(rules, row) for row in rows]
+
+
+def test_rules_that_would_be_too_large_a_tree_are_run_in_order() -> None:
+    rules = random_list(50, 12, 3)
+    named = Feature("named", Kind.CATEGORICAL, ValueType.STR, ("a", "b", "c"))
+    test = Condition(12, Op.NOT_IN, ("a", "c"), missing=False)
+    first = replace(rules.rules[0], conditions=(test, above(0, 0.5, True)))
+    rules = replace(
+        rules, features=(*rules.features, named), rules=(first, *rules.rules)
+    )
+    text = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy")).text
+    module = module_of(text)
+    assert len(module.RULES) == 51
+    dice = Random(0)
+    rows: list[Row] = [
+        (
+            *(dice.choice((dice.random(), None)) for _ in range(12)),
+            dice.choice(("a", "b", "c", "d", None)),
+        )
+        for _ in range(300)
+    ]
+    assert answers(rules, rows, module) == [predict(rules, row) for row in rows]
+
+
+def test_rules_without_a_test_have_one_answer() -> None:
+    never = (at_most(0, 1.0), above(0, 2.0))
+    rules = rule_set((never, "no"), ((at_most(0, np.inf, True),), "yes"))
+    text = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy")).text
+    module = module_of(text)
+    assert module.predict({"x0": [0.0, 3.0, None]}).tolist() == ["yes"] * 3
