@@ -1,0 +1,172 @@
+"""The text of the decision in Python: names, types, widths, and many functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import black
+import pytest
+
+from tests.support.quick import without_black
+from tests.support.samples import balanced, chain, leaf, module_of
+from treecompile.emit.compiler import emit
+from treecompile.emit.python.layout import WIDTH
+from treecompile.model.ir import (
+    Category,
+    Condition,
+    Feature,
+    Kind,
+    Label,
+    Op,
+    Program,
+    Tree,
+    ValueType,
+)
+from treecompile.model.semantics import is_missing
+
+
+def text_of(program: Program) -> str:
+    with without_black():
+        return emit(program, "python").text
+
+
+def number(name: str) -> Feature:
+    return Feature(name, Kind.NUMERIC, ValueType.FLOAT)
+
+
+def decided(feature: Feature, *tests: Condition) -> str:
+    return text_of(chain((feature,), tests, ("low", "high")))
+
+
+def test_variables_are_short_and_in_lower_case() -> None:
+    at_most = Condition(0, Op.LE, 2.5, missing=False)
+    assert '    heat_c = row["Heat (°C)"]\n' in decided(number("Heat (°C)"), at_most)
+    name = "abcdefghijklmnopqrstuvwxyz"
+    assert f'    {name[:20]} = row["{name}"]\n' in decided(number(name), at_most)
+    for taken in ("row", "rule", "print", "if", "predict", "as_number"):
+        text = decided(number(taken), at_most)
+        assert f'    {taken}_2 = row["{taken}"]\n' in text
+        assert module_of(text).predict({taken: 2.5}) == "low"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "plain"),
+    [
+        (0.5, "float, int"),
+        (1000.0, "float, int"),
+        (2.0**53 - 1, "float, int"),
+        (2.0**53, "float"),
+        (-(2.0**53), "float"),
+        (1e300, "float"),
+    ],
+)
+def test_integers_are_converted_only_where_it_matters(
+    threshold: float, plain: str
+) -> None:
+    text = decided(number("x"), Condition(0, Op.LE, threshold, missing=False))
+    tests = " and ".join(f"type(x) is not {name}" for name in plain.split(", "))
+    assert f"    if {tests}:\n" in text
+
+
+def test_a_test_of_presence_needs_no_conversion_of_integers() -> None:
+    x = number("x")
+    text = decided(x, is_missing(0, x))
+    assert "    if type(x) is not float and type(x) is not int:\n" in text
+    module = module_of(text)
+    assert [module.predict({"x": v}) for v in (None, 2**60)] == ["low", "high"]
+
+
+@pytest.mark.parametrize("length", [1, 12, 20])
+def test_a_deep_decision_is_divided_into_functions_that_fit(length: int) -> None:
+    program = balanced(8)
+    tree = program.body
+    assert isinstance(tree, Tree)
+    tree = replace(tree, features=(replace(tree.features[0], name="x" * length),))
+    text = text_of(replace(program, body=tree))
+    assert black.format_str(text, mode=black.Mode()) == text
+    code = [line for line in text.splitlines() if line.strip().startswith("if x")]
+    assert max(map(len, code)) <= WIDTH
+    functions = re.findall(r"^def (_predict_\d+)\(", text, re.MULTILINE)
+    assert len(functions) == len(set(functions))
+    module = module_of(text)
+    for value in range(256):
+        assert module.predict({"x" * length: value}) == float(value)
+
+
+def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
+    """Eight levels of short tests fit into one function."""
+    assert "_predict_1" not in text_of(balanced(8))
+    tree = balanced(8).body
+    assert isinstance(tree, Tree)
+    wide = replace(tree, features=(replace(tree.features[0], name="x" * 20),))
+    lines = text_of(Program("y", "test", wide)).splitlines()
+    depth = max(len(s) - len(s.lstrip()) for s in lines if s.lstrip()[:3] == "if ")
+    assert depth >= 4 * 8
+
+
+def test_a_model_without_a_test_answers() -> None:
+    tree = Tree((number("x"),), ("a", "b"), (leaf(("a", "b"), 1),))
+    module = module_of(text_of(Program("y", "test", tree)))
+    assert module.predict({}) == "b"
+
+
+# ---------------------------------------------------------------- categories
+
+SHORT: tuple[Category, ...] = ("a", "b", "c")
+LONG: tuple[Category, ...] = ("a rather long category", "another long category", "c")
+
+
+@pytest.mark.parametrize("categories", [SHORT, LONG])
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+@pytest.mark.parametrize("op", [Op.IN, Op.NOT_IN])
+@pytest.mark.parametrize("missing", [False, True])
+def test_tests_of_categories(
+    categories: tuple[Category, ...], size: int, op: Op, missing: bool
+) -> None:
+    feature = Feature("town", Kind.CATEGORICAL, ValueType.STR, categories)
+    test = Condition(0, op, categories[:size], missing)
+    text = decided(feature, test)
+    assert black.format_str(text, mode=black.Mode()) == text
+    module = module_of(text)
+    for place, value in enumerate((*categories, "unseen")):
+        truth = (place < size) == (op is Op.IN)
+        assert module.predict({"town": value}) == ("low" if truth else "high")
+    assert module.predict({"town": None}) == ("low" if missing else "high")
+
+
+def test_long_sets_have_names() -> None:
+    feature = Feature("Town of birth", Kind.CATEGORICAL, ValueType.STR, LONG)
+    first = Condition(0, Op.IN, LONG[:2], missing=False)
+    second = Condition(0, Op.IN, LONG[:1], missing=True)
+    text = decided(feature, first, second, first)
+    assert "TOWN_OF_BIRTH_1 = frozenset(" in text
+    assert text.count("TOWN_OF_BIRTH_2 = frozenset(") == 1
+    assert "if town_of_birth in TOWN_OF_BIRTH_1:" in text
+    assert "TOWN_OF_BIRTH_3" not in text
+    single = Condition(0, Op.IN, ("x" * 30,), missing=False)
+    longest = Feature("y" * 30, Kind.CATEGORICAL, ValueType.STR, ("x" * 30, "b"))
+    text = decided(longest, single)
+    name = "Y" * 20
+    assert f'{name}_1 = ("{"x" * 30}",)\n' in text
+    assert f"if {'y' * 20} == {name}_1[0]:" in text
+
+
+def test_short_sets_are_in_the_line() -> None:
+    feature = Feature("c", Kind.CATEGORICAL, ValueType.STR, ("a" * 8, "b" * 8, "d"))
+    within = Condition(0, Op.IN, ("a" * 8, "b" * 8), missing=False)  # 24 columns
+    assert f'if c in ("{"a" * 8}", "{"b" * 8}"):' in decided(feature, within)
+    nine = Feature("c", Kind.CATEGORICAL, ValueType.STR, ("a" * 9, "b" * 8, "d"))
+    wider = Condition(0, Op.IN, ("a" * 9, "b" * 8), missing=False)
+    assert "if c in C_1:" in decided(nine, wider)
+
+
+def test_long_labels_are_taken_from_the_classes() -> None:
+    labels: tuple[Label, ...] = ("l" * 22, "m" * 23)
+    test = Condition(0, Op.LE, 1.0, missing=False)
+    text = text_of(chain((number("x"),), (test,), labels))
+    assert f'else "{"l" * 22}"' in text
+    assert "else CLASSES[1]" in text
+    module = module_of(text)
+    assert [module.predict({"x": x}) for x in (1, 2)] == list(labels)
+    assert module.predict({"x": None}) == labels[1]
