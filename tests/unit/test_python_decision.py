@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import black
@@ -18,12 +17,14 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Label,
+    Node,
     Op,
     Program,
+    Split,
     Tree,
     ValueType,
 )
-from treecompile.model.semantics import is_missing
+from treecompile.model.semantics import is_missing, threshold
 
 
 def text_of(program: Program) -> str:
@@ -77,32 +78,47 @@ def test_a_test_of_presence_needs_no_conversion_of_integers() -> None:
     assert [module.predict({"x": v}) for v in (None, 2**60)] == ["low", "high"]
 
 
-@pytest.mark.parametrize("length", [1, 12, 20])
-def test_a_deep_decision_is_divided_into_functions_that_fit(length: int) -> None:
-    program = balanced(8)
-    tree = program.body
-    assert isinstance(tree, Tree)
-    tree = replace(tree, features=(replace(tree.features[0], name="x" * length),))
-    text = text_of(replace(program, body=tree))
+def test_a_deep_decision_is_as_black_prints_it() -> None:
+    text = text_of(balanced(6))
     assert black.format_str(text, mode=black.Mode()) == text
-    code = [line for line in text.splitlines() if line.strip().startswith("if x")]
-    assert max(map(len, code)) <= WIDTH
-    functions = re.findall(r"^def (_predict_\d+)\(", text, re.MULTILINE)
-    assert len(functions) == len(set(functions))
     module = module_of(text)
-    for value in range(256):
-        assert module.predict({"x" * length: value}) == float(value)
+    for value in range(64):
+        assert module.predict({"x": value}) == float(value)
+
+
+SCALE = 1e-100 / 3  # thresholds of many digits
+
+
+def wide(depth: int) -> Tree:
+    """A balanced tree whose tests take about 46 columns each."""
+    tree = balanced(depth).body
+    assert isinstance(tree, Tree)
+    nodes: list[Node] = []
+    for node in tree.nodes:
+        if isinstance(node, Split):
+            branches = (
+                replace(b, when=replace(b.when, value=threshold(b.when) * SCALE))
+                for b in node.branches
+            )
+            node = replace(node, branches=tuple(branches))
+        nodes.append(node)
+    feature = replace(tree.features[0], name="x" * 20)
+    return replace(tree, features=(feature,), nodes=tuple(nodes))
 
 
 def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
-    """Eight levels of short tests fit into one function."""
-    assert "_predict_1" not in text_of(balanced(8))
-    tree = balanced(8).body
-    assert isinstance(tree, Tree)
-    wide = replace(tree, features=(replace(tree.features[0], name="x" * 20),))
-    lines = text_of(Program("y", "test", wide)).splitlines()
-    depth = max(len(s) - len(s.lstrip()) for s in lines if s.lstrip()[:3] == "if ")
-    assert depth >= 4 * 8
+    assert "_predict_1" not in text_of(balanced(8))  # short tests: all in one
+    text = text_of(Program("y", "test", wide(9)))
+    assert "def _predict_1(" in text
+    tests = [line for line in text.splitlines() if line.lstrip().startswith("if x")]
+    assert max(map(len, tests)) <= WIDTH
+    # One level more, and the widest test might not fit any longer.
+    widest = max(len(line.strip()) for line in tests)
+    deepest = max(len(line) - len(line.lstrip()) for line in tests)
+    assert deepest + 12 + widest > WIDTH
+    module = module_of(text)
+    for value in range(0, 512, 7):
+        assert module.predict({"x" * 20: value * SCALE}) == float(value)
 
 
 def test_a_model_without_a_test_answers() -> None:
