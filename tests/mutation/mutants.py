@@ -84,13 +84,27 @@ class Source:
         self.tree = ast.parse(path.read_text(encoding="utf-8"))
 
     def code_of(self, function: str) -> CodeType:
-        tree = ast.fix_missing_locations(self.tree)
+        return self._codes(self.tree)[function]
+
+    def marked(self, name: str) -> dict[str, CodeType]:
+        """The code of all functions, with a call of `name` before each statement."""
+        tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        for node in list(ast.walk(tree)):
+            for field, value in ast.iter_fields(node):
+                if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                    calls = (ast.parse(f"{name}({s.lineno})").body[0] for s in value)
+                    pairs = zip(calls, value, strict=True)
+                    setattr(node, field, [each for pair in pairs for each in pair])
+        tree.body = [s for s in tree.body if isinstance(s, Functions | ast.ClassDef)]
+        return self._codes(tree)
+
+    def _codes(self, tree: ast.Module) -> dict[str, CodeType]:
+        """All code of a module, by qualified name."""
+        tree = ast.fix_missing_locations(tree)
         waiting = [compile(tree, str(self.path), "exec")]
         for code in waiting:  # grows during the loop
-            if code.co_qualname == function:
-                return code
             waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
-        raise LookupError(function)
+        return {code.co_qualname: code for code in reversed(waiting)}
 
     def mutants(self) -> list[Mutant]:
         found: list[Mutant] = []
