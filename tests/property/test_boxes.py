@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support.region_samples import FEATURES, random_condition
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Feature
+from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
 from treecompile.regions.boxes import Boxes, IntervalColumn, SearchBudget, SetColumn
-from treecompile.regions.region import Interval, Region, everything, region_of
+from treecompile.regions.region import Interval, Region, everything, region_of, where
 from treecompile.regions.space import Space
 
 seeds = st.integers(0, 2**32)
@@ -160,3 +160,40 @@ def test_a_budget_can_be_spent_to_the_last_step_and_not_beyond() -> None:
     assert not budget.spend()  # what was refused has used it up
     with pytest.raises(OptionError, match="--budget 0: expected 1 or more"):
         SearchBudget(0)
+
+
+def test_of_many_sets_the_most_frequent_are_tried() -> None:
+    """A hundred different sets, and one that three rules ask for and halves them."""
+    feature = Feature("many", Kind.CATEGORICAL, ValueType.INT, tuple(range(100)))
+    half = where(Condition(0, Op.IN, tuple(range(50, 100)), False), feature)
+    single = [where(Condition(0, Op.IN, (c,), False), feature) for c in range(100)]
+    rules = [*single, half, half, half]
+    column, every = SetColumn(rules), everything(feature)
+    offered = [region for _, region in column.splits(np.arange(len(rules)), every)]
+    assert offered[0] == half
+
+
+def test_features_that_are_settled_are_not_asked_again() -> None:
+    x, y = (Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in "xy")
+    boxes = Boxes(
+        Space((x, y)),
+        [
+            (Condition(0, Op.LE, 5.0, False), Condition(1, Op.LE, 1.0, False)),
+            (Condition(0, Op.LE, 3.0, False),),
+        ],
+    )
+    problem = boxes.start()
+    assert boxes.features(problem, problem.rules) == [0, 1]  # most unsettled first
+    low = where(Condition(1, Op.LE, 1.0, False), y)
+    inner = boxes.narrow(problem, 1, low)
+    assert inner is not None
+    assert boxes.features(inner, inner.rules) == [0]
+
+
+def test_of_equal_splits_the_first_feature_is_asked() -> None:
+    x, y = (Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in "xy")
+    tests = [Condition(index, Op.LE, 1.0, missing=False) for index in (1, 0)]
+    boxes = Boxes(Space((x, y)), [tests])
+    yes, no, split = boxes.best(boxes.start())
+    assert split.index == 0
+    assert (yes.decider, no.decider) == (None, 1)

@@ -107,8 +107,9 @@ def test_rules_are_walked_as_a_tree_where_they_are_one() -> None:
     rules = rule_set(
         ((at_most(0, 5.0),), "yes"), ((above(1, 1.0, True), at_most(2, 0.0)), "no")
     )
-    text = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy")).text
-    module = module_of(text)
+    made = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy"))
+    assert "run as one nested decision" in made.notes[0]
+    module = module_of(made.text)
     assert hasattr(module, "SPLITS")
     values = (-1.0, 0.0, 5.0, 6.0, None, np.nan)
     rows: list[Row] = list(product(values, repeat=3))
