@@ -360,6 +360,7 @@ def test_identifiers_resemble_the_names() -> None:
     assert names("日本", "", "?") == ["feature", "feature_2", "feature_3"]
     assert names("a b c d", "a b cd", longest=6) == ["a_b_c", "a_b_cd"]
     assert names("x" * 50) == ["x" * 40]
+    assert names("X ray", "max X") == ["X_ray", "max_X"]
 
 
 def test_identifiers_are_distinct() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.fractional import model as divided
+from tests.support.fractional import numbers
 from tests.support.rule_lists import above, at_most, random_list, rule_set
 from tests.support.samples import balanced, chain, every_type, module_of
 from treecompile.emit.compiler import emit
@@ -144,3 +145,17 @@ def test_rules_without_a_test_have_one_answer() -> None:
     text = emit(Program("y", "test", rules), "python", EmitOptions(style="numpy")).text
     module = module_of(text)
     assert module.predict({"x0": [0.0, 3.0, None]}).tolist() == ["yes"] * 3
+
+
+@pytest.mark.parametrize("style", ["standard", "numpy"])
+def test_numbers_are_averaged_where_a_value_is_unknown(style: str) -> None:
+    module = module_of(
+        emit(numbers(8.0, 16.0), "python", EmitOptions(style=style)).text
+    )
+    (name,) = module.FEATURES
+    rows = [1.0, 2.0, None]
+    expected = [8.0, 16.0, (3.0 * 8.0 + 1.0 * 16.0) / 4.0]
+    if style == "numpy":
+        assert module.predict({name: rows}).tolist() == expected
+    else:
+        assert module.predict_many({name: value} for value in rows) == expected
