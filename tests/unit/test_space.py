@@ -31,6 +31,7 @@ COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue"))
 SIZE = Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L"))
 FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
 STATS = ClassCounts((1.0, 1.0))
+BIG = 1.7976931348623157e308
 
 
 def usual(low: float | None, high: float | None) -> ColumnSummary:
@@ -49,6 +50,9 @@ def usual(low: float | None, high: float | None) -> ColumnSummary:
         (0.3, nextafter(0.3, inf), usual(0.0, 1.0), nextafter(0.3, inf)),
         (30.0, 40.0, usual(0.0, 1.0), 40.0),  # outside of what is usual
         (-inf, -5.0, usual(0.0, 1.0), -5.0),
+        (100.0, inf, None, 101.0),  # infinity is not usual
+        (1e300, inf, None, nextafter(1e300, inf)),
+        (BIG, inf, None, inf),
         (0.0, 1.5e308, usual(0.0, 1.5e308), 0.75e308),
     ],
 )

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import product
 from random import Random
+from typing import Any
 
 import duckdb
 import pytest
@@ -17,7 +18,8 @@ from tests.support.fractional import model, program
 from tests.support.samples import chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql import forms
+from treecompile.emit.sql.dialect import Dialect, Functions, read_dialect
 from treecompile.emit.sql.fractional import (
     bounds,
     check_sums,
@@ -333,6 +335,43 @@ def test_a_function_has_a_parameter_for_each_column_that_is_read() -> None:
     assert found == ("low", "high")
 
 
+FUNCTIONS = Functions(
+    create="{name}({parameters}) -> {type}, {variable}: {expression}",
+    parameter="{name} {identifier} {number} {type}",
+    reference="#{number}",
+    text_reference="@{identifier}",
+    text="T",
+    integer="I",
+    boolean="B",
+    text_variable="V",
+)
+
+
+def test_every_part_of_a_function_has_its_place() -> None:
+    body = every_type().body
+    dialect = replace(SQLITE, functions=FUNCTIONS)
+    options = EmitOptions(form="function", columns={"number": "the number"})
+    references = forms.references(body, dialect, options)
+    assert references == {0: "#1", 1: "@text", 2: "#3", 3: "#4", 4: "@grade"}
+
+    def statement(**more: str) -> str:
+        asked = replace(options, **more)  # type: ignore[arg-type]
+        made = {"prediction": ["one", "two"]}
+        return "\n".join(forms.statement(made, body, dialect, asked))
+
+    declared = (
+        "`the number` number 1 REAL, `text` text 2 T, `code` code 3 I,"
+        " `flag` flag 4 B, `grade` grade 5 T"
+    )
+    assert statement() == f"`predict`({declared}) -> T, V: one\ntwo"
+    assert statement(name="f", output=" rule ").startswith("`f`(")
+    assert statement(output=" rule ").endswith("-> T, V: one\ntwo")
+    assert statement(output="probability").endswith("-> REAL, REAL: one\ntwo")
+    plain = replace(SQLITE, functions=replace(FUNCTIONS, text="", text_reference=""))
+    assert forms.references(body, plain, options)[1] == "#2"
+    assert "grade 5 TEXT" in forms.statement({"p": [""]}, body, plain, options)[0]
+
+
 @pytest.mark.parametrize(
     ("dialect", "output", "declared"),
     [
@@ -346,3 +385,80 @@ def test_a_function_declares_the_type_of_its_answer(
 ) -> None:
     options = EmitOptions(dialect=dialect, form="function", output=output)
     assert declared.casefold() in emit(stump(0.5), "sql", options).text.casefold()
+
+
+# ---------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"output": "labels"}, "^--output 'labels'"),
+        ({"output": "label,rule"}, "several need --as select, view or dbt"),
+        (
+            {"output": "rule, rule", "form": "select", "table": "t"},
+            "^--output 'rule, rule': each output can be given only once",
+        ),
+        ({"label": "low"}, "^--label needs --output probability"),
+        (
+            {"label": "mid", "output": "probability"},
+            "^--label 'mid' is not a label: expected one of low, high",
+        ),
+        ({"form": "table"}, "^--as 'table'"),
+        ({"form": "select"}, "^--as select needs --table, the table to read"),
+        (
+            {"form": "function", "alias": "a", "dialect": "duckdb"},
+            "^--alias names a table, but a function reads none",
+        ),
+        ({"form": "view", "table": "a..b"}, r"^--table 'a\.\.b': expected NAME or"),
+        ({"form": "view", "table": "t", "name": "a."}, r"^--name 'a\.': expected"),
+        ({"form": "view", "table": "t", "alias": ".a"}, r"^--alias '\.a': expected"),
+    ],
+)
+def test_options_that_make_no_sense_are_named(
+    options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(OptionError, match=said):
+        emit(stump(0.5), "sql", EmitOptions(**options))
+
+
+def test_sqlite_has_no_functions() -> None:
+    with pytest.raises(TargetError, match="^SQLite has no functions written in SQL"):
+        emit(stump(0.5), "sql", EmitOptions(form="function"))
+
+
+@pytest.mark.parametrize("labels", [(1, 2), (False, True), (0.5, 1.5), ("a", "b")])
+def test_the_probability_of_a_label_by_its_text(labels: tuple[Label, ...]) -> None:
+    made = chain((X,), (Condition(0, Op.LE, 0.0, False),), labels)
+    shown = {False: "false", True: "true"} if labels[1] is True else {}
+    for place, label in enumerate(labels):
+        text = shown.get(label, str(label))  # type: ignore[call-overload]
+        options = EmitOptions(output="probability", label=text)
+        assert f"; output probability {place}; " in emit(made, "sql", options).text
+
+
+def test_text_that_would_end_a_function_is_refused() -> None:
+    made = chain((X,), (Condition(0, Op.LE, 0.0, False),), ("a$$b", "c"))
+    options = EmitOptions(dialect="snowflake", form="function")
+    with pytest.raises(TargetError, match=r"contains '\$\$', which ends a function in"):
+        emit(made, "sql", options)
+    assert emit(made, "sql", EmitOptions(dialect="snowflake")).text
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_an_alias_stands_before_every_column(engine: str) -> None:
+    table = "x DOUBLE, y DOUBLE"
+    options = {"dialect": engine, "form": "select", "table": "main.t", "alias": "a b"}
+    text = emit(stump(0.5), "sql", EmitOptions(output="label,rule", **options)).text
+    with closing(connected(engine)) as connection:
+        connection.execute(f"CREATE TABLE t ({table})")
+        connection.execute("INSERT INTO t VALUES (0.5, 7), (1, 8)")
+        found = connection.execute(text)
+        names = [column[0] for column in found.description]
+        assert names == ["x", "y", "prediction", "rule"]
+        rows = sorted(found.fetchall())
+    assert rows == [(0.5, 7.0, "low", "R1"), (1.0, 8.0, "high", "R2")]
+
+
+def connected(engine: str) -> Any:
+    return sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect()
