@@ -50,6 +50,8 @@ def usual(low: float | None, high: float | None) -> ColumnSummary:
         (0.3, nextafter(0.3, inf), usual(0.0, 1.0), nextafter(0.3, inf)),
         (30.0, 40.0, usual(0.0, 1.0), 40.0),  # outside of what is usual
         (-inf, -5.0, usual(0.0, 1.0), -5.0),
+        (-inf, inf, usual(-10.0, 0.0), -5.0),
+        (0.3, 0.9, None, 0.9),  # nothing is known about the column
         (100.0, inf, None, 101.0),  # infinity is not usual
         (1e300, inf, None, nextafter(1e300, inf)),
         (BIG, inf, None, inf),
