@@ -462,3 +462,33 @@ def test_an_alias_stands_before_every_column(engine: str) -> None:
 
 def connected(engine: str) -> Any:
     return sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect()
+
+
+def test_the_layout_of_a_query_and_of_a_view() -> None:
+    def text(**options: Any) -> str:
+        return emit(stump(0.5), "sql", EmitOptions(comments=False, **options)).text
+
+    assert text(form="select", table="s.t") == """\
+SELECT
+  *,
+  CASE
+    WHEN CAST(`x` AS REAL) <= 0.5 THEN 'low'
+    ELSE 'high'
+  END AS `prediction`
+FROM `s`.`t`
+"""
+    assert text(form="view", table="t", alias="a") == """\
+CREATE VIEW `predictions` AS
+SELECT
+  `a`.*,
+  CASE
+    WHEN CAST(`a`.`x` AS REAL) <= 0.5 THEN 'low'
+    ELSE 'high'
+  END AS `prediction`
+FROM `t` `a`;
+"""
+    oracle = text(dialect="oracle", form="select", table="t")
+    assert oracle.startswith('SELECT\n  "t".*,\n')
+    both = text(form="select", table="t", output="rule,label")
+    assert "  END AS `rule`,\n  CASE\n" in both
+    assert both.endswith("  END AS `prediction`\nFROM `t`\n")
