@@ -90,27 +90,31 @@ SCALE = 1e-100 / 3  # thresholds of many digits
 
 
 def wide(depth: int) -> Tree:
-    """A balanced tree whose tests take about 46 columns each."""
+    """A balanced tree whose tests take about 46 columns; the last ask for `y...`."""
     tree = balanced(depth).body
     assert isinstance(tree, Tree)
     nodes: list[Node] = []
-    for node in tree.nodes:
+    for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
-            branches = (
-                replace(b, when=replace(b.when, value=threshold(b.when) * SCALE))
-                for b in node.branches
-            )
+            index = int(position + 1 >= 2 ** (depth - 1))
+            branches = []
+            for branch in node.branches:
+                value = threshold(branch.when) * SCALE
+                when = replace(branch.when, feature=index, value=value)
+                branches.append(replace(branch, when=when))
             node = replace(node, branches=tuple(branches))
         nodes.append(node)
-    feature = replace(tree.features[0], name="x" * 20)
-    return replace(tree, features=(feature,), nodes=tuple(nodes))
+    features = (number("x" * 20), number("y" * 20))
+    return replace(tree, features=features, nodes=tuple(nodes))
 
 
 def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
     assert "_predict_1" not in text_of(balanced(8))  # short tests: all in one
     text = text_of(Program("y", "test", wide(9)))
     assert "def _predict_1(" in text
-    tests = [line for line in text.splitlines() if line.lstrip().startswith("if x")]
+    tests = [
+        line for line in text.splitlines() if line.lstrip()[:4] in ("if x", "if y")
+    ]
     assert max(map(len, tests)) <= WIDTH
     # One level more, and the widest test might not fit any longer.
     widest = max(len(line.strip()) for line in tests)
@@ -118,13 +122,22 @@ def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
     assert deepest + 12 + widest > WIDTH
     module = module_of(text)
     for value in range(0, 512, 7):
-        assert module.predict({"x" * 20: value * SCALE}) == float(value)
+        row = {"x" * 20: value * SCALE, "y" * 20: value * SCALE}
+        assert module.predict(row) == float(value)
 
 
 def test_a_model_without_a_test_answers() -> None:
     tree = Tree((number("x"),), ("a", "b"), (leaf(("a", "b"), 1),))
     module = module_of(text_of(Program("y", "test", tree)))
     assert module.predict({}) == "b"
+
+
+@pytest.mark.parametrize("length", [*range(50, 90, 3), *range(66, 74)])
+def test_long_names_are_read_as_black_prints_it(length: int) -> None:
+    at_most = Condition(0, Op.LE, 2.5, missing=False)
+    text = decided(number("n" * length), at_most)
+    assert black.format_str(text, mode=black.Mode()) == text
+    assert module_of(text).predict({"n" * length: 2}) == "low"
 
 
 # ---------------------------------------------------------------- categories
