@@ -81,6 +81,7 @@ TARGETS = (
             "tests/unit/test_limits.py",
             "tests/unit/test_lowering.py",
             "tests/unit/test_sql_parts.py",
+            "tests/unit/test_sql_sums.py",
             "tests/unit/test_sql_target.py",
             "tests/unit/test_targets.py",
             "tests/engines/test_forms.py",
