@@ -448,7 +448,8 @@ def test_text_that_would_end_a_function_is_refused() -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_an_alias_stands_before_every_column(engine: str) -> None:
     table = "x DOUBLE, y DOUBLE"
-    options = {"dialect": engine, "form": "select", "table": "main.t", "alias": "a b"}
+    options: dict[str, Any] = {"dialect": engine, "form": "select"}
+    options |= {"table": "main.t", "alias": "a b"}
     text = emit(stump(0.5), "sql", EmitOptions(output="label,rule", **options)).text
     with closing(connected(engine)) as connection:
         connection.execute(f"CREATE TABLE t ({table})")
