@@ -179,7 +179,8 @@ def _faults(place: Place) -> Iterator[tuple[ast.AST, bool]]:
         case ast.Constant(value=bool() as truth):
             yield ast.Constant(not truth), False
         case ast.Constant(value=int() | float() as number):
-            yield ast.Constant(number + 1), False
+            more = number + 1
+            yield ast.Constant(more if more != number else 2 * number), False
         case ast.Constant(value=str() as text):
             if not isinstance(owner, ast.JoinedStr | ast.Expr):
                 yield ast.Constant(f"XX{text}"), False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from itertools import product
 from random import Random
 from types import FunctionType, ModuleType
@@ -159,3 +160,36 @@ def test_numbers_are_averaged_where_a_value_is_unknown(style: str) -> None:
         assert module.predict({name: rows}).tolist() == expected
     else:
         assert module.predict_many({name: value} for value in rows) == expected
+
+
+def test_a_number_that_several_rules_share_is_explained() -> None:
+    module = module_of(emit(numbers(8.0, 16.0), "python").text)
+    (name,) = module.FEATURES
+    first, *shared = module.explain({name: None}).splitlines()
+    assert first == f"divided: play = 10.0, shared by these rules; unknown: {name}"
+    assert [line.split()[0] for line in shared] == ["75.0", "25.0"]
+    assert module.explain({name: 1.0}).startswith("R1: if heat <= 1")
+
+
+@pytest.mark.parametrize(
+    ("labels", "written"),
+    [
+        ((False, True), ["false", "true"]),
+        (("False", "yes, really"), ["False", '"yes, really"']),
+        ((1, 2), ["1", "2"]),
+        ((0.5, 1e22), ["0.5", "1e+22"]),
+    ],
+)
+def test_a_script_writes_answers_as_they_are_read(
+    labels: tuple[Label, ...], written: list[str]
+) -> None:
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    program = chain((x,), (Condition(0, Op.LE, 0.0, False),), labels)
+    module = module_of(emit(replace(program, na_values=("NA",)), "python").text)
+    out = StringIO()
+    module.score(["n,x", "1,0", "2,0.5", "3,NA", "4,"], out)
+    low, high = written
+    assert out.getvalue().splitlines() == [
+        *("n,x,prediction", f"1,0,{low}", f"2,0.5,{high}"),
+        *(f"3,NA,{high}", f"4,,{high}"),
+    ]

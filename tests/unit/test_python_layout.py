@@ -45,7 +45,7 @@ def test_collections(width: int, count: int) -> None:
     assert is_stable(mapping("X", dict.fromkeys(items, "1")))
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, *INNER])
+@pytest.mark.parametrize("width", [*WIDTHS, *range(100, 112), *INNER])
 @pytest.mark.parametrize("count", [2, 4])
 def test_sets_and_calls(width: int, count: int) -> None:
     items = words(width - len("X = frozenset({})"), count)
