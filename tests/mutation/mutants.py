@@ -195,7 +195,8 @@ def _faults(place: Place) -> Iterator[tuple[ast.AST, bool]]:
         case ast.Raise():
             yield ast.Pass(), True
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):
-            yield ast.Pass(), True
+            if "super()" not in ast.unparse(value):  # or it has other free variables
+                yield ast.Pass(), True
         case ast.match_case() if len(owner.cases) > 1:  # type: ignore[attr-defined]
             yield ast.match_case(node.pattern, ast.Constant(False), node.body), True
         case ast.Call(keywords=keywords):

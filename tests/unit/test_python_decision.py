@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
 from dataclasses import replace
 
 import black
+import pandas as pd
 import pytest
 
+import treecompile
+from tests.support.fractional import model as divided
 from tests.support.quick import without_black
-from tests.support.samples import balanced, chain, leaf, module_of
+from tests.support.rule_lists import at_most, rule_set
+from tests.support.samples import balanced, chain, every_type, leaf, module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.python.layout import WIDTH
 from treecompile.model.ir import (
@@ -199,3 +204,57 @@ def test_long_labels_are_taken_from_the_classes() -> None:
     module = module_of(text)
     assert [module.predict({"x": x}) for x in (1, 2)] == list(labels)
     assert module.predict({"x": None}) == labels[1]
+
+
+# ---------------------------------------------------------------- the docstring
+
+
+@pytest.mark.parametrize("length", [5, *range(58, 65)])
+def test_the_worked_call_fits_and_is_right(length: int) -> None:
+    test = Condition(0, Op.LE, 2.5, missing=False)
+    program = chain((number("n" * length),), (test,), ("low", "high"))
+    text = text_of(program)
+    module = module_of(text)
+    assert doctest.testmod(module).attempted == 1
+    assert doctest.testmod(module).failed == 0
+    said = (module.__doc__ or "").splitlines()
+    assert max(map(len, said)) <= WIDTH
+    one_line = f'    >>> predict({{"{"n" * length}": 0.0}})'
+    assert (one_line in said) == (len(one_line) <= WIDTH)
+    assert said[0] == "Predict answer: 2 rules learned by by hand."
+    assert (said[1], said[said.index("    'low'") + 1]) == ("", "")
+
+
+def test_several_values_of_the_worked_call() -> None:
+    def said(*names: str) -> str:
+        made = chain(tuple(map(number, names)), pair(), ("low", "mid", "high"))
+        module = module_of(text_of(made))
+        assert doctest.testmod(module).failed == 0
+        return module.__doc__ or ""
+
+    assert '    >>> predict({"x": 0.0, "y": 0.0})\n' in said("x", "y")
+    long = said("x" * 40, "y" * 40)
+    assert "    >>> predict(\n    ...     {\n" in long
+    assert f'    ...         "{"y" * 40}": 0.0,\n    ...     }}\n    ... )\n' in long
+
+
+def pair() -> tuple[Condition, ...]:
+    return tuple(Condition(place, Op.LE, 1.0, missing=False) for place in (0, 1))
+
+
+def test_the_docstring_says_what_is_divided_and_how_rules_are_run() -> None:
+    divides = "goes down every branch of its test"
+    assert divides in text_of(divided())
+    assert divides not in text_of(every_type())
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    made = emit(Program("y", "test", rules), "python")
+    assert made.notes
+    said = made.notes[0]
+    assert f"\n{said[0].upper()}{said[1:]}.\n" in made.text
+
+
+def test_the_number_of_rows_is_known_after_learning() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 5.0], "y": ["a", "b", "b"]})
+    made = treecompile.learn(frame, target="y").emit("python")
+    assert module_of(made).MODEL["rows"] == 3
+    assert "rows" not in module_of(text_of(every_type())).MODEL
