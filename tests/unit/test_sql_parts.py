@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,7 +16,8 @@ import duckdb
 import pytest
 
 from tests.support.fractional import model, program
-from tests.support.samples import chain, every_type, stump
+from tests.support.rule_lists import at_most, rule_set
+from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import forms
@@ -28,8 +30,13 @@ from treecompile.emit.sql.fractional import (
     nested_operators,
     total,
 )
-from treecompile.emit.sql.lower import case_lines, size_warnings
-from treecompile.emit.sql.text import literal
+from treecompile.emit.sql.lower import (
+    case_lines,
+    check_values,
+    expressions,
+    size_warnings,
+)
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
 from treecompile.emit.steps import tree_steps
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import (
@@ -493,3 +500,173 @@ FROM `t` `a`;
     both = text(form="select", table="t", output="rule,label")
     assert "  END AS `rule`,\n  CASE\n" in both
     assert both.endswith("  END AS `prediction`\nFROM `t`\n")
+
+
+# ---------------------------------------------------------------- names and values
+
+
+def test_names_with_backslashes() -> None:
+    doubling = replace(SQLITE, names=replace(SQLITE.names, backslash=True))
+    assert Quoting(SQLITE).name("a\\b`") == "`a\\b```"
+    assert Quoting(doubling).name("a\\b`") == "`a\\\\b```"
+
+
+def test_names_that_are_too_long_are_named() -> None:
+    short = replace(SQLITE, names=replace(SQLITE.names, longest=1, empty=False))
+    assert Quoting(short).name("a") == "`a`"
+    with pytest.raises(
+        TargetError, match="at most 1 bytes, not 'ab': rename the column"
+    ):
+        Quoting(short).name("ab")
+    with pytest.raises(TargetError, match="--column NAME=NEW_NAME$"):
+        Quoting(short).name("ab")
+    with pytest.raises(TargetError, match="--column =NEW_NAME$"):
+        Quoting(short).name("")
+
+
+def test_limits_of_one() -> None:
+    """The least limit is a limit: only 0 is none."""
+    with pytest.raises(TargetError, match="more WHENs than the 1 "):
+        lines_of(with_limits(arms=1), 2)
+    with pytest.raises(TargetError, match="allows 1: learn"):
+        list(size_warnings(["ab"], 1, with_limits(text=1, beyond="")))
+    assert len(list(size_warnings([], 1, with_limits(slow_leaves=1)))) == 1
+    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=1))
+    with pytest.raises(TargetError, match="at most 1 bytes"):
+        literal("ab", short)
+
+
+def test_values_that_no_database_holds_are_refused() -> None:
+    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=9, nul=False))
+    with pytest.raises(TargetError, match="half a surrogate pair"):
+        literal("\ud800", short)
+    with pytest.raises(TargetError, match=r"SQLite does not allow a NUL character"):
+        literal("a\0b", short)
+    assert literal(-0.0, read_dialect("postgres")) == "0.0::float8"
+
+
+def test_a_label_of_a_type_that_a_database_has_not() -> None:
+    without = replace(SQLITE, types=replace(SQLITE.types, boolean=""))
+    made = chain((X,), (Condition(0, Op.LE, 0.0, False),), (False, True))
+    with pytest.raises(TargetError, match="no type for the prediction, of type bool"):
+        check_values(made.body, without)
+    check_values(stump(0.5).body, without)
+
+
+C = Feature("c", Kind.CATEGORICAL, ValueType.STR, tuple("abcde"))
+
+
+def written(dialect: Dialect, *tests: Condition) -> list[str]:
+    made = chain((C,), tests, ("low", "high")).body
+    writer = ConditionWriter(dialect, made, column_names(made, dialect, {}))
+    return [writer.text(test) for test in tests]
+
+
+def test_long_sets_are_divided() -> None:
+    five = Condition(0, Op.IN, tuple("abcde"), missing=False)
+    two = Condition(0, Op.NOT_IN, tuple("ab"), missing=True)
+    x = SQLITE.columns.text.format("`c`")
+    assert written(with_limits(members=2, many_sets=0), five, two) == [
+        f"({x} IN ('a', 'b') OR {x} IN ('c', 'd') OR {x} IN ('e'))",
+        f"({x} NOT IN ('a', 'b') OR `c` IS NULL)",
+    ]
+    three = Condition(0, Op.NOT_IN, tuple("abc"), missing=True)
+    (divided,) = written(with_limits(members=2, many_sets=0), three)
+    assert divided == f"(({x} NOT IN ('a', 'b') AND {x} NOT IN ('c')) OR `c` IS NULL)"
+
+
+def test_many_sets_are_written_singly() -> None:
+    two = Condition(0, Op.IN, tuple("ab"), missing=False)
+    three = Condition(0, Op.NOT_IN, tuple("abc"), missing=True)
+    one = Condition(0, Op.IN, ("d",), missing=False)
+    x = SQLITE.columns.text.format("`c`")
+    # Each test occurs twice in the tree, as itself and negated: two sets are four.
+    dialect = with_limits(many_sets=3, members=0)
+    assert written(dialect, two, three, one) == [
+        f"({x} = 'a' OR {x} = 'b')",
+        f"(({x} <> 'a' AND {x} <> 'b' AND {x} <> 'c') OR `c` IS NULL)",
+        f"{x} = 'd'",
+    ]
+    assert written(with_limits(many_sets=4, members=0), two, three, one)[0] == (
+        f"{x} IN ('a', 'b')"
+    )
+    assert written(with_limits(many_sets=1, members=0), two)[0].startswith(f"({x} = ")
+
+
+def test_many_thresholds_are_written_as_a_dialect_wants_it() -> None:
+    def doubles(many: int, *values: float) -> list[str]:
+        tests = tuple(Condition(0, Op.LE, value, False) for value in values)
+        made = chain((X,), tests, ("low", "high")).body
+        dialect = with_limits(many_doubles=many, double_of_many="(SELECT {})")
+        writer = ConditionWriter(dialect, made, column_names(made, dialect, {}))
+        return [writer.text(test).partition("<= ")[2] for test in tests]
+
+    assert doubles(0, 1.0, 2.0, 3.0) == ["1.0", "2.0", "3.0"]
+    assert doubles(2, 1.0, 2.0) == ["1.0", "2.0"]
+    assert doubles(1, 1.0, 2.0) == ["(SELECT 1.0)", "(SELECT 2.0)"]
+    assert doubles(1, 1.0, 1.0) == ["1.0", "1.0"]  # only different ones count
+    assert doubles(0, -0.0) == ["0.0"]
+
+
+# ---------------------------------------------------------------- CASE
+
+
+def whens(lines: Sequence[str]) -> int:
+    """The most WHENs of one CASE."""
+    most, open_ = 0, []
+    for line in lines:
+        word = line.split()[0]
+        if word == "CASE":
+            open_.append(0)
+        elif word == "WHEN":
+            open_[-1] += 1
+            most = max(most, open_[-1])
+        elif word == "END":
+            open_.pop()
+    assert not open_
+    return most
+
+
+def test_the_arms_of_each_case_are_counted() -> None:
+    body = balanced(5).body
+    assert isinstance(body, Tree)
+
+    def lines(arms: int) -> list[str]:
+        dialect = with_limits(arms=arms)
+        return list(case_lines(tree_steps(body), lambda test: "t", str, dialect))
+
+    most = whens(lines(0))
+    assert 1 < most < 31
+    assert lines(most) == lines(0)
+    with pytest.raises(TargetError, match="more WHENs"):
+        lines(most - 1)
+    assert not any(line.endswith(" ") for line in lines(0))
+    assert lines(0)[0] == "CASE"
+    assert lines(0)[-1] == "END"
+
+
+@pytest.mark.parametrize("nesting", [1, 2, 3, 9])
+def test_any_nesting_decides_alike(nesting: int) -> None:
+    body = balanced(4).body
+    dialect = with_limits(nesting=nesting)
+    columns = column_names(body, dialect, {})
+    (lines,) = expressions(body, dialect, columns, EmitOptions()).values()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (x REAL)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(16)])
+        text = "\n".join(lines)
+        found = connection.execute(f"SELECT x, {text} FROM t").fetchall()
+    assert all(x == answer for x, answer in found)
+
+
+def test_warnings_and_notes_come_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = with_limits(slow_leaves=2)
+    monkeypatch.setattr("treecompile.emit.sql.lower.read_dialect", lambda name: slow)
+    made = emit(stump(0.5), "sql")
+    assert made.warnings == ("SQLite is slow to read an expression of 2 leaves",)
+    first = made.text.splitlines()[0]
+    assert re.search(r"; model [0-9a-f]{64}( \*/)?$", first)
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    nested = emit(Program("y", "test", rules), "sql")
+    assert nested.notes
+    assert nested.notes[0] in nested.text.splitlines()[0]

@@ -242,3 +242,12 @@ def test_sets_are_written_singly_where_a_database_wants_it() -> None:
     tree = body(model())
     single = replace(staged(), limits=replace(SQLITE.limits, many_sets=1))
     check(tree, single, GRID)
+
+
+@pytest.mark.parametrize("names", [("x0", "heat", "v1_0"), ("sky", "X1", "tc_x2")])
+def test_columns_may_have_the_names_of_sums(names: tuple[str, ...]) -> None:
+    tree = body(model())
+    features = tuple(
+        replace(f, name=name) for f, name in zip(tree.features, names, strict=True)
+    )
+    check(replace(tree, features=features), staged(depth=1), GRID)
