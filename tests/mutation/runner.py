@@ -28,7 +28,7 @@ import pytest
 
 from tests.mutation.mutants import Mutant, Source
 
-ENOUGH = 3.0  # seconds of tests for one mutant; slower tests are left out
+ENOUGH = 8.0  # seconds of tests for one mutant; slower tests are left out
 SERVERS = ("postgres", "mariadb", "clickhouse", "spark", "datafusion", "newer")
 MEMORY = 8_000_000_000  # bytes of address space, against faults that never stop adding
 KILLED, SURVIVED, BROKEN = 1, 0, 70  # exit codes of a child; or it dies by a signal
