@@ -93,6 +93,7 @@ TARGETS = (
         (
             "tests/unit/test_verify.py",
             "tests/unit/test_verify_axes.py",
+            "tests/unit/test_verify_cells.py",
             "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_search.py",
         ),

@@ -212,6 +212,13 @@ def test_the_bounds_of_one_split() -> None:
     tree = Tree((X,), (), (Split(branches, leaves[0].stats, 0.0), *leaves))
     assert total(tree.nodes[0]) == 8.0  # type: ignore[arg-type]
     assert bounds(tree) == (0.75, 16.0)  # the larger product / 8; 2.0 x 8.0
+    larger = [
+        replace(leaf, value=value)
+        for leaf, value in zip(leaves, (4.0, 8.0), strict=True)
+    ]
+    assert bounds(replace(tree, nodes=(tree.nodes[0], *larger))) == (1.0, 64.0)
+    smaller = estimates(0.25, 0.5)
+    assert bounds(smaller) == (0.125, 0.5)  # weights of 0.5 each
     nothing = replace(leaves[1], value=0.0)
     tree = replace(tree, nodes=(tree.nodes[0], leaves[0], nothing))
     assert bounds(tree) == (0.75, 16.0)
@@ -323,7 +330,7 @@ def test_labels_that_dbt_would_take_for_templates() -> None:
     text, beside = dbt(chain((X,), tests, labels), table="rows")
     for said in (text, beside):
         plain = said.replace('{{ "{" }}', "{").replace('{{ \\"{\\" }}', "{")
-        assert all(str(label) in plain for label in labels)
+        assert all(f"'{label}'" in plain for label in labels)
         for opening in ("{{ a", "{%", "{#"):
             assert opening not in said
         assert "{d}" in said
