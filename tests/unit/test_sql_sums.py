@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,7 +11,15 @@ from itertools import product
 
 import pytest
 
-from tests.support.fractional import GRID, counts, leaf, model, numbers, shares
+from tests.support.fractional import (
+    GRID,
+    counts,
+    leaf,
+    leaf_of,
+    model,
+    numbers,
+    shares,
+)
 from tests.support.fractional import tree as small_tree
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import Dialect, read_dialect
@@ -251,3 +260,90 @@ def test_columns_may_have_the_names_of_sums(names: tuple[str, ...]) -> None:
         replace(f, name=name) for f, name in zip(tree.features, names, strict=True)
     )
     check(replace(tree, features=features), staged(depth=1), GRID)
+
+
+# ---------------------------------------------------------------- layout
+
+
+def outline(dialect: Dialect, labels: int) -> str:
+    """The text for one split, with `..` for the amounts of its branches."""
+    tree = body(numbers(0.5, 16.0))
+    if labels:
+        below, above = leaf_of(1, 1, 2), leaf_of(2, 1, 1)
+        if labels == 2:
+            below, above = leaf(1, 3), leaf(3, 1)
+        nodes = (tree.nodes[0], below, above)
+        tree = replace(tree, labels=("a", "b", "c")[:labels], nodes=nodes)
+    asked = EmitOptions(comments=False)
+    columns = column_names(tree, dialect, {})
+    (lines,) = expressions(tree, dialect, columns, asked).values()
+    text = "\n".join(lines[1:-3])  # without what rows with known values get
+    return re.sub("CASE WHEN .*? END", "..", text)
+
+
+def test_the_layout_of_one_expression() -> None:
+    assert outline(inline(), 0) == """\
+  WHEN `heat` IS NULL THEN
+    (0.0
+      + 0.5 * ..
+      + 16.0 * ..
+    ) / .."""
+    assert outline(inline(), 2) == """\
+  WHEN `heat` IS NULL THEN
+    CASE
+      WHEN (0.0
+        + 0.25 * ..
+        + 0.75 * ..
+      ) / ..
+      >= (0.0
+        + 0.75 * ..
+        + 0.25 * ..
+      ) / ..
+      THEN 'a'
+      ELSE 'b'
+    END"""
+    three = outline(inline(), 3)
+    assert three.startswith("""\
+  WHEN `heat` IS NULL THEN
+    CASE max(
+      (0.0
+        + 0.25 * ..
+        + 0.5 * ..
+      ) / ..,
+      (0.0
+""")
+    assert three.endswith("""
+      ) / ..
+    )
+      WHEN (0.0
+        + 0.25 * ..
+        + 0.5 * ..
+      ) / ..
+      THEN 'a'
+      WHEN (0.0
+        + 0.25 * ..
+        + 0.25 * ..
+      ) / ..
+      THEN 'b'
+      ELSE 'c'
+    END""")
+
+
+def test_the_layout_of_stages() -> None:
+    assert outline(staged(), 0) == """\
+  WHEN `heat` IS NULL THEN (
+    WITH d0 AS (
+      SELECT
+        .. AS x0
+      LIMIT 1 OFFSET 0
+    ),
+    d1 AS (
+      SELECT
+        ((0.0
+          + .. * 0.5
+          + .. * 16.0
+        ) / ..) AS v0_0
+      FROM d0 LIMIT 1 OFFSET 0
+    )
+    SELECT v0_0 FROM d1
+  )"""
