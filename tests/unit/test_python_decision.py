@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 from dataclasses import replace
+from types import FunctionType
+from typing import get_type_hints
 
 import black
 import pandas as pd
@@ -126,6 +128,9 @@ def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
     deepest = max(len(line) - len(line.lstrip()) for line in tests)
     assert deepest + 12 + widest > WIDTH
     module = module_of(text)
+    for function in vars(module).values():
+        if isinstance(function, FunctionType):
+            get_type_hints(function)
     for value in range(0, 512, 7):
         row = {"x" * 20: value * SCALE, "y" * 20: value * SCALE}
         assert module.predict(row) == float(value)
