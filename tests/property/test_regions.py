@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treecompile.model.ir import Condition, Feature, Kind, Op, Value, ValueType
+from tests.support.region_samples import CUTS, FEATURES, random_condition
+from treecompile.model.ir import Condition, Feature, Kind, Op, Value
 from treecompile.model.semantics import holds
 from treecompile.regions.region import (
     Interval,
@@ -26,36 +27,6 @@ from treecompile.regions.region import (
 from treecompile.regions.space import Space, unseen
 
 seeds = st.integers(0, 2**32)
-BIG = 1.7976931348623157e308
-CUTS = (-BIG, -1.0, -5e-324, -0.0, 0.0, 5e-324, 0.1, 0.5, 1.0, 2.0**53, BIG, inf)
-FEATURES = (
-    Feature("number", Kind.NUMERIC, ValueType.FLOAT),
-    Feature("text", Kind.CATEGORICAL, ValueType.STR, ("a", "b", "c")),
-    Feature("many", Kind.CATEGORICAL, ValueType.INT, tuple(range(-40, 40))),
-    Feature("one", Kind.CATEGORICAL, ValueType.STR, ("only",)),
-    Feature("none", Kind.CATEGORICAL, ValueType.STR, ()),
-    Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True)),
-    Feature("turned", Kind.CATEGORICAL, ValueType.BOOL, (True, False)),
-    Feature("half", Kind.CATEGORICAL, ValueType.BOOL, (True,)),
-    Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L", "XL")),
-    Feature("single", Kind.ORDINAL, ValueType.INT, (7,)),
-    Feature("order", Kind.ORDINAL, ValueType.BOOL, (True, False)),
-)
-
-
-def random_condition(random: Random, feature: Feature) -> Condition:
-    missing = random.random() < 0.5
-    if feature.kind is Kind.CATEGORICAL:
-        share = random.choice((0.1, 0.5, 0.9))
-        named = tuple(c for c in feature.categories if random.random() < share)
-        return Condition(3, random.choice((Op.IN, Op.NOT_IN)), named, missing)
-    op = random.choice((Op.LE, Op.GT))
-    if feature.kind is Kind.ORDINAL:
-        return Condition(3, op, random.choice(feature.categories), missing)
-    cut = random.choice(CUTS)
-    if abs(cut) < BIG and random.random() < 0.3:
-        cut = nextafter(cut, random.choice((-inf, inf)))
-    return Condition(3, op, cut, missing)
 
 
 def probes(feature: Feature) -> list[Value]:
@@ -237,3 +208,17 @@ def test_a_row_inside_a_box_satisfies_its_conditions(seed: int) -> None:
     row = space.row(box)
     for test in (*tests, *space.conditions(box)):
         assert holds(test, FEATURES[test.feature], row[test.feature])
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_the_region_of_a_value_is_one_of_the_parts(feature: Feature) -> None:
+    """However it comes about, the same set of values is the same region."""
+    *known, absent = parts(feature, [])
+    assert absent == at(None, feature) == at(nan, feature)
+    flags = [Condition(3, Op.LE, 0.0, True), Condition(3, Op.GT, 1.0, True)]
+    if feature.kind is Kind.NUMERIC:
+        assert region_of(flags, feature) == absent
+    for category, part in zip(feature.categories, known, strict=False):
+        assert at(category, feature) == part
+    if feature.kind is Kind.ORDINAL:
+        assert at(unseen(feature), feature) == absent

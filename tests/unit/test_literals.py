@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
@@ -25,15 +26,30 @@ from treecompile.emit.literals import (
     c_string,
     duckdb_string,
     excel_string,
+    identifiers,
+    mysql_string,
     python_literal,
     python_string,
+    redshift_string,
     sql_double,
     sql_integer,
     sql_string,
     sqlite_double,
     sqlite_string,
+    tsql_double,
+    tsql_string,
 )
 from treecompile.model.errors import TargetError
+from treecompile.model.ir import (
+    Condition,
+    Feature,
+    Kind,
+    Moments,
+    Op,
+    Rule,
+    RuleSet,
+    ValueType,
+)
 
 QUOTES = ["'", '"', "\"'", "''\"", '""\'', "\\", "\\'", '\\"', "'''", '"""', '\\""', ""]
 UNPRINTABLE = ["\0", "\n", "\r", "\t", "\x7f", "\x85", "\u2028", "\u202e", "\ufeff"]
@@ -68,6 +84,12 @@ def test_black_leaves_strings_as_they_are() -> None:
 def test_python_reads_other_values_back(value: object) -> None:
     back = ast.literal_eval(python_literal(value))
     assert (type(back), repr(back)) == (type(value), repr(value))
+
+
+def test_black_leaves_numbers_as_they_are() -> None:
+    numbers = (1e22, -1e300, 1e-7, 1.5e-300, 0.1, 10**30, -0.0)
+    module = "".join(f"x = {python_literal(number)}\n" for number in numbers)
+    assert black.format_str(module, mode=black.Mode()) == module
 
 
 # ---------------------------------------------------------------- doubles
@@ -125,28 +147,42 @@ EXACT = re.compile(r"-?\(([0-9]+)\.0((?:[*/]\(1<<[0-9]+\))*) /\* ([-+.e0-9]+) \*
 
 def test_odd_doubles_are_written_exactly_for_every_release_of_sqlite() -> None:
     """No release is here to try but one: so the form itself must be right."""
-    exact = 0
-    for value in DOUBLE_SAMPLE:
-        text = sqlite_double(value)
-        match = EXACT.fullmatch(text)
-        if match is None:
-            assert text == repr(value)
-            assert_easily_read(abs(value), text.removeprefix("-"))
-            continue
-        exact += 1
-        whole, factors, comment = match.groups()
-        assert int(whole) < 2**53
-        number = Fraction(int(whole))
-        for sign, power in re.findall(r"([*/])\(1<<([0-9]+)\)", factors):
-            assert int(power) <= 62
-            scale = Fraction(2 ** int(power))
-            number = number * scale if sign == "*" else number / scale
-            assert Fraction(float(number)) == number  # no step rounds
-        assert number == abs(Fraction(value))
-        assert text.startswith("-") == (value < 0)
-        assert float(comment) == abs(value)
-    assert exact > 10_000
-    assert EXACT.fullmatch(sqlite_double(0.03503766454344431))
+    assert sum(map(is_written_exactly, DOUBLE_SAMPLE)) > 10_000
+    assert is_written_exactly(0.03503766454344431)
+
+
+def test_few_doubles_are_written_exactly_for_every_release_of_sqlite() -> None:
+    """The same for the edges only, which takes no time."""
+    tenths = [2.0**53 / 10 + step / 8 for step in range(-20, 20)]  # 16 digits
+    for value in (*MISREAD, *EDGES, *tenths, *POWERS[::50], *EVERYDAY[::100]):
+        is_written_exactly(value)
+    plain = [2.0**53 - 1, 1e15, 0.1, 12.75, -0.5, 123456.789, 1e-22, 1.5e-21]
+    assert not any(map(is_written_exactly, plain))
+    exact = [2.0**53, 2.0**53 + 2, 2.0**62, 2.0**63, 2.0**64, 2.0**-62, -1e22]
+    assert all(map(is_written_exactly, (*exact, 1e-23)))
+
+
+def is_written_exactly(value: float) -> bool:
+    """As a whole number times a power of two; the text is checked either way."""
+    text = sqlite_double(value)
+    match = EXACT.fullmatch(text)
+    if match is None:
+        assert text == repr(value)
+        assert_easily_read(abs(value), text.removeprefix("-"))
+        return False
+    whole, factors, comment = match.groups()
+    assert int(whole) < 2**53
+    assert int(whole) % 2
+    number = Fraction(int(whole))
+    for sign, power in re.findall(r"([*/])\(1<<([0-9]+)\)", factors):
+        assert 0 < int(power) <= 62
+        scale = Fraction(2 ** int(power))
+        number = number * scale if sign == "*" else number / scale
+        assert Fraction(float(number)) == number  # no step rounds
+    assert number == abs(Fraction(value))
+    assert text.startswith("-") == (value < 0)
+    assert float(comment) == abs(value)
+    return True
 
 
 def assert_easily_read(value: float, text: str) -> None:
@@ -234,6 +270,8 @@ def test_databases_read_integers_back(value: int) -> None:
         read_by_duckdb(sql_integer(value)),
     ):
         assert (type(found), found) == (int, value)
+    # The minus is an operator: the number behind it must fit too.
+    assert all(int(n) < 2**63 for n in re.findall("[0-9]+", sql_integer(value)))
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
@@ -252,9 +290,81 @@ def test_c_strings_are_bytes_in_octal() -> None:
     assert c_string("plain") == '"plain"'
     assert c_string('a"b\\c?') == '"a\\042b\\134c\\077"'
     assert c_string("é1") == '"\\303\\2511"'
+    assert c_string(" ~\x1f\x7f") == '" ~\\037\\177"'
     with pytest.raises(TargetError, match="NUL"):
         c_string("a\0b")
 
 
+def test_mysql_reads_backslashes_in_hexadecimal_only() -> None:
+    """What a backslash means, and the encoding of other text, depend on settings."""
+    assert mysql_string("it's") == "'it''s'"
+    assert mysql_string("é") == "_utf8mb4'é'"
+    for text in ("a\\b", "a\0b", "\\\0é"):
+        literal = mysql_string(text)
+        assert literal.startswith("_utf8mb4 x'")
+        assert bytes.fromhex(literal[11:-1]).decode() == text
+
+
+def test_redshift_gets_backslashes_by_their_number() -> None:
+    assert redshift_string("it's") == "'it''s'"
+    assert redshift_string("a\\'\\") == "('a' || CHR(92) || '''' || CHR(92) || '')"
+
+
+def test_sql_server_would_join_lines_after_a_backslash() -> None:
+    assert tsql_string("it's\n") == "N'it''s\n'"
+    assert tsql_string("a\\b\\") == "N'a\\b\\'"
+    assert tsql_string("a\\\nb") == "(N'a\\' + N'\nb')"
+    assert tsql_string("a\\\r\nb") == "(N'a\\' + N'\r\nb')"
+
+
+def test_sql_server_has_no_subnormal_numbers() -> None:
+    least = sys.float_info.min
+    assert [tsql_double(x) for x in (0.0, least, -least)] == [
+        *("0.0e0", "2.2250738585072014e-308", "-2.2250738585072014e-308")
+    ]
+    for value in (5e-324, -5e-324, nextafter(least, 0.0), -nextafter(least, 0.0)):
+        with pytest.raises(TargetError, match=r"as close to zero as"):
+            tsql_double(value)
+
+
 def test_excel_doubles_quotes() -> None:
     assert excel_string('say "hi"') == '"say ""hi"""'
+
+
+# ---------------------------------------------------------------- names
+
+
+def names(*features: str, longest: int = 40, lower: bool = False) -> list[str]:
+    """The identifiers of some features, in a language that reserves `if` and `Else`."""
+    body = RuleSet(
+        tuple(Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in features),
+        (),
+        tuple(
+            Rule(f"R{place}", (Condition(place, Op.LE, 0.0, False),), 0.0, STATS, 1.0)
+            for place in range(len(features))
+        ),
+        Rule("default", (), 0.0, STATS, 1.0),
+    )
+    found = identifiers(body, ("if", "Else"), longest, lower=lower)
+    assert list(found) == list(range(len(features)))
+    return list(found.values())
+
+
+STATS = Moments(1.0, 0.0, 0.0)
+
+
+def test_identifiers_resemble_the_names() -> None:
+    assert names("Heat (°C)", "__a--b__", "size") == ["Heat_C", "a_b", "size"]
+    assert names("Heat (°C)", lower=True) == ["heat_c"]
+    assert names("2nd", "x2") == ["x_2nd", "x2"]
+    assert names("日本", "", "?") == ["feature", "feature_2", "feature_3"]
+    assert names("a b c d", "a b cd", longest=6) == ["a_b_c", "a_b_cd"]
+    assert names("x" * 50) == ["x" * 40]
+    assert names("X ray", "max X") == ["X_ray", "max_X"]
+
+
+def test_identifiers_are_distinct() -> None:
+    assert names("a b", "a_b", "A B", "a-b 2") == ["a_b", "a_b_2", "A_B_3", "a_b_2_2"]
+    assert names("a b", "A B", lower=True) == ["a_b", "a_b_2"]
+    assert names("if", "IF", "else") == ["if_2", "IF_3", "else_2"]
+    assert names("if", "else", lower=True) == ["if_2", "else"]  # `Else` is another name

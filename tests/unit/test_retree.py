@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from time import process_time
 
@@ -11,13 +11,20 @@ import pytest
 
 from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import above, at_most, random_list, rule_set
+from tests.support.small_models import small_rules
+from treecompile.emit import steps
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.steps import FACTOR, MOST, count_tests, nest, note
-from treecompile.model.ir import (
-    Program,
+from treecompile.emit.steps import (
+    FACTOR,
+    MOST,
+    count_tests,
+    decision_steps,
+    nest,
+    note,
 )
-from treecompile.model.semantics import decider
+from treecompile.model.ir import Program, Split
+from treecompile.model.semantics import asks_presence, decider
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
 from treecompile.verify.verification import verify
@@ -133,3 +140,53 @@ def test_overlapping_rules_are_verified(style: str) -> None:
     if style == "standard":
         sql = emit(program, "sql").text
         assert verify(program, sql, "sqlite", budget=3000).passed
+
+
+def test_the_tree_has_at_most_so_many_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly as many are allowed; the note names the bound that was passed."""
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    nest.cache_clear()
+    monkeypatch.setattr(steps, "MOST", 2)
+    assert nest(rules) is not None
+    nest.cache_clear()
+    monkeypatch.setattr(steps, "MOST", 1)
+    assert nest(rules) is None
+    assert note(rules).endswith("a nested decision would need over 1 tests")
+    monkeypatch.setattr(steps, "MOST", FACTOR * count_tests(rules))
+    monkeypatch.setattr(steps, "HOPELESS", 0)
+    nest.cache_clear()
+    assert nest(rules) is None
+    assert note(rules).endswith(f"need over {FACTOR * 2} tests")
+    monkeypatch.setattr(steps, "MOST", FACTOR * count_tests(rules) + 1)
+    assert note(rules).endswith(f"need over {FACTOR} times as many tests")
+    nest.cache_clear()
+
+
+def test_tests_behind_a_test_of_presence_say_nothing_about_missing_values() -> None:
+    absent = above(0, float("inf"), True)
+    rules = rule_set(
+        ((absent,), "no"), ((above(0, 5.0),), "no"), ((at_most(1, 1.0),), "yes")
+    )
+    written = [test for step in decision_steps(rules) for test in step.tests]
+    asked = [test for test in written if not asks_presence(test)]
+    assert {test.feature for test in asked} == {0, 1}
+    assert not any(test.missing for test in asked if test.feature == 0)
+    for row in product((None, 2.0, 4.0, 6.0), (None, 0.0, 2.0), (None,)):
+        nested = nest(rules)
+        assert nested is not None
+        assert nested.outcomes[decider(nested.tree, row)] == decider(rules, row)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_question_leads_to_the_same_rule_either_way(seed: int) -> None:
+    nested = nest(small_rules(Random(seed)))
+    assert nested is not None
+    below: dict[int, set[int]] = {}
+    for position in reversed(range(len(nested.tree.nodes))):
+        node = nested.tree.nodes[position]
+        if isinstance(node, Split):
+            sides = [below[branch.then] for branch in node.branches]
+            below[position] = set.union(*sides)
+            assert len(below[position]) > 1
+        else:
+            below[position] = {nested.outcomes[position]}

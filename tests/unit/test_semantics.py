@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from math import inf, nan, nextafter
 
 import pytest
@@ -28,13 +30,17 @@ from treecompile.model.semantics import (
     asks_presence,
     decider,
     holds,
+    in_order,
     is_missing,
     is_partition,
     leaf_positions,
+    membership,
     negate,
     predict,
     probabilities,
     required_features,
+    truth_table,
+    type_of_labels,
 )
 from treecompile.regions.region import intersect
 
@@ -178,6 +184,19 @@ def test_merging_keeps_the_order_of_the_feature() -> None:
     assert intersect(tests, COLOUR) == (some(Op.IN, "red", "Red"),)
 
 
+def test_a_single_test_keeps_its_spelling() -> None:
+    flag = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+    for op in (Op.IN, Op.NOT_IN):
+        for value in (False, True):
+            assert intersect([some(op, value)], flag) == (some(op, value),)
+    # Two that say the same are merged, into the fewest categories.
+    twice = [some(Op.NOT_IN, True), some(Op.IN, False)]
+    assert intersect(twice, flag) == (some(Op.IN, False),)
+    # In the order of the feature, whatever the order of the test.
+    mixed = some(Op.IN, "", "red")
+    assert intersect([mixed], COLOUR) == (some(Op.IN, "red", ""),)
+
+
 def test_an_interval_may_hold_one_double() -> None:
     above = number(Op.GT, 1.0, missing=True)
     next_up = number(Op.LE, nextafter(1.0, inf))
@@ -225,6 +244,47 @@ def split(*tests: Condition) -> Split:
 )
 def test_partitions(feature: Feature, tests: list[Condition], expected: bool) -> None:
     assert is_partition(split(*tests), (feature,)) is expected
+
+
+def test_a_split_tests_one_feature() -> None:
+    other = Condition(1, Op.NOT_IN, ("red",), missing=True)
+    assert not is_partition(split(some(Op.IN, "red"), other), (COLOUR, COLOUR))
+
+
+def every_condition(feature: Feature) -> Iterator[Condition]:
+    for flag in (False, True):
+        if feature.kind is Kind.ORDINAL:
+            for op, category in product((Op.LE, Op.GT), feature.categories):
+                yield rank(op, category, flag)
+        else:
+            for size, op in product(range(4), (Op.IN, Op.NOT_IN)):
+                yield some(op, *feature.categories[:size], missing=flag)
+
+
+@pytest.mark.parametrize("feature", [COLOUR, SIZE, DOSE], ids=lambda f: str(f.name))
+def test_tests_of_categories_as_sets_and_tables(feature: Feature) -> None:
+    """Targets write ordinal tests as sets too: the same truth for every value."""
+    unseen: Value = "new" if feature.type is ValueType.STR else 7
+    for test in every_condition(feature):
+        truth = [holds(test, feature, v) for v in (*feature.categories, unseen, None)]
+        assert truth_table(test, feature) == truth
+        inside, named, missing = membership(test, feature)
+        values = (*feature.categories, unseen)
+        assert [(v in named) == inside for v in values] == truth[:-1]
+        assert missing == truth[-1]
+        assert list(named) == [c for c in feature.categories if c in named]
+
+
+def test_categories_in_the_order_of_the_feature() -> None:
+    assert in_order(COLOUR, ("", "red", "unknown")) == ("red", "")
+    assert in_order(DOSE, {1, 2}) == (2, 1)
+    assert in_order(DOSE, ()) == ()
+
+
+def test_one_label_is_enough_to_know_the_type() -> None:
+    assert type_of_labels(("yes",)) is ValueType.STR
+    assert type_of_labels((True,)) is ValueType.BOOL
+    assert type_of_labels((1, 2)) is ValueType.INT
 
 
 def test_labels_tie_to_the_first() -> None:

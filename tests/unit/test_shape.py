@@ -145,3 +145,36 @@ def test_the_shape_of_a_small_tree() -> None:
         Step(0, (c,), 5),
         Step(0, (), 6),
     ]
+
+
+COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue", "green"))
+
+
+def colours(*, deep: int) -> Tree:
+    """Three branches, the catch-all first; below the branch `deep` is another test."""
+    tests = (
+        Condition(1, Op.NOT_IN, ("red", "blue"), missing=True),
+        Condition(1, Op.IN, ("red",), missing=False),
+        Condition(1, Op.IN, ("blue",), missing=False),
+    )
+    below = Condition(0, Op.LE, 0.0, missing=True)
+    inner = Split((Branch(below, 4, 1.0), Branch(negate(below), 5, 1.0)), ONE, 0.0)
+    leaf = Leaf("a", ONE, 1.0)
+    branches = tuple(Branch(test, place + 1, 1.0) for place, test in enumerate(tests))
+    children = tuple(inner if place == deep else leaf for place in range(3))
+    root = Split(branches, ONE, 0.0)
+    nodes = (root, *children, leaf, leaf) if deep >= 0 else (root, *children)
+    return Tree((X, COLOUR), ("a",), nodes)
+
+
+@pytest.mark.parametrize(("deep", "last"), [(-1, 0), (0, 0), (1, 1), (2, 2)])
+def test_the_deepest_branch_goes_on_or_the_catch_all(deep: int, last: int) -> None:
+    tree = colours(deep=deep)
+    root = tree.nodes[0]
+    assert isinstance(root, Split)
+    steps = list(tree_steps(tree))
+    assert nesting(steps) == ranks(tree)[0] == 1
+    guards = [
+        branch.when for place, branch in enumerate(root.branches) if place != last
+    ]
+    assert [step.tests for step in steps[:2]] == [(guard,) for guard in guards]

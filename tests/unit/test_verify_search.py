@@ -6,6 +6,8 @@ from itertools import product
 from math import prod
 from random import Random
 
+import pytest
+
 from tests.support.random_models import random_rules, random_tree
 from treecompile.model.ir import Row, RuleSet, Tree
 from treecompile.model.semantics import holds
@@ -63,24 +65,27 @@ def small(body: Tree | RuleSet) -> bool:
     return size <= 1500 and (isinstance(body, Tree) or bool(body.rules))
 
 
-def test_every_edge_that_a_row_can_show_is_covered() -> None:
-    checked = edges = 0
-    for seed in range(400):
-        dice = Random(seed)
-        body: Tree | RuleSet = (
-            random_rules(dice) if seed % 3 == 0 else random_tree(dice, splits=4)
-        )
-        if not small(body):
-            continue
-        places = len(body.rules) + 1 if isinstance(body, RuleSet) else len(body.nodes)
-        answer: dict[int, object] = {place: place % 2 for place in range(places)}
-        around = Grid(body, Constants())
-        walk = Probing(body, around, 5000, Random(0), answer.get)
-        assert walk.cover_edges(5000) == (covered_by_force(body, answer),) * 2, seed
-        checked += 1
-        edges += walk.cover_edges(5000)[1]
-    assert checked >= 40
-    assert edges >= 500
+def small_model(seed: int) -> Tree | RuleSet | None:
+    dice = Random(seed)
+    body = random_rules(dice) if seed % 3 == 0 else random_tree(dice, splits=4)
+    return body if small(body) else None
+
+
+SEEDS = [seed for seed in range(400) if small_model(seed)]
+
+
+def test_enough_models_are_small() -> None:
+    assert len(SEEDS) >= 40
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_edge_that_a_row_can_show_is_covered(seed: int) -> None:
+    body = small_model(seed)
+    assert body is not None
+    places = len(body.rules) + 1 if isinstance(body, RuleSet) else len(body.nodes)
+    answer: dict[int, object] = {place: place % 2 for place in range(places)}
+    walk = Probing(body, Grid(body, Constants()), 5000, Random(0), answer.get)
+    assert walk.cover_edges(5000) == (covered_by_force(body, answer),) * 2
 
 
 def test_a_small_budget_is_shared_and_the_share_is_said() -> None:

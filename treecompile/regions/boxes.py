@@ -288,7 +288,7 @@ class IntervalColumn:
                 begins = np.where(takes_missing, -inf, begins)
             else:
                 ends = np.where(takes_missing, nan, ends)
-            yes = np.searchsorted(np.sort(begins), tried, side="left")
+            yes = np.searchsorted(np.sort(begins), tried)
             no = len(rules) - np.searchsorted(np.sort(ends), tried, side="right")
             costs = yes * np.log2(yes + 1) + no * np.log2(no + 1)
             place = int(np.argmin(costs))
@@ -328,7 +328,7 @@ class SetColumn:
     def splits(self, rules: Rules, region: Region) -> Iterator[Offer]:
         """The sets that rules ask for: the two best of the most frequent."""
         assert isinstance(region, CategorySet)
-        counts = np.bincount(self.codes[rules], minlength=len(self.sets))
+        counts = np.bincount(self.codes[rules])
         parts: dict[int, int] = {}  # what rules take of the region, and how many do
         for code in np.flatnonzero(counts):
             inner = self.sets[code] & region.bits

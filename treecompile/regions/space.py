@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import count
-from math import inf, isfinite, nextafter
+from math import inf, isfinite, isinf, nextafter
 
 from treecompile.model import ir
 from treecompile.model.paths import paths
@@ -127,6 +127,7 @@ def _numbers(region: Interval, usual: tuple[float, float]) -> Iterator[float | N
     start, end = max(region.low, usual[0]), min(region.high, usual[1])
     middle = start + (end - start) / 2
     candidates = [region.high, region.low + 1.0, nextafter(region.low, inf)]
+    candidates.sort(key=isinf)  # an infinity last: it is in the region, but not usual
     if isfinite(middle):
         rounded = [round(middle, digits) for digits in range(6)]
         candidates = [*rounded, middle, *candidates]

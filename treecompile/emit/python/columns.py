@@ -59,8 +59,6 @@ class NumpyModule:
     runtime: list[str]  # the functions: "def predict(...", "def read(...", ...
     helpers: list[str]  # "def as_number(...", ...
     limits: list[str]  # BLOCK = 2**17  # rows at a time, ...
-    has_numbers: bool  # whether a numeric column is read
-    has_categories: bool  # whether another column is read
     converters: list[str]  # '    "heat": numbers,', ...
     table: list[str]  # splits: '    (1, 20.0, True, ~0, ~1),'; or rules
     answer_type: str  # the dtype of the answers: object
@@ -106,8 +104,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ],
         helpers=helpers.texts(),
         limits=copied(columns, limits),
-        has_numbers="numbers" in runtime,
-        has_categories="codes" in runtime,
         converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
         table=list(_table(body, tree, required, places)),
         answer_type=_answer_type(body),

@@ -73,7 +73,6 @@ class PythonModule:
     explained: list[str]  # EXPLAINED = 10  # ...
     shown_names: list[str]  # NAMES = ("sky", "heat")
     conclusions: list[str]  # CONCLUSIONS = ("play = no", "play = yes")
-    conclusion: str  # of a regression: "hours = "
     estimates: list[str]  # of a regression: '    "R1": (20.0,),', ...
     readers: list[str]  # '    "sky": (as_text, frozenset({"clear", "grey"})),', ...
     nodes: list[str]  # '    (1, 20.0, 0, (3, 4), (4.0, 2.0)),', '    "R1",', ...
@@ -82,7 +81,6 @@ class PythonModule:
     parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
     blanks: list[str]  # BLANKS = ("", "NA")
     script: list[str]  # "def main(...", "def score(..."
-    shown: str  # how `score` writes an answer: str(answer).lower()
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -140,7 +138,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             (python_string(f"{target} = {words.value(x)}") for x in body.labels),
             ")",
         ),
-        conclusion=replaced["CONCLUSION"],
         estimates=[
             f'    "{rule.id}": ({python_literal(rule.value)},),'
             for rule in decided.values()
@@ -154,7 +151,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             "BLANKS = (", map(python_string, ("", *program.na_values)), ")"
         ),
         script=copied(rows, ["main", "score"], flags, replaced),
-        shown="str(answer).lower()" if answer_type == "bool" else "answer",
     )
     return Lowered(module, notes=(note(body),))
 

@@ -1,0 +1,92 @@
+"""Lines of Python as black formats them, at widths around the limit."""
+
+from __future__ import annotations
+
+import black
+import pytest
+
+from treecompile.emit.python.layout import (
+    call,
+    collection,
+    condition,
+    frozen_set,
+    in_docstring,
+    mapping,
+    subscript,
+    with_comment,
+)
+
+WIDTHS = range(78, 100)
+INNER = range(158, 175)  # too wide for one line, about as wide as a line inside
+
+
+def is_stable(lines: list[str]) -> bool:
+    text = "\n".join(lines) + "\n"
+    return black.format_str(text, mode=black.Mode()) == text
+
+
+def words(width: int, count: int) -> list[str]:
+    """Names that together, with commas and blanks between them, have a width."""
+    letters = width - 2 * (count - 1)
+    size, more = divmod(letters, count)
+    return [
+        "abcdefghijklmnop"[place] * (size + (place < more)) for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_collections(width: int, count: int) -> None:
+    items = words(width - len("X = ()"), count)
+    assert is_stable(collection("X = (", items, ")"))
+    assert is_stable(collection("X = [", items, "]"))
+    inner = collection('    "R1": (', items[:-1] or items, "),", 4)
+    assert is_stable(["X = {", *inner, "}"])
+    assert is_stable(mapping("X", dict.fromkeys(items, "1")))
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, *range(100, 112), *INNER])
+@pytest.mark.parametrize("count", [2, 4])
+def test_sets_and_calls(width: int, count: int) -> None:
+    items = words(width - len("X = frozenset({})"), count)
+    assert is_stable(frozen_set("X", items))
+    assert is_stable(call("calling(", items, ")"))
+    assert is_stable(["if x:", *call("    return f(", items, ")", 4)])
+    head = call("def calling(", [f"{item}: Any" for item in items], ") -> Any:")
+    assert is_stable([*head, "    pass"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_subscripts_and_conditions(width: int) -> None:
+    key = '"' + "k" * (width - len('    x = row[""]')) + '"'
+    assert is_stable(["if x:", *subscript("    x = row", key, 4)])
+    for count in (2, 3):
+        tests = [f"{word} > 1" for word in words(width - 12, count)]
+        assert is_stable([*condition(tests, ""), "    pass"])
+        inner = condition(tests, "    ", "or")
+        assert is_stable(["if x:", *inner, "        pass"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_comment_is_beside_its_line_or_above_it(width: int) -> None:
+    line = "    return 1"
+    comment = "c" * (width - len(line) - len("  # "))
+    found = with_comment(line, comment)
+    beside, above = [f"{line}  # {comment}"], [f"    # {comment}", line]
+    assert found == (beside if width <= 88 else above)
+
+
+def test_nothing_is_a_collection_too() -> None:
+    assert collection("X = (", [], ")") == ["X = ()"]
+    assert collection("X" * 90 + " = (", [], ")") == ["X" * 90 + " = ()"]
+    assert mapping("X", {}) == ["X = {}"]
+    assert mapping("X", {"it's": "1", 'say "a"': "2"}) == [
+        """X = {"it's": 1, 'say "a"': 2}"""
+    ]
+
+
+@pytest.mark.parametrize("text", ['a"""b', "\\", "\\n", '\\"""', 'say "hi"'])
+def test_a_docstring_gives_the_text_back(text: str) -> None:
+    module: dict[str, str] = {}
+    exec(f'"""{in_docstring(text)} """', module)
+    assert module["__doc__"] == f"{text} "

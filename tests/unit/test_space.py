@@ -1,0 +1,170 @@
+"""The rows that documents and docstrings show as examples."""
+
+from __future__ import annotations
+
+from math import inf, nextafter
+
+import pytest
+
+from treecompile.model.ir import (
+    Branch,
+    ClassCounts,
+    ColumnSummary,
+    Condition,
+    Feature,
+    Kind,
+    Leaf,
+    Op,
+    Rule,
+    RuleSet,
+    Split,
+    Tree,
+    Value,
+    ValueType,
+)
+from treecompile.model.semantics import decider, holds, negate
+from treecompile.regions.region import at, everything
+from treecompile.regions.space import Space, example, unseen
+
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue"))
+SIZE = Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L"))
+FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
+STATS = ClassCounts((1.0, 1.0))
+BIG = 1.7976931348623157e308
+
+
+def usual(low: float | None, high: float | None) -> ColumnSummary:
+    return ColumnSummary(missing=0, low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "column", "shown"),
+    [
+        (-inf, inf, None, 0.0),
+        (-inf, inf, usual(10.0, 21.0), 16.0),  # the middle, rounded to even
+        (-inf, inf, usual(None, None), 0.0),  # a column without numbers
+        (12.0, inf, usual(10.0, 21.0), 16.0),
+        (-inf, 12.0, usual(10.0, 21.0), 11.0),
+        (0.25, 0.5, usual(0.0, 1.0), 0.4),  # as few digits as it needs
+        (0.3, nextafter(0.3, inf), usual(0.0, 1.0), nextafter(0.3, inf)),
+        (30.0, 40.0, usual(0.0, 1.0), 40.0),  # outside of what is usual
+        (-inf, -5.0, usual(0.0, 1.0), -5.0),
+        (-inf, inf, usual(-10.0, 0.0), -5.0),
+        (0.3, 0.9, None, 0.9),  # nothing is known about the column
+        (100.0, inf, None, 101.0),  # infinity is not usual
+        (1e300, inf, None, nextafter(1e300, inf)),
+        (BIG, inf, None, inf),
+        (0.0, 1.5e308, usual(0.0, 1.5e308), 0.75e308),
+    ],
+)
+def test_a_usual_and_short_number_is_shown(
+    low: float, high: float, column: ColumnSummary | None, shown: float
+) -> None:
+    tests = []
+    if low > -inf:
+        tests.append(Condition(0, Op.GT, low, missing=False))
+    if high < inf:
+        tests.append(Condition(0, Op.LE, high, missing=False))
+    space = Space((X,))
+    box = space.inside(tests)
+    assert box is not None
+    (number,) = space.row(box, () if column is None else (column,))
+    assert number == shown
+    assert all(holds(test, X, number) for test in tests)
+
+
+@pytest.mark.parametrize(
+    ("feature", "test", "shown"),
+    [
+        (COLOUR, Condition(0, Op.IN, ("blue", "red"), missing=True), "red"),
+        (COLOUR, Condition(0, Op.NOT_IN, ("red",), missing=True), "blue"),
+        (COLOUR, Condition(0, Op.NOT_IN, ("red", "blue"), missing=True), "unseen"),
+        (COLOUR, Condition(0, Op.IN, (), missing=True), None),
+        (SIZE, Condition(0, Op.LE, "M", missing=True), "S"),
+        (SIZE, Condition(0, Op.GT, "S", missing=True), "M"),
+        (SIZE, Condition(0, Op.GT, "L", missing=True), "unseen"),
+        (X, Condition(0, Op.GT, inf, missing=True), None),
+    ],
+)
+def test_a_known_value_is_shown_if_there_is_one(
+    feature: Feature, test: Condition, shown: Value
+) -> None:
+    space = Space((feature,))
+    box = space.inside([test])
+    assert box is not None
+    assert space.row(box) == (shown,)
+    assert holds(test, feature, shown)
+
+
+def test_an_unseen_value_is_none_of_the_known() -> None:
+    taken = Feature("c", Kind.CATEGORICAL, ValueType.STR, ("unseen", "unseen_"))
+    assert unseen(taken) == "unseen__"
+    codes = Feature("c", Kind.CATEGORICAL, ValueType.INT, (0, 2, 1, 4))
+    assert unseen(codes) == 3
+    assert unseen(FLAG) is None
+    for known in (False, True):
+        half = Feature("c", Kind.CATEGORICAL, ValueType.BOOL, (known,))
+        assert unseen(half) is (not known)
+    assert unseen(X) is None
+
+
+def test_the_example_reaches_the_first_rule_that_a_row_can_reach() -> None:
+    never = (Condition(0, Op.GT, 5.0, False), Condition(0, Op.LE, 4.0, False))
+    first = (Condition(0, Op.GT, 7.0, True), Condition(1, Op.IN, ("blue",), False))
+    rules = tuple(
+        Rule(f"R{number}", tests, "yes", STATS, 1.0)
+        for number, tests in enumerate((never, first, ()), start=1)
+    )
+    default = Rule("default", (), "no", STATS, 1.0)
+    body = RuleSet((X, COLOUR), ("no", "yes"), rules, default)
+    columns = (usual(0.0, 10.0), usual(None, None))
+    assert example(body, columns) == (8.0, "blue")
+    assert decider(body, example(body)) == 1
+    empty = RuleSet((X, COLOUR), ("no", "yes"), rules[:1], default)
+    assert example(empty) == (0.0, "red")
+
+
+def test_the_example_of_a_tree_is_in_its_first_leaf() -> None:
+    above = Condition(0, Op.GT, 7.0, missing=False)
+    branches = (Branch(above, 2, 1.0), Branch(negate(above), 1, 1.0))
+    leaves = (Leaf("no", STATS, 1.0), Leaf("yes", STATS, 1.0))
+    tree = Tree((X, FLAG), ("no", "yes"), (Split(branches, STATS, 0.0), *leaves))
+    row = example(tree, (usual(0.0, 10.0), usual(None, None)))
+    assert row == (8.0, False)
+    assert decider(tree, row) == 2
+
+
+def test_parts_of_boxes() -> None:
+    space = Space((COLOUR, X, SIZE))
+    box = space.everything
+    red = at("red", COLOUR)
+    assert space.narrow(box, 0, red) == (red, *box[1:])
+    below = Condition(1, Op.LE, 3.0, missing=False)
+    cut = space.cut(box, below)
+    assert cut is not None
+    assert space.conditions(cut) == (below,)
+    assert space.cut(cut, Condition(1, Op.GT, 3.0, missing=True)) is None
+    assert space.inside([below, Condition(1, Op.GT, 3.0, missing=True)]) is None
+    assert space.inside([]) == box == tuple(map(everything, space.features))
+    assert space.conditions(box) == ()
+
+
+def test_the_shorter_list_of_categories_is_written() -> None:
+    many = Feature("c", Kind.CATEGORICAL, ValueType.INT, (1, 2, 3, 4, 5))
+    space = Space((many,))
+    box = space.inside([Condition(0, Op.IN, (1, 2, 3, 4, 5), missing=False)])
+    assert box is not None
+    most = space.region(Condition(0, Op.IN, (1, 2, 3), missing=False))
+    yes, no = space.tests(0, box[0], most)
+    assert yes == Condition(0, Op.NOT_IN, (4, 5), missing=False)
+    assert no == negate(yes)
+    few = space.region(Condition(0, Op.IN, (1, 2), missing=False))
+    assert space.tests(0, box[0], few)[0] == Condition(0, Op.IN, (1, 2), missing=False)
+    # Equally many: the set itself.
+    four = space.inside([Condition(0, Op.IN, (1, 2, 3, 4), missing=False)])
+    assert four is not None
+    assert space.tests(0, four[0], few)[0] == Condition(0, Op.IN, (1, 2), missing=False)
+    # Where unseen values are on the other side, they must not be taken in.
+    wide = space.everything[0]
+    assert space.tests(0, wide, most)[0] == Condition(0, Op.IN, (1, 2, 3), False)
