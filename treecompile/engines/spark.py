@@ -46,7 +46,7 @@ ROOMY = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
-NO_FILES = {"spark.sql.runSQLOnFiles": "false"}  # no FROM csv.`path`
+FILES_AS_TABLES = "spark.sql.runSQLOnFiles"  # FROM csv.`path`
 PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
@@ -71,6 +71,11 @@ class Spark(ArrowConnection):
     def arrow(self, query: str) -> Any:
         with _open_sockets():
             return self.session.sql(query).toArrow()
+
+    @contextmanager
+    def read_only(self, seconds: float) -> Iterator[None]:
+        with self._set(FILES_AS_TABLES, "false"):
+            yield
 
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
         with _open_sockets():
@@ -179,19 +184,22 @@ class Spark(ArrowConnection):
                 " needed here: rename the view"
             )
 
-    @contextmanager
-    def _in_small_methods(self) -> Iterator[None]:
+    def _in_small_methods(self) -> AbstractContextManager[None]:
         """Have Spark generate many small Java methods for the many columns.
 
         Java compiles no method above 8 KB to machine code, and none above 64 KB at all.
         """
+        return self._set(WHOLE_STAGE, "false")
+
+    @contextmanager
+    def _set(self, option: str, value: str) -> Iterator[None]:
         conf = self.session.conf
-        was = conf.get(WHOLE_STAGE, None)
-        conf.set(WHOLE_STAGE, "false")
+        was = conf.get(option, None)
+        conf.set(option, value)
         try:
             yield
         finally:
-            conf.unset(WHOLE_STAGE) if was is None else conf.set(WHOLE_STAGE, was)
+            conf.unset(option) if was is None else conf.set(option, was)
 
     def _path(self, folder: str, *, remove: bool = False) -> bool:
         """Whether a folder exists; or remove it."""
@@ -241,7 +249,7 @@ def _session_for_artefacts(master: str) -> Any:
     """One session for the whole process."""
     folder = tempfile.mkdtemp(prefix="treecompile-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = {**QUIET, **ROOMY, **NO_FILES, PARTITIONS: "1", WAREHOUSE: folder}
+    settings = {**QUIET, **ROOMY, PARTITIONS: "1", WAREHOUSE: folder}
     session = _start(master, settings)
     atexit.register(_stop, session)
     return session
