@@ -123,6 +123,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=words):
             read_table(str(tmp_path / name))
+    with pytest.raises(DataError, match="name of the data file is empty"):
+        read_table("")
 
 
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,11 @@ def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
     program = Program("y", "test", rules)
     said = "2 ordered rules with 2 tests are run as one nested decision of 2 tests"
     assert note(rules) == said
+    alone = rule_set(((at_most(0, 5.0),), "yes"))
+    assert (
+        note(alone)
+        == "1 ordered rule with 1 test is run as one nested decision of 1 test"
+    )
     for target, style in (("sql", "standard"), ("python", "standard")):
         artefact = emit(program, target, EmitOptions(style=style))
         assert artefact.notes == (said,)

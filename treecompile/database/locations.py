@@ -71,6 +71,8 @@ def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | 
 def is_many_files(data: str) -> bool:
     """Whether a path is a folder, or a pattern of file names."""
     path = Path(data)
+    if not data:  # the path of the current folder
+        return False
     try:
         return path.is_dir() or (bool(PATTERN & set(data)) and not path.exists())
     except (OSError, ValueError):  # a name that no file can have

@@ -29,6 +29,7 @@ from heapq import heappop, heappush
 
 from treecompile.model import ir
 from treecompile.model.paths import upwards
+from treecompile.model.words import quantity
 from treecompile.regions.boxes import Boxes, Subproblem
 from treecompile.regions.compact import is_searchable, tested_only
 from treecompile.regions.space import Space
@@ -143,14 +144,16 @@ def note(body: ir.Body) -> str:
     if isinstance(body, ir.Tree) or not count_tests(body):
         return ""
     nested = nest(body)
-    size = f"{len(body.rules)} ordered rules with {count_tests(body)} tests"
+    rules = quantity(len(body.rules), "ordered rule")
+    verb = "are" if len(body.rules) > 1 else "is"
+    size = f"{rules} with {quantity(count_tests(body), 'test')} {verb} run"
     if nested is not None:
-        return f"{size} are run as one nested decision of {nested.tests} tests"
+        return f"{size} as one nested decision of {quantity(nested.tests, 'test')}"
     bound = (
         f"{FACTOR} times as many" if FACTOR * count_tests(body) < MOST else f"{MOST}"
     )
     instead = f"a nested decision would need over {bound} tests"
-    return f"{size} are run one after the other: {instead}"
+    return f"{size} one after the other: {instead}"
 
 
 # ---------------------------------------------------------------- rules as a tree

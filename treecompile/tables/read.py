@@ -206,6 +206,8 @@ def _read_file(path: str) -> RawTable:
             return read_csv(lines, name="standard input")
     name, suffix = file_name(Path(path).name), Path(path).suffix.lower()
     try:
+        if not path:
+            raise DataError("the name of the data file is empty: name a file")
         if Path(path).is_dir():
             raise DataError(f"{path!r} is a folder: name a file in it")
         if suffix == PARQUET:
