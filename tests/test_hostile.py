@@ -211,3 +211,21 @@ def test_sqlite_has_a_column_without_a_name(tmp_path: Path) -> None:
     expression = (folder / "predict.sql").read_text()
     with closing(sqlite3.connect(":memory:")) as connection:
         assert in_database(connection, expression, ["", "x"], rows) == labels
+
+
+def test_a_carriage_return_stays_in_its_field(tmp_path: Path) -> None:
+    """It is quoted, though lines end in a line feed: otherwise it would end one."""
+    names = ["a\rb", "c"]
+    rows = [[f"x{n % 2}\r{'y' * n}", f"{n}"] for n in range(8)]
+    labels = ["no\r", "yes"]
+    data, model, module = (tmp_path / n for n in ("d.csv", "m.json", "predict.py"))
+    labelled = [[*row, labels[int(row[1]) > 3]] for row in rows]
+    write_csv(data, [*names, "y"], labelled)
+    assert run("learn", data, "--target", "y", "-o", model).exit_code == 0
+    assert run("emit", model, "--to", "python", "-o", module).exit_code == 0
+    expected = [[*names, "y", "prediction"], *([*row, row[-1]] for row in labelled)]
+    said = run("predict", model, data).stdout_bytes
+    script = subprocess.run([sys.executable, module, data], capture_output=True)
+    for text in (said, script.stdout):
+        found = csv.reader(io.StringIO(text.decode(), newline=""), strict=True)
+        assert [*found] == expected

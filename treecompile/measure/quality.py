@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -207,8 +206,8 @@ def scored_csv(program: ir.Program, data: str, na_values: tuple[str, ...] = ()) 
         raise DataError(
             f"there is a column {PREDICTION!r} already: rename or remove it"
         )
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
+    written = UnixLines()
+    writer = csv.writer(written)
     writer.writerow([*table.names, PREDICTION])
     cells = [c if table.text else map(_cell, c) for c in table.columns]
     columns = encode_features(program, table, na_values)
@@ -216,7 +215,21 @@ def scored_csv(program: ir.Program, data: str, na_values: tuple[str, ...] = ()) 
     if labels := list(map(_cell, program.body.labels)):
         predicted = [labels[place] for place in predicted]
     writer.writerows(zip(*cells, predicted, strict=True))
-    return lines.getvalue()
+    return "".join(written.lines)
+
+
+class UnixLines:
+    """Lines of CSV that end in a line feed.
+
+    A field with a carriage return is quoted only if lines end in one, too. Otherwise it
+    would be read as two.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.lines.append(f"{line[:-2]}\n")
 
 
 def _cell(value: Any) -> Any:

@@ -176,7 +176,12 @@ def main(arguments: list[str]) -> int:
 def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file whose first line names the columns."""
     reader = csv.reader(lines, strict=True)
-    writer = csv.writer(output, lineterminator="\n")
+
+    class Lines:  # csv quotes a carriage return only if lines end in one, too
+        def write(self, line: str) -> int:
+            return output.write(line[:-2] + "\n")
+
+    writer = csv.writer(Lines())
     header = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
