@@ -50,7 +50,7 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
     "whole": np.round,
     "tiny": lambda y: y * 1e-300,
     "smallest": lambda y: np.round(y) * 5e-324,
-    "large": lambda y: y * 1e149,
+    "large": lambda y: y * 1e145,
     "two sizes": lambda y: np.where(y > 3, 1e12 * y, y),
     "few of much": lambda y: np.where(y > 5, y + 1e15, y),
 }
