@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import process
 from tests.support.databases import DATABASES
 from tests.support.samples import numeric
 from treecompile.engines.base import Connection
+from treecompile.model.file.write import dumps
 from treecompile.verify.verification import verify
 
 # What each engine must refuse while it is locked; {folder} is one that exists.
@@ -108,10 +110,22 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("engine", ENDLESS)
+@pytest.mark.parametrize("engine", [e for e in ENDLESS if e != "spark"])
 def test_a_query_without_an_end_is_stopped(engine: str) -> None:
     database = DATABASES[engine]()
     report = verify(
         numeric(), ENDLESS[engine], engine, url=database.url, budget=60, timeout=2
     )
     assert report.refused == "it did not end within 2 seconds (see --timeout)"
+
+
+def test_a_query_without_an_end_is_stopped_on_spark(tmp_path: Path) -> None:
+    """In a process of its own: the task may go on until its Java process ends."""
+    DATABASES["spark"]()
+    model, artefact = tmp_path / "model.json", tmp_path / "endless.sql"
+    model.write_text(dumps(numeric()))
+    artefact.write_text(ENDLESS["spark"])
+    limits = ("--engine", "spark", "--timeout", "2", "--budget", "60")
+    done = process("verify", model, artefact, *limits)
+    assert done.returncode == 1
+    assert "it did not end within 2 seconds (see --timeout)" in done.stderr

@@ -46,6 +46,7 @@ ROOMY = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
+OF_OTHERS = "treecompile_artefact"  # the group of the jobs that run SQL of others
 FILES_AS_TABLES = "spark.sql.runSQLOnFiles"  # FROM csv.`path`
 PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
@@ -78,11 +79,16 @@ class Spark(ArrowConnection):
             yield
 
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
-        with _open_sockets():
-            return rows_of(self.session.sql(query).limit(most).toArrow())
+        context = self.session.sparkContext
+        context.setJobGroup(OF_OTHERS, "an artefact", interruptOnCancel=True)
+        try:
+            with _open_sockets():
+                return rows_of(self.session.sql(query).limit(most).toArrow())
+        finally:
+            context.setLocalProperty("spark.jobGroup.id", None)
 
     def cancel(self) -> None:
-        self.session.sparkContext.cancelAllJobs()
+        self.session.sparkContext.cancelJobGroup(OF_OTHERS)
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         with _open_sockets():
