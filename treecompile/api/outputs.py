@@ -49,7 +49,7 @@ def check_outputs(
     """
     foreign = []
     sources = [os.fspath(each) for each in inputs if isinstance(each, (str, Path))]
-    for output in outputs:
+    for output in map(Path, outputs):  # without a slash at the end, as it is written
         beginning = _beginning(output)
         if not beginning:
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from errno import EISDIR
+from errno import EISDIR, ENOTDIR
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO
@@ -135,6 +135,8 @@ class Waiting:
             file.write(data)
 
     def _make_folder(self, folder: Path) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR))
         absent = [each for each in (folder, *folder.parents) if not each.exists()]
         for each in reversed(absent):
             self.folders.append(each)
