@@ -110,7 +110,7 @@ class Raw:
             values = self.data.tolist()
             if not self.text:
                 return _plain_numbers(values)
-            if self.na != {""}:
+            if self.na != {""} or None in values:
                 values = ["" if v is None or v in self.na else v for v in values]
             return read_numbers(values)
         if self.data.dtype.kind not in "iuf":
