@@ -80,6 +80,7 @@ TARGETS = (
             "tests/unit/test_fractional_artefacts.py",
             "tests/unit/test_limits.py",
             "tests/unit/test_lowering.py",
+            "tests/unit/test_sql_flat_sums.py",
             "tests/unit/test_sql_forms.py",
             "tests/unit/test_sql_limits.py",
             "tests/unit/test_sql_sums.py",
