@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isnan
 
 import pytest
 
-from tests.support.samples import TEXT, balanced, every_type, numeric
+from tests.support.samples import TEXT, balanced, chain, every_type, numeric
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.model.errors import EngineError, OptionError
-from treecompile.model.ir import Feature, Kind, ValueType
+from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
 from treecompile.verify.claims import Claim, check_engine, claim
 from treecompile.verify.constants import (
     MOST_ADDED,
@@ -96,7 +97,7 @@ def test_what_nobody_names_is_taken_for_the_label() -> None:
             {"engine": "sqlite", "output": "label", "label": "mid"},
             "--label needs",
         ),
-        ("1", {"engine": "sqlite", "output": "lable"}, "'lable'"),
+        ("1", {"engine": "sqlite", "output": "lable"}, "^--output 'lable'"),
         (sql(output="rule"), {"output": "label"}, "says that it gives rule"),
         (
             sql(output="probability", label="mid").replace("ability 1", "ability 3"),
@@ -132,6 +133,7 @@ def test_literals_of_sql() -> None:
     assert in_sql(text) == {"it's": 1, 1: 1, 2.5: 1, 0.5: 1, 1000.0: 1, "x": 1}
     assert in_sql("1 + 1 + '1' /* 7 */") == {1: 2, "1": 1}
     assert in_sql("$$a$$ + E'b\\'c\\\\'") == {"a": 1, "b'c\\": 1}
+    assert in_sql("e'xyz' + $a$xyz$a$ + 'xyz'") == {"xyz": 3}
     assert in_sql(r"'a\'") == {"a\\": 1}
     assert in_sql(r"'a\'b''\\'", backslash=True) == {"a'b'\\": 1}
 
@@ -212,6 +214,17 @@ def test_renamed_columns_are_not_added() -> None:
     text = emit(every_type(), "sql", options).text
     claimed = claim(every_type(), text)
     assert added(every_type(), text, claimed, columns, "") == Constants()
+
+
+def test_the_fresh_text_has_the_dialect_and_the_names_of_the_artefact() -> None:
+    word = replace(TEXT, name="", categories=("a\\b", "c"))
+    test = Condition(0, Op.IN, ("a\\b",), missing=False)
+    program = chain((word,), (test,), ("low\\", "high"))
+    for dialect in ("clickhouse", "sqlite", "duckdb"):
+        options = EmitOptions(dialect=dialect, columns={"": "w"})
+        text = emit(program, "sql", options).text
+        claimed = claim(program, text)
+        assert added(program, text, claimed, {"": "w"}, "") == Constants()
 
 
 @pytest.mark.parametrize("style", ["standard", "numpy"])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,10 +24,13 @@ from tests.support.samples import (
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.engines.addresses import ENGINES
-from treecompile.model.ir import Condition, Leaf, Op, Program, Tree
+from treecompile.engines.base import Connection
+from treecompile.engines.sqlite import SQLite
+from treecompile.model.errors import EngineError, TreecompileError
+from treecompile.model.ir import Condition, Leaf, Op, Program, Row, Tree
 from treecompile.model.semantics import is_unknown
-from treecompile.verify.execution import run_sql
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.execution import RowTable, _answers, _fill, run_sql
+from treecompile.verify.statements import RefusedError, SqlForm
 from treecompile.verify.verification import Report, verify, verify_supervised
 
 
@@ -158,8 +166,73 @@ def test_a_function_is_called_for_each_row() -> None:
 def test_a_table_in_a_schema() -> None:
     text = sql(numeric(), dialect="duckdb", form="select", table="shop.t")
     assert verify(numeric(), text).passed
+    text = sql(numeric(), dialect="duckdb", form="select", table="shopX.t")
+    assert verify(numeric(), text).passed
     text = sql(numeric(), dialect="sqlite", form="select", table="main.t")
     assert verify(numeric(), text).passed
+
+
+def test_a_schema_that_could_not_be_undone_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SQLite, "schema", None)
+    text = sql(numeric(), form="select", table="main.t")
+    with pytest.raises(EngineError, match="--table without a schema"):
+        verify(numeric(), text)
+
+
+class Told(Connection):
+    """Notes the statements, and gives no rows."""
+
+    create = "CREATE TEMPORARY TABLE {} ({})"
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.said: list[str] = []
+
+    def execute(self, query: str, *parameters: Any) -> Any:
+        self.said.append(query)
+
+    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
+        self.said.append(f"{len(rows)} rows of {', '.join(types)}")
+
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        self.said.append("locked")
+        yield
+
+    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
+        self.said.append(query)
+        return []
+
+
+def test_the_statements_of_a_run() -> None:
+    table = RowTable("t", ("n", "a"), ("INT", "TEXT COLLATE NOCASE"))
+    dialect = ENGINES["duckdb"].dialect
+    told = Told()
+    _fill(told, dialect, SqlForm("", "t"), table, [("x",), ("y",)])
+    assert told.said == [
+        "CREATE TEMPORARY TABLE t (n INT, a TEXT COLLATE NOCASE)",
+        "2 rows of INT, TEXT",
+    ]
+    told = Told()
+    _fill(told, dialect, SqlForm("", "s . t", "s . "), table, [])
+    assert told.said[:2] == [
+        "CREATE SCHEMA IF NOT EXISTS s",
+        "CREATE TABLE t (n INT, a TEXT COLLATE NOCASE)",
+    ]
+    told = Told()
+    form = SqlForm("CREATE MACRO f(a) AS a", function="f")
+    assert _answers(told, dialect, form, table, 1, 1.0) == []
+    drop = dialect.functions.drop.fill(name="f")
+    asked = "SELECT n, f(a) FROM t"
+    assert told.said == ["CREATE MACRO f(a) AS a", "locked", asked, drop]
+
+
+def test_nothing_of_a_refused_artefact_is_counted() -> None:
+    text = " + ".join(f"'a{n}'" for n in range(10_001))
+    report = verify(numeric(), text, "sqlite")
+    assert report == Report("sqlite", 0, False, 0, 0, refused=report.refused)
 
 
 def test_no_rows_have_no_answers() -> None:
@@ -169,6 +242,8 @@ def test_no_rows_have_no_answers() -> None:
         "x + y", features, [(1.0, 2.0), (3.0, 4.0)], ENGINES["sqlite"].at("")
     )
     assert found == [3.0, 7.0]
+    with pytest.raises(TreecompileError, match="^--alias"):
+        run_sql("x", features, [(1.0, 2.0)], ENGINES["sqlite"].at(""), alias="a..b")
     with pytest.raises(RefusedError, match="no such column"):
         run_sql("z", features, [(1.0, 2.0)], ENGINES["sqlite"].at(""))
 
@@ -180,3 +255,17 @@ def test_supervision_changes_no_report() -> None:
     assert repr(verify_supervised(numeric(), broken, "duckdb", budget=50)) == repr(
         verify(numeric(), broken, "duckdb", budget=50)
     )
+
+
+def test_nothing_of_a_run_that_crashed_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def crash(seconds: float) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr("treecompile.verify.execution.deadline", crash)
+    reason = "the engine ended with SIGKILL: the artefact is too much for it"
+    crashed = Report("sqlite", 0, False, 0, 0, refused=reason)
+    assert verify_supervised(numeric(), sql(numeric())) == crashed
+    told = {"output": "probability", "label": "mid"}
+    assert verify_supervised(numeric(), "0.5", "sqlite", **told) == crashed

@@ -64,6 +64,9 @@ def test_the_form_of_a_text(text: str) -> None:
         ("SELECT 1 INTO u FROM t", "contains INTO"),
         ("a WHERE b, c", "'WHERE' ends the expression"),
         ("a) (b", r"'\)' ends the expression"),
+        ("(a), b", "',' ends the expression"),
+        ("f(a) + (b) FROM t", "'FROM' ends the expression"),
+        ("SELECT 1 FROM a.'x'.b", "must end in FROM"),
         ("a)) FROM t", r"'\)' ends the expression"),
         ("/*M! 1 */ a", "run this comment"),
         ("/*/*", "comment"),
@@ -138,6 +141,7 @@ def test_the_name_of_a_call() -> None:
     assert Token("word", "Abs", 0, 3, "ABS").called == "ABS"
     assert Token("name", '"Abs"', 0, 5).called == "ABS"
     assert Token("name", "`abs`", 0, 5).called == "ABS"
+    assert Token("name", '"xX"', 0, 4).called == "XX"
     assert Token("string", "'abs'", 0, 5).called == ""
 
 
@@ -154,6 +158,7 @@ def test_where_a_backslash_escapes() -> None:
     [
         ('SELECT 1 FROM {{ ref("orders") }}', "SELECT 1 FROM orders "),
         ('{{ ref("orders") }} o\n', "orders o"),
+        ('FROM {{ ref("X") }}', "FROM X "),
         ('FROM {{ source("shop", "orders") }} o', "FROM shop.orders o"),
         ('{{ source("a", "b") }} {{ ref("c") }}', '{{ source("a", "b") }} c '),
         ('{{ ref("c") }} {{ source("a", "b") }}', '{{ ref("c") }} a.b '),
