@@ -31,6 +31,7 @@ from tests.support.sql_sums import (
 )
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.fractional import bounds
 from treecompile.emit.sql.fractional_inline import InlineSums, measured
 from treecompile.emit.sql.fractional_stages import free_prefix
 from treecompile.emit.sql.text import ConditionWriter, column_names
@@ -42,6 +43,7 @@ from treecompile.model.ir import (
     Kind,
     Leaf,
     MissingPolicy,
+    Moments,
     Node,
     Op,
     Split,
@@ -239,3 +241,34 @@ def test_names_of_sums_that_no_column_has() -> None:
     assert free_prefix(["`a`", "`x`", "`vv1`"], SQLITE) == ""
     assert free_prefix(["`a`", "`X1`"], SQLITE) == "tc_"
     assert free_prefix(["`v0`", "`b`", "`tc_x2`"], SQLITE) == "tc_tc_"
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def paired(*splits: tuple[float, float], leaves: tuple[float, ...]) -> Tree:
+    """One or three splits with these weights of their branches, over these numbers."""
+    cut = Condition(0, Op.LE, 1.0, missing=True)
+    nodes: list[Node] = [
+        Split(
+            (Branch(cut, n, low), Branch(negate(cut), n + 1, high)),
+            Moments(2.0, 0.0, 0.0),
+            0.0,
+        )
+        for n, (low, high) in zip((1, 3, 5), splits, strict=False)
+    ]
+    nodes += [Leaf(value, Moments(1.0, value, 0.0), 1.0) for value in leaves]
+    return Tree((X,), (), tuple(nodes), MissingPolicy.FRACTIONAL)
+
+
+def test_the_least_and_the_greatest_number_of_a_sum() -> None:
+    assert bounds(paired((0.25, 0.25), leaves=(8.0, -16.0))) == (1.0, 8.0)
+    assert bounds(paired((1.0, 3.0), leaves=(0.0, 0.0))) == (1.0, 0.0)
+    assert bounds(paired((1.0, 3.0), leaves=(0.0, 1.0)))[0] == 0.75
+    assert bounds(paired((0.5, 3.0), leaves=(0.25, 1.0)))[0] == 0.125
+    zeros = (0.0, 0.0, 0.0, 0.0)
+    nothing = paired((0.25, 0.25), (1.0, 1.0), (1.0, 1.0), leaves=zeros)
+    assert bounds(nothing) == (1.0, 0.0)
+    # Below the root 6 and 1, or zero if the value is known: 3 of 5 is the least.
+    either = paired((2.0, 3.0), (1.0, 3.0), (1.0, 1.0), leaves=(0.0, 8.0, 0.0, 2.0))
+    assert bounds(either) == (0.6, 40.0)
