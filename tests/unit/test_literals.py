@@ -389,3 +389,8 @@ def test_a_decimal_is_clear_if_it_is_far_from_both_midpoints() -> None:
         assert _clearly_nearest(value, text) == expected, text
         found.add((is_short, expected))
     assert len(found) == 3  # some are short, but too close to a midpoint
+
+
+def test_the_sign_of_zero_does_not_depend_on_what_was_written_before() -> None:
+    for value in (-0.0, 0.0, -0.0, 0.1, -0.1):
+        assert sqlite_double(value) == repr(value)
