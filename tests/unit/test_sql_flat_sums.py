@@ -272,3 +272,13 @@ def test_the_least_and_the_greatest_number_of_a_sum() -> None:
     # Below the root 6 and 1, or zero if the value is known: 3 of 5 is the least.
     either = paired((2.0, 3.0), (1.0, 3.0), (1.0, 1.0), leaves=(0.0, 8.0, 0.0, 2.0))
     assert bounds(either) == (0.6, 40.0)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_one_expression_nests_the_operators_of_all_its_sums(levels: int) -> None:
+    for side, most in ((0, 4 * levels), (1, 3 * levels + 1)):
+        tree = deep(levels, side)
+        check(tree, inline(operators=most), ROWS)
+        said = f"nests {most} operators, but SQLite allows {most - 1}:"
+        with pytest.raises(TargetError, match=said):
+            written(tree, inline(operators=most - 1))
