@@ -216,9 +216,9 @@ def test_the_statements_of_a_run() -> None:
         "2 rows of INT, TEXT",
     ]
     told = Told()
-    _fill(told, dialect, SqlForm("", "s . t", "s . "), table, [])
+    _fill(told, dialect, SqlForm("", "sX . t", "sX . "), table, [])
     assert told.said[:2] == [
-        "CREATE SCHEMA IF NOT EXISTS s",
+        "CREATE SCHEMA IF NOT EXISTS sX",
         "CREATE TABLE t (n INT, a TEXT COLLATE NOCASE)",
     ]
     told = Told()
