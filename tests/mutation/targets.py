@@ -55,6 +55,7 @@ TARGETS = (
     Target(
         "treecompile/emit/steps.py",
         (
+            "tests/unit/test_large_rules.py",
             "tests/unit/test_limits.py",
             "tests/unit/test_retree.py",
             "tests/unit/test_shape.py",
