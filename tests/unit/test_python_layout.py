@@ -121,3 +121,10 @@ def test_wide_tables_of_a_module(monkeypatch: pytest.MonkeyPatch, most: int) -> 
     assert all(c in said[0] for c in categories[:4])
     assert labels[0] in said[0]
     assert ("R1: if " in text) == (most >= 3)
+
+
+def test_what_fits_into_one_inner_line_is_not_divided() -> None:
+    assert len(call("calling(", words(84, 4), ")")) == 3
+    assert len(call("calling(", words(85, 4), ")")) == 6
+    assert len(frozen_set("X", words(82, 4))) == 3
+    assert len(frozen_set("X", words(83, 4))) == 8
