@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FunctionType
 
 import pytest
@@ -35,6 +36,7 @@ from tests.mutation.mutants import Mutant, Source
 ENOUGH = 8.0  # seconds of tests for one mutant; slower tests are left out
 SERVERS = ("postgres", "mariadb", "clickhouse", "spark", "datafusion", "newer")
 MEMORY = 8_000_000_000  # bytes of address space, against faults that never stop adding
+LONGEST = 300  # seconds of computing, also for processes that the tests leave behind
 KILLED, SURVIVED, BROKEN = 1, 0, 70  # exit codes of a child; or it dies by a signal
 
 Line = tuple[str, int]  # file, number
@@ -162,22 +164,22 @@ class Runner:
         """Whether a test notices the mutant."""
         if not tests:
             return False
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(read)
-            os.setsid()  # so that processes of tests can be ended with the child
-            code = BROKEN
-            try:
-                code = self.judged(mutant, function, tests, reach, write)
-            finally:
-                os._exit(code)
-        os.close(write)
-        with os.fdopen(read, "rb") as pipe:
-            running = pipe.read().decode().splitlines()
-        _, status = os.waitpid(child, 0)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
+        # Not a pipe: processes that outlive the child would hold it open.
+        with TemporaryFile() as progress:
+            child = os.fork()
+            if not child:
+                os.setsid()  # so that processes of tests can be ended with the child
+                code = BROKEN
+                try:
+                    to = progress.fileno()
+                    code = self.judged(mutant, function, tests, reach, to)
+                finally:
+                    os._exit(code)
+            _, status = os.waitpid(child, 0)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            progress.seek(0)
+            running = progress.read().decode().splitlines()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == BROKEN:
             raise RuntimeError(f"the mutant cannot be run: {mutant.name}")
         is_killed = status != SURVIVED
@@ -200,6 +202,7 @@ class Runner:
             each.__code__ = code
         forget()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         for item, following in pairs(tests):
             os.write(progress, f"{item.nodeid}\n".encode())

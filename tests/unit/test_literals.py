@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from tests.support.random_models import HOSTILE
 from treecompile.emit.literals import (
     STRINGS,
+    _clearly_nearest,
     c_string,
     duckdb_string,
     excel_string,
@@ -368,3 +369,28 @@ def test_identifiers_are_distinct() -> None:
     assert names("a b", "A B", lower=True) == ["a_b", "a_b_2"]
     assert names("if", "IF", "else") == ["if_2", "IF_3", "else_2"]
     assert names("if", "else", lower=True) == ["if_2", "else"]  # `Else` is another name
+
+
+def test_a_decimal_is_clear_if_it_is_far_from_both_midpoints() -> None:
+    """SQLite reads decimals with an error of less than 2**-59 of their value."""
+    dice, found = Random(3), set()
+    for _ in range(4000):
+        value = dice.random() * 10.0 ** dice.randint(-3, 3)
+        text = repr(value)
+        if "e" in text:
+            continue
+        exact = Fraction(text)
+        gaps = [
+            abs(exact - (Fraction(value) + Fraction(nextafter(value, towards))) / 2)
+            for towards in (0.0, inf)
+        ]
+        is_short = int(text.replace(".", "")) < 2**53
+        expected = is_short and all(gap * 2**59 > exact for gap in gaps)
+        assert _clearly_nearest(value, text) == expected, text
+        found.add((is_short, expected))
+    assert len(found) == 3  # some are short, but too close to a midpoint
+
+
+def test_the_sign_of_zero_does_not_depend_on_what_was_written_before() -> None:
+    for value in (-0.0, 0.0, -0.0, 0.1, -0.1):
+        assert sqlite_double(value) == repr(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from dataclasses import replace
 from types import FunctionType
 from typing import get_type_hints
@@ -19,11 +20,14 @@ from tests.support.samples import balanced, chain, every_type, leaf, module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.python.layout import WIDTH
 from treecompile.model.ir import (
+    Branch,
     Category,
     Condition,
     Feature,
     Kind,
     Label,
+    Leaf,
+    Moments,
     Node,
     Op,
     Program,
@@ -31,7 +35,7 @@ from treecompile.model.ir import (
     Tree,
     ValueType,
 )
-from treecompile.model.semantics import is_missing, threshold
+from treecompile.model.semantics import is_missing, negate, threshold
 
 
 def text_of(program: Program) -> str:
@@ -263,3 +267,54 @@ def test_the_number_of_rows_is_known_after_learning() -> None:
     made = treecompile.learn(frame, target="y").emit("python")
     assert module_of(made).MODEL["rows"] == 3
     assert "rows" not in module_of(text_of(every_type())).MODEL
+
+
+# ---------------------------------------------------------------- narrow lines
+
+
+def spread(names: list[str]) -> Program:
+    """A full tree; each of its levels tests a number of its own."""
+    nodes: list[Node] = []
+    depth = len(names)
+    for position in range(2**depth - 1):  # numbered as in a heap
+        level = (position + 1).bit_length() - 1
+        when = Condition(level, Op.LE, 0.5, missing=False)
+        low = Branch(when, 2 * position + 1, 1.0)
+        high = Branch(negate(when), 2 * position + 2, 1.0)
+        nodes.append(Split((low, high), Moments(2.0, 0.5, 0.5), 0.5))
+    nodes += [Leaf(float(n), Moments(1.0, float(n), 0.0), 1.0) for n in range(2**depth)]
+    features = tuple(map(number, names))
+    return Program("leaf", "by hand", Tree(features, (), tuple(nodes)))
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "levels"),
+    [
+        *(
+            ("x", width, levels)
+            for width, levels in ((1, 1), (29, 3), (30, 3), (37, 5))
+        ),
+        *(
+            ("a_rather_long_name_", width, levels)
+            for width, levels in ((1, 1), (50, 3))
+        ),
+        ("x", WIDTH, 6),
+    ],
+)
+def test_a_decision_too_deep_for_a_line_goes_on_in_functions(
+    monkeypatch: pytest.MonkeyPatch, name: str, width: int, levels: int
+) -> None:
+    """The longest test fits into a line one level deeper than the deepest."""
+    monkeypatch.setattr("treecompile.emit.python.decision.WIDTH", width)
+    names = [f"{name}{level}" for level in range(6)]
+    text = text_of(spread(names))
+    module = module_of(text)
+    for answer in range(64):
+        row = dict(zip(names, map(float, f"{answer:06b}"), strict=True))
+        assert module.predict(row) == float(answer)
+    tests = [line for line in text.split("\n") if re.match(rf" +if {name}\d <= ", line)]
+    deepest = max(tests, key=len)
+    assert len(deepest) - len(deepest.lstrip()) == 4 * levels
+    if levels > 1:
+        assert len(deepest) + 4 <= width
+    assert ("def _predict_1(" in text) == (levels < 6)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import black
 import pytest
 
+from tests.support.quick import without_black
+from tests.support.samples import chain, module_of
+from treecompile.emit.compiler import emit
 from treecompile.emit.python.layout import (
     call,
     collection,
@@ -15,6 +18,7 @@ from treecompile.emit.python.layout import (
     subscript,
     with_comment,
 )
+from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
 
 WIDTHS = range(78, 100)
 INNER = range(158, 175)  # too wide for one line, about as wide as a line inside
@@ -90,3 +94,37 @@ def test_a_docstring_gives_the_text_back(text: str) -> None:
     module: dict[str, str] = {}
     exec(f'"""{in_docstring(text)} """', module)
     assert module["__doc__"] == f"{text} "
+
+
+# ---------------------------------------------------------------- tables of a module
+
+
+@pytest.mark.parametrize("most", [3, 2, 1000])
+def test_wide_tables_of_a_module(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """With more rules than sentences are written, `explain` puts them together."""
+    monkeypatch.setattr("treecompile.emit.python.lower.SENTENCES", most)
+    categories = tuple(f"a rather long category, number {n}" for n in range(9))
+    feature = Feature("colour", Kind.CATEGORICAL, ValueType.STR, categories)
+    tests = (
+        Condition(0, Op.IN, categories[:4], missing=False),
+        Condition(0, Op.IN, categories[5:], missing=False),
+    )
+    labels = tuple(f"the answer of a long name, {n}" for n in range(30))
+    program = chain((feature,), tests, labels)
+    with without_black():
+        text = emit(program, "python").text
+    assert black.format_str(text, mode=black.Mode()) == text
+    module = module_of(text)
+    said = [module.explain({"colour": c}) for c in (*categories[3:6], None)]
+    expected = ["R1", "R3", "R2", "R3"]
+    assert [each.partition(":")[0] for each in said] == expected
+    assert all(c in said[0] for c in categories[:4])
+    assert labels[0] in said[0]
+    assert ("R1: if " in text) == (most >= 3)
+
+
+def test_what_fits_into_one_inner_line_is_not_divided() -> None:
+    assert len(call("calling(", words(84, 4), ")")) == 3
+    assert len(call("calling(", words(85, 4), ")")) == 6
+    assert len(frozen_set("X", words(82, 4))) == 3
+    assert len(frozen_set("X", words(83, 4))) == 8

@@ -195,3 +195,15 @@ def test_no_question_leads_to_the_same_rule_either_way(seed: int) -> None:
             assert len(below[position]) > 1
         else:
             below[position] = {nested.outcomes[position]}
+
+
+def test_a_list_that_takes_too_much_work_stays_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = rule_set(((above(0, 5.0),), "no"), ((at_most(1, 1.0),), "yes"))
+    nest.cache_clear()
+    assert nest(rules) is not None
+    nest.cache_clear()
+    monkeypatch.setattr(steps, "MOST_WORK", 10)
+    assert nest(rules) is None
+    nest.cache_clear()

@@ -3,112 +3,39 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from tests.support.fractional import (
     GRID,
-    counts,
     leaf,
     leaf_of,
     model,
     numbers,
-    shares,
 )
-from tests.support.fractional import tree as small_tree
+from tests.support.sql_sums import (
+    HEATS,
+    MODELS,
+    NAMED,
+    ONE_LABEL,
+    ROWS,
+    SQLITE,
+    body,
+    check,
+    deep,
+    inline,
+    run,
+    staged,
+)
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.phrases import Phrase
+from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.lower import expressions
 from treecompile.emit.sql.text import column_names
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
-    Branch,
-    ClassCounts,
-    Condition,
-    Feature,
-    Kind,
-    Leaf,
-    MissingPolicy,
-    Node,
-    Op,
-    Row,
-    Split,
     Tree,
-    ValueType,
-)
-from treecompile.model.semantics import negate
-
-SQLITE = read_dialect("sqlite")
-
-
-def staged(**sums: int | str) -> Dialect:
-    """Sums as the columns of nested queries."""
-    return replace(SQLITE, sums=replace(SQLITE.sums, **sums))  # type: ignore[arg-type]
-
-
-def inline(**sums: int | str) -> Dialect:
-    """All in one expression; SQLite's parser allows so much only outside of views."""
-    whole: dict[str, int | str] = {"stages": 0, "greatest": "max", "depth": 20}
-    return staged(**(whole | sums))
-
-
-def run(
-    tree: Tree, dialect: Dialect, rows: Sequence[Row], **options: str
-) -> list[object]:
-    columns = column_names(tree, dialect, {})
-    asked = EmitOptions(comments=False, **options)  # type: ignore[arg-type]
-    (lines,) = expressions(tree, dialect, columns, asked).values()
-    names = [f'"{feature.name}"' for feature in tree.features]
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(f"CREATE TABLE t (n INTEGER, {', '.join(names)})")
-        marks = ", ".join("?" * (len(names) + 1))
-        numbered = ((number, *row) for number, row in enumerate(rows))
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", numbered)
-        text = "\n".join(lines)
-        found = connection.execute(f"SELECT {text} FROM t ORDER BY n").fetchall()
-    return [answer for (answer,) in found]
-
-
-def check(tree: Tree, dialect: Dialect, rows: Sequence[Row]) -> None:
-    """Labels, their probabilities and that of one label, exactly."""
-    known = [shares(tree, row, 0, float) for row in rows]
-    if not tree.labels:
-        assert run(tree, dialect, rows) == [some[0] for some in known]
-        return
-    labels = [tree.labels[some.index(max(some))] for some in known]
-    assert run(tree, dialect, rows) == labels
-    best = run(tree, dialect, rows, output="probability")
-    assert best == [max(some) for some in known]
-    for place, label in enumerate(tree.labels):
-        one = run(tree, dialect, rows, output="probability", label=str(label))
-        assert one == [some[place] for some in known]
-
-
-def body(made: object) -> Tree:
-    tree = getattr(made, "body", made)
-    assert isinstance(tree, Tree)
-    return tree
-
-
-HEATS: list[Row] = [(x,) for x in (0.5, 1.0, 1.5, 20.0, 21.0, None)]
-MODELS: dict[str, tuple[Tree, list[Row]]] = {
-    "three labels": (body(model()), GRID),
-    "two labels": (
-        small_tree(),
-        list(product(("clear", "grey", "dark", "hail", None), (20.0, 20.5, None))),
-    ),
-    "numbers": (body(numbers(0.1, 16.7)), HEATS),
-}
-ONLY = Leaf("only", ClassCounts((2.0,)), 2.0)
-ONE_LABEL = replace(
-    body(numbers(0.0, 0.0)),
-    labels=("only",),
-    nodes=(body(numbers(0.0, 0.0)).nodes[0], ONLY, ONLY),
 )
 
 
@@ -135,8 +62,12 @@ def test_one_expression_adds_up_as_the_semantics_do(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_shares_with_names_are_written_once(name: str) -> None:
     tree, rows = MODELS[name]
-    naming = "(SELECT {answer} FROM (VALUES ({shares})))"
-    check(tree, inline(naming=naming, named="column{number}"), rows)
+    check(tree, inline(**NAMED), rows)
+    places = ("answer", "shares", "names")
+    naming = Phrase(
+        "(WITH s({names}) AS (SELECT {shares}) SELECT {answer} FROM s)", places
+    )
+    check(tree, inline(naming=naming, named=Phrase("s{place}", ("place",))), rows)
 
 
 @pytest.mark.parametrize("dialect", [staged(), inline()], ids=["staged", "inline"])
@@ -145,40 +76,6 @@ def test_one_label_is_certain(dialect: Dialect) -> None:
 
 
 # ---------------------------------------------------------------- deep trees
-
-X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
-
-
-def deep(levels: int, side: int, branches: int = 2) -> Tree:
-    """A chain that goes on in one branch of each split, the first or the last."""
-    colour = Feature(
-        "c", Kind.CATEGORICAL, ValueType.STR, tuple("abcd"[: branches - 1])
-    )
-    nodes: list[Node] = []
-    for level in range(levels):
-        start = branches * level + 1
-        if branches == 2:
-            test = Condition(0, Op.LE, float(level), missing=True)
-            tests = [test, negate(test)]
-        else:
-            tests = [Condition(1, Op.IN, (c,), False) for c in colour.categories]
-            rest = Condition(1, Op.NOT_IN, tuple(colour.categories), missing=True)
-            tests.append(rest)
-        # The chain goes on at the last position of the level, whatever its branch.
-        order = list(range(branches))
-        order.append(order.pop(side))
-        where = {branch: start + place for place, branch in enumerate(order)}
-        made = tuple(
-            Branch(test, where[branch], 1.0 + branch + level / 7)
-            for branch, test in enumerate(tests)
-        )
-        nodes.append(Split(made, counts(1, 1), 0.0))
-        nodes += [leaf(1 + level, 2 + branch) for branch in range(branches - 1)]
-    nodes.append(leaf(5, 3))
-    return Tree((X, colour), ("no", "yes"), tuple(nodes), MissingPolicy.FRACTIONAL)
-
-
-ROWS: list[Row] = list(product((-1.0, 0.0, 1.5, 3.0, 9.0, None), ("a", "b", "z", None)))
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -216,7 +113,8 @@ def test_writing_the_deepest_branch_first_saves_half_of_the_depth() -> None:
 def test_what_is_beyond_the_limits_is_refused() -> None:
     tree = deep(6, 1)
     with pytest.raises(
-        TargetError, match=r"need 6 nested queries, but SQLite allows 5"
+        TargetError,
+        match=r"^the sums of this tree need 6 nested queries, but SQLite allows 5",
     ):
         run(tree, staged(depth=1, stages=5), ROWS)
     check(tree, staged(depth=1, stages=6), ROWS)
@@ -241,8 +139,7 @@ def test_the_greatest_of_three_is_written_twice_without_names() -> None:
     run(tree, inline(terms=15), GRID)
     with pytest.raises(TargetError, match=r"needs 15 sums"):
         run(tree, inline(terms=14), GRID)
-    naming = "(SELECT {answer} FROM (VALUES ({shares})))"
-    run(tree, inline(terms=9, naming=naming, named="column{number}"), GRID)
+    run(tree, inline(terms=9, **NAMED), GRID)
     run(tree, inline(terms=9), GRID, output="probability")
     run(tree, inline(terms=3), GRID, output="probability", label="b")
 

@@ -9,7 +9,14 @@ import pytest
 from tests.support.dialects import SQLITE, with_limits
 from tests.support.samples import chain, stump
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.dialect import (
+    LONGEST_PATTERN,
+    Dialect,
+    _plain,
+    barred_problem,
+    quote_problem,
+    read_dialect,
+)
 from treecompile.emit.sql.lower import (
     check_values,
 )
@@ -120,3 +127,47 @@ def test_many_thresholds_are_written_as_a_dialect_wants_it() -> None:
     assert doubles(1, 1.0, 2.0) == ["(SELECT 1.0)", "(SELECT 2.0)"]
     assert doubles(1, 1.0, 1.0) == ["1.0", "1.0"]  # only different ones count
     assert doubles(0, -0.0) == ["0.0"]
+
+
+def test_sets_of_one_category_are_comparisons() -> None:
+    x = SQLITE.columns.text.fill("`c`")
+    one = Condition(0, Op.NOT_IN, ("a",), missing=True)
+    other = Condition(0, Op.NOT_IN, ("a",), missing=False)
+    assert written(SQLITE, one, other) == [
+        f"({x} <> 'a' OR `c` IS NULL)",
+        f"{x} <> 'a'",
+    ]
+    two = Condition(0, Op.IN, tuple("ab"), missing=False)
+    (single,) = written(with_limits(members=1, many_sets=0), two)
+    assert single == f"({x} IN ('a') OR {x} IN ('b'))"
+
+
+def test_a_threshold_of_zero_has_no_sign() -> None:
+    body = stump(-0.0).body
+    writer = ConditionWriter(SQLITE, body, column_names(body, SQLITE, {}))
+    text = writer.text(Condition(0, Op.LE, -0.0, missing=False))
+    assert text.endswith("<= 0.0")
+
+
+def test_which_patterns_a_dialect_may_have() -> None:
+    assert barred_problem("a" * LONGEST_PATTERN) == ""
+    assert barred_problem("a" * (LONGEST_PATTERN + 1)).startswith("longer than")
+    assert barred_problem("(a|b)c[de]") == ""
+    for pattern in ("a+", "a*", "a{2}", "(a|b)(c|d)"):
+        assert barred_problem(pattern).startswith("no repetition")
+    for pattern in ("(a", "[a", "[[a]"):  # Python warns of the last
+        assert barred_problem(pattern).startswith("not a regular expression: ")
+
+
+@pytest.mark.parametrize("quote", ['"', "`", "[]", "''"])
+def test_quoting_characters(quote: str) -> None:
+    assert quote_problem(quote) == ""
+
+
+@pytest.mark.parametrize("quote", ["", "a", "\\", " ", '"""', "\0", "\x7f"])
+def test_what_does_not_quote(quote: str) -> None:
+    assert quote_problem(quote)
+
+
+def test_names_of_databases_are_compared_loosely() -> None:
+    assert _plain("SQL Server (2022)") == "sqlserver2022"

@@ -64,6 +64,10 @@ def test_the_integers_that_are_rounded_across_a_threshold(cut: float) -> None:
 def test_the_greatest_doubles_have_integers_beside_them() -> None:
     assert int(BIG) in integers_beside(BIG)
     assert int(-BIG) in integers_beside(-BIG)
+    cut = BIG / 2  # the greatest with another double as far above it
+    middle = int(cut) + int(nextafter(cut, inf) - cut) // 2
+    assert float(middle - 1) == cut < float(middle + 1)
+    assert {middle, middle + 1} <= set(integers_beside(cut))
 
 
 TYPES = dict(of_dialect(NumberTypes("BIGINT", "DECIMAL(38, 10)", "REAL")))
@@ -199,6 +203,9 @@ def test_the_grid_has_the_edges_of_the_model_and_of_the_artefact() -> None:
     assert set(doubles_beside(0.0)) <= set(alone.axes[2].values)
     whole = Grid(rules, Constants(), PYTHON_INTEGERS)
     assert whole.axes[0].values == (4, 5, 6, 7, None)
+    endless = rule_set(((above(1, -inf),), "yes"))  # no integer lies beside it
+    found = Grid(endless, Constants(), PYTHON_INTEGERS).axes[1].values
+    assert found == (*integers_beside(0.0), None)
     assert nextafter(0.0, 1.0) in alone.axes[1].values
     assert nan not in alone.axes[1].values[:-1]
 

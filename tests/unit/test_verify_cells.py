@@ -8,8 +8,11 @@ from random import Random
 
 import pytest
 
+from tests.support.rule_lists import above, at_most, random_list, rule_set
 from tests.support.samples import balanced, chain, every_type
+from tests.support.small_models import every_row, small_body
 from treecompile.model.ir import (
+    Body,
     Category,
     Condition,
     Feature,
@@ -24,7 +27,7 @@ from treecompile.model.ir import (
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider, is_unknown
 from treecompile.verify.axes import Grid, doubles_beside
-from treecompile.verify.cells import Probing
+from treecompile.verify.cells import Probing, probe_rows
 from treecompile.verify.constants import Constants
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
@@ -148,7 +151,7 @@ def test_a_pinned_value_is_that_of_the_row() -> None:
         (row,) = walk.rows
         assert row[index] == 7.25
     walk.rows.clear()
-    walk.add(walk.grid.everything, -1, 7.25)
+    walk.add(walk.grid.everything, None, 7.25)
     (row,) = walk.rows
     assert 7.25 not in row
 
@@ -200,3 +203,124 @@ def test_wandering_rows_differ_in_one_value() -> None:
     before = list(walk.rows)
     walk.wander(len(before))  # spent
     assert list(walk.rows) == before
+
+
+# ---------------------------------------------------------------- counts and budgets
+
+
+def out_of_steps(body: Body, constants: Constants = Constants()) -> Probing:
+    """One whose searches all give up at once."""
+    walk = Probing(body, Grid(body, constants), 500, Random(0), lambda leaf: leaf)
+    walk.search.left = 0
+    return walk
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cells_that_a_row_reaches_are_counted_and_entered(seed: int) -> None:
+    body = small_body(Random(seed))
+    walk = Probing(body, Grid(body, Constants()), 500, Random(0), lambda cell: cell)
+    walk.cover_cells(500)
+    reached = {decider(body, row) for row in every_row()}
+    assert walk.cells == len(reached)
+    assert {decider(body, row) for row in walk.rows} == reached
+
+
+def test_cells_that_nobody_looked_for_count_except_the_default() -> None:
+    never = (above(0, 2.0), at_most(0, 1.0))
+    rules = rule_set(
+        ((above(0, 5.0),), "a"), ((above(1, 5.0),), "b"), ((at_most(1, 0.0),), "a")
+    )
+    walk = out_of_steps(rules)
+    walk.cover_cells(100)
+    assert (walk.cells, walk.rows) == (3, {})
+    last_is_empty = rule_set(((above(0, 5.0),), "a"), (never, "b"))
+    walk = out_of_steps(last_is_empty)
+    walk.cover_cells(100)
+    assert walk.cells == 1
+    walk = out_of_steps(halves())
+    walk.cover_cells(100)
+    assert walk.cells == 64  # a tree has no default
+
+
+def test_edges_that_nobody_looked_for_are_not_covered() -> None:
+    whole = probing(halves()).cover_edges(10_000)
+    walk = out_of_steps(halves())
+    assert walk.cover_edges(10_000) == (whole[0], 0)
+    assert not walk.rows
+
+
+def test_with_a_small_budget_chance_chooses_the_cells() -> None:
+    def entered(seed: int) -> frozenset[int]:
+        walk = probing(halves(), seed=seed)
+        walk.cover_cells(10)
+        return frozenset(decider(halves(), row) for row in walk.rows)
+
+    assert len({entered(seed) for seed in range(5)}) > 1
+
+
+class Recorded(Probing):
+    """Says what each step was allowed to add, and how many rows there were before."""
+
+    def note(self, step: str, budget: int) -> None:
+        if not hasattr(self, "given"):
+            self.given: dict[str, tuple[int, int]] = {}
+        self.given[step] = budget, len(self.rows)
+
+    def cover_cells(self, budget: int) -> None:
+        self.note("cells", budget)
+        super().cover_cells(budget)
+
+    def cover_edges(self, budget: int) -> tuple[int, int]:
+        self.note("edges", budget)
+        return super().cover_edges(budget)
+
+    def scatter(self, number: int) -> None:
+        self.note("scatter", number)
+        super().scatter(number)
+
+    def wander(self, budget: int) -> None:
+        self.note("wander", budget)
+        super().wander(budget)
+
+
+def test_the_budget_is_shared() -> None:
+    tree = halves()
+    walk = Recorded(tree, Grid(tree, Constants()), 100, Random(0), lambda leaf: leaf)
+    found = walk.result(20)
+    assert walk.given["cells"] == (40, 0)  # half of what is not scattered
+    budget, rows = walk.given["edges"]
+    assert rows > 20
+    assert budget == 80 - rows  # all the rest
+    assert walk.given["scatter"][0] == 20
+    assert walk.given["wander"][0] == 50
+    assert len(found.rows) <= 100
+
+
+def test_a_part_of_the_rows_is_scattered_only_if_asked() -> None:
+    body = replace(halves(), features=(X, Y, replace(X, name="z")))
+
+    def all_unknown(scattered: bool) -> int:
+        rows = probe_rows(body, budget=100, scattered=scattered).rows
+        return sum(
+            all(value is None or value != value for value in row) for row in rows
+        )
+
+    assert all_unknown(scattered=True) > all_unknown(scattered=False)
+
+
+def test_a_quarter_of_the_rows_is_scattered(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+    monkeypatch.setattr(Probing, "scatter", lambda _, number: numbers.append(number))
+    for scattered in (True, False):
+        probe_rows(halves(), budget=100, scattered=scattered)
+    rules = random_list(8, 6, 3)
+    assert not probe_rows(rules, budget=100).complete
+    assert numbers == [25, 0, 0]
+
+
+def test_rows_go_on_to_half_of_the_budget() -> None:
+    """The edges of a small model leave room for other combinations."""
+    body = every_type().body
+    found = probe_rows(body, budget=1000)
+    assert not found.complete
+    assert 300 < len(found.rows) <= 500

@@ -9,8 +9,20 @@ from random import Random
 import pytest
 
 from tests.support.random_models import random_rules, random_tree
-from treecompile.model.ir import Row, RuleSet, Tree
-from treecompile.model.semantics import holds
+from tests.support.rule_lists import above, rule_set
+from tests.support.samples import chain
+from tests.support.small_models import every_row, small_body, small_rules
+from treecompile.model.ir import (
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Row,
+    RuleSet,
+    Tree,
+    ValueType,
+)
+from treecompile.model.semantics import decider, holds
 from treecompile.verify.axes import Grid
 from treecompile.verify.cells import Probing, probe_rows
 from treecompile.verify.constants import Constants
@@ -51,8 +63,8 @@ def covered_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
         ]
         for value, right, wrong in walk.edges(arms):
             count += any(
-                answer[asked.decider[arrival(asked, around, row, right)]]
-                != answer[asked.decider[arrival(asked, around, row, wrong)]]
+                answer[asked.decider(arrival(asked, around, row, right))]
+                != answer[asked.decider(arrival(asked, around, row, wrong))]
                 for row in here
                 if row[position] is value or row[position] == value
             )
@@ -107,8 +119,99 @@ def test_a_search_that_runs_out_of_steps_is_given_up() -> None:
     tree = random_tree(Random(0), splits=4)
     around, graph = Grid(tree, Constants()), QuestionGraph(tree)
     search = EdgeSearch(graph, around, lambda decider: decider, steps=1)
+    assert not search.gave_up
     place = next(graph.cells(around))
     assert search.find(place) is not None
     assert not search.gave_up
+    assert search.left == 0
     assert search.find(place) is None
     assert search.gave_up
+
+
+# ---------------------------------------------------------------- against all rows
+
+
+def start_of(graph: QuestionGraph) -> int:
+    return 0 if isinstance(graph.body, Tree) else graph.starts[0]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_graph_leads_each_row_to_what_decides_it(seed: int) -> None:
+    body = small_body(Random(seed))
+    graph, around = QuestionGraph(body), Grid(body, Constants())
+    for row in every_row():
+        end = arrival(graph, around, row, start_of(graph))
+        assert graph.decider(end) == decider(body, row)
+    for state, arms in enumerate(graph.arms):
+        assert all(child > state for _, child in arms)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_way_to_the_nearest_decision(seed: int) -> None:
+    graph = QuestionGraph(small_body(Random(seed)))
+    for state in range(len(graph.arms)):
+        here, steps = {state}, 0
+        while all(graph.arms[each] for each in here):
+            here = {child for each in here for _, child in graph.arms[each]}
+            steps += 1
+        assert graph.near[state] == steps
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_cell_is_found_exactly_if_a_row_decides_there(seed: int) -> None:
+    body = small_body(Random(seed))
+    graph, around = QuestionGraph(body), Grid(body, Constants())
+    search = EdgeSearch(graph, around, lambda decider: decider, steps=10_000)
+    reached = {decider(body, row) for row in every_row()}
+    found = set()
+    for place in graph.cells(around):
+        box = search.find(place)
+        assert not search.gave_up
+        if box is None:
+            continue
+        found.add(graph.decider(place.state))
+        for turn in range(5):
+            row = around.pick(box, Random(turn))
+            assert decider(body, row) == graph.decider(place.state)
+    assert found == reached
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_question_of_a_rule_matters_if_all_others_can_hold(seed: int) -> None:
+    rules = small_rules(Random(seed))
+    graph, around = QuestionGraph(rules), Grid(rules, Constants())
+    found = [place.state for place in graph.questions(around)]
+    asked = [
+        (rule, place) for rule in rules.rules for place in range(len(rule.conditions))
+    ]
+    assert found == [
+        state
+        for state, (rule, place) in enumerate(asked)
+        if any(
+            all(
+                holds(test, rules.features[test.feature], row[test.feature])
+                for number, test in enumerate(rule.conditions)
+                if number != place
+            )
+            for row in every_row()
+        )
+    ]
+
+
+def test_the_search_goes_the_short_way() -> None:
+    """To a state by the arm that leads farthest, then to the nearest decision."""
+    features = tuple(Feature(f"x{n}", Kind.NUMERIC, ValueType.FLOAT) for n in range(40))
+    tests = tuple(Condition(n, Op.LE, 0.0, missing=False) for n in range(40))
+    body = chain(features, tests, ("a", "b", "c")).body
+    graph, around = QuestionGraph(body), Grid(body, Constants())
+    search = EdgeSearch(graph, around, lambda decider: decider, steps=1000)
+    root = next(graph.questions(around))
+    assert search.find(root, (1, 2)) is not None
+    # The question, its two arms, and one more question behind the second arm.
+    assert search.left == 1000 - 3
+    rules = rule_set(*(((above(n, 0.0),), "yes") for n in range(40)), features=40)
+    graph, around = QuestionGraph(rules), Grid(rules, Constants())
+    search = EdgeSearch(graph, around, lambda decider: decider, steps=1000)
+    *_, last = graph.questions(around)
+    assert search.find(last) is not None
+    assert search.left == 1000 - 40  # each question once

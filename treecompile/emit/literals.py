@@ -153,7 +153,6 @@ def tsql_double(value: float) -> str:
     return sql_double(value)
 
 
-@cache
 def sqlite_double(value: float) -> str:
     """Text that every release of SQLite reads exactly.
 
@@ -163,8 +162,12 @@ def sqlite_double(value: float) -> str:
     neighbours. All others are an odd whole number times a power of two, which is exact.
     """
     text = repr(value)
-    if value < 0:
-        return f"-{sqlite_double(-value)}"
+    return f"-{_exact(text[1:])}" if text.startswith("-") else _exact(text)
+
+
+@cache  # by the text: 0.0 and -0.0 are equal as numbers
+def _exact(text: str) -> str:
+    value = float(text)
     if value < 2.0**53 and value == int(value):
         return text
     if _clearly_nearest(value, text):

@@ -46,10 +46,9 @@ def doubles_beside(cut: float) -> tuple[float, ...]:
 def integers_beside(cut: float) -> list[int]:
     """The integers around a threshold, and those that rounding takes across it."""
     below = int(cut // 1)
-    steps = {-1, 0, 1, 2}
-    if abs(cut) >= 2**53:
-        half = int(nextafter(cut, inf) - cut) // 2 if isfinite(2 * cut) else 0
-        steps |= {-half, half, half + 1}
+    # Half the distance to the next double; below 2**54 it adds nothing to the others.
+    half = int(nextafter(cut, inf) - cut) // 2 if isfinite(2 * cut) else 0
+    steps = {-1, 0, 1, 2, -half, half, half + 1}
     return [below + step for step in sorted(steps)]
 
 

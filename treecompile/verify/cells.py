@@ -28,7 +28,8 @@ BUDGET = 100_000
 STEPS = 20  # of searching, for each row of the budget
 CONSTANTS = 16  # of an artefact that are tried in every cell; more go to the axes only
 
-Pinned = tuple[Box, int, Value]  # a box, and a feature that has a certain value
+# A box, and the position of a feature that has a certain value, or None.
+Pinned = tuple[Box, int | None, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def probe_rows(
     probing = Probing(
         nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
     )
-    return replace(probing.result(0), cells=len(set(rules.values())))
+    return replace(probing.result(), cells=len(set(rules.values())))
 
 
 def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
@@ -105,7 +106,7 @@ class Probing:
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that exist, as far as is known
 
-    def result(self, scattered: int) -> ProbeRows:
+    def result(self, scattered: int = 0) -> ProbeRows:
         # A budget that is too small for all is shared between cells and edges.
         self.cover_cells((self.budget - scattered) // 2)
         edges, covered = self.cover_edges(self.budget - scattered - len(self.rows))
@@ -133,11 +134,10 @@ class Probing:
         """Two rows in every cell, and one for every constant added to the artefact."""
         places = list(self.graph.cells(self.grid))
         self.dice.shuffle(places)
+        if budget <= 0:  # the steps of the search are left to the edges
+            self.cells = len(places)
+            return
         for number, place in enumerate(places):
-            room = budget - len(self.rows)
-            if room <= 0:
-                self.cells += len(places) - number
-                break
             box = self.search.find(place)
             if box is None:
                 # The default of a list counts only if it is known to be reached.
@@ -146,8 +146,8 @@ class Probing:
                 self.cells += self.search.gave_up and not is_default
                 continue
             self.cells += 1
-            more: list[Pinned] = [(box, -1, None), *self.at_constants(box)]
-            quota = room // (len(places) - number)
+            more: list[Pinned] = [(box, None, None), *self.at_constants(box)]
+            quota = (budget - len(self.rows)) // (len(places) - number)
             chosen = (more[0], more[0], *self.dice.sample(more, len(more)))
             for pinned in chosen[:quota]:
                 self.add(*pinned)
@@ -159,10 +159,10 @@ class Probing:
                 if inner is not None:
                     yield inner, index, value
 
-    def add(self, box: Box, index: int, value: Value) -> None:
-        """Add a row of a box, with that value of the feature unless it is -1."""
+    def add(self, box: Box, index: int | None, value: Value) -> None:
+        """Add a row of a box, with that value of the feature, if one is given."""
         row = self.grid.pick(box, self.dice)
-        if index >= 0:
+        if index is not None:
             row = (*row[:index], value, *row[index + 1 :])
         self.rows[row] = None
 
@@ -174,14 +174,14 @@ class Probing:
             len(list(self.edges(self.graph.arms[place.state])))
             for place in self.graph.questions(self.grid)
         )
-        chance = 1.0 if number <= budget else budget / number
         edges = covered = 0
         for place in self.graph.questions(self.grid):
             arms = self.graph.arms[place.state]
-            index = arms[0][0].feature
+            (test, _), *_ = arms  # all arms test the same feature
+            index = test.feature
             for value, right, wrong in self.edges(arms):
                 edges += 1
-                if chance < 1 and self.dice.random() >= chance:
+                if number > budget and self.dice.random() >= budget / number:
                     continue
                 region = self.grid.axes[index].at(value)
                 box = self.grid.narrow(place.box, index, region)
@@ -209,10 +209,11 @@ class Probing:
 
     def around(self, tests: list[Condition]) -> Iterator[tuple[Value, Value]]:
         """Values at which a test may err, and the category each may be mistaken for."""
-        index = tests[0].feature
+        first, *_ = tests  # all of the same feature, with the same threshold
+        index = first.feature
         feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
-            cut = threshold(tests[0])
+            cut = threshold(first)
             numbers = self.grid.numbers
             near = numbers.beside(cut) if isfinite(cut) else ()
             values = [*near, *numbers.always]

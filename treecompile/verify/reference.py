@@ -6,7 +6,7 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
@@ -92,8 +92,7 @@ class RuleFinder:
             sum(self.bits[condition] for condition in set(rule.conditions))
             for rule in rules.rules
         ]
-        # True, 1 and 1.0 are equal, but differ here.
-        self.satisfied = lru_cache(maxsize=None, typed=True)(self._satisfied)
+        self.satisfied = cache(self._satisfied)
 
     def first(self, row: ir.Row) -> int:
         """The position of the rule, as `semantics.decider` gives it."""

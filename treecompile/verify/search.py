@@ -45,14 +45,13 @@ class QuestionGraph:
     def __init__(self, body: Body) -> None:
         self.body = body
         self.arms: list[Arms]
-        self.decider: list[int]  # of a state that decides, as in `semantics.decider`
+        self.asked = 0  # how many states a rule set has before its decisions
         if isinstance(body, Tree):
             branches = (getattr(node, "branches", ()) for node in body.nodes)
             self.arms = [tuple((b.when, b.then) for b in some) for some in branches]
-            self.decider = list(range(len(self.arms)))
         else:
             self._lay_out(body)
-        self.near = [0] * len(self.arms)  # the fewest questions before a decision
+        self.near: dict[int, int] = {}  # the fewest questions before a decision
         for state in reversed(range(len(self.arms))):
             below = (1 + self.near[child] for _, child in self.arms[state])
             self.near[state] = min(below, default=0)
@@ -60,7 +59,7 @@ class QuestionGraph:
     def _lay_out(self, rules: RuleSet) -> None:
         """First the conditions of all rules in order, then the decisions."""
         sizes = [len(rule.conditions) for rule in rules.rules]
-        asked = sum(sizes)
+        asked = self.asked = sum(sizes)
         firsts = zip(accumulate(sizes, initial=0), (*sizes, 0), strict=True)
         self.starts = [  # the first state of each rule, and of the default
             first if size else asked + number
@@ -73,25 +72,26 @@ class QuestionGraph:
                 follows = asked + number if is_last else len(self.arms) + 1
                 fails = negate(test), self.starts[number + 1]
                 self.arms.append(((test, follows), fails))
-        decisions = len(rules.rules) + 1
-        self.arms += [()] * decisions
-        self.decider = [*[-1] * asked, *range(decisions)]
+        self.arms += [()] * len(self.starts)
+
+    def decider(self, state: int) -> int:
+        """The position of a state that decides, as `semantics.decider` gives it."""
+        return state - self.asked
 
     def taken(self, arms: Arms, value: Value) -> int:
         """Where a value leads."""
-        feature = self.body.features[arms[0][0].feature]
-        return next(child for test, child in arms if holds(test, feature, value))
+        features = self.body.features
+        return next(to for t, to in arms if holds(t, features[t.feature], value))
 
     def cells(self, space: Space) -> Iterator[StateBox]:
         """Where each leaf or rule decides, without those whose box is empty."""
         if isinstance(self.body, Tree):
             yield from (p for p in self._nodes(space) if not self.arms[p.state])
             return
-        first = self.decider.index(0)
         for number, rule in enumerate((*self.body.rules, self.body.default)):
             box = space.inside(rule.conditions)
             if box is not None:
-                yield StateBox(first + number, self.starts[0], box)
+                yield StateBox(self.asked + number, self.starts[0], box)
 
     def questions(self, space: Space) -> Iterator[StateBox]:
         """Where each question is asked and its answer matters to the leaf or rule."""
@@ -146,22 +146,22 @@ class EdgeSearch:
         Given a right and a wrong arm of the state, only rows that these two answer
         differently.
         """
-        # The state of a row and where the error would take it, -1 before the error.
-        stack = [(place.start, -1, place.box)]
+        # The state of a row, and where the error would take it: None before the error.
+        stack: list[tuple[int, int | None, Box]] = [(place.start, None, place.box)]
         limit = min(STEPS, self.left)
         steps, found = 0, None
         while stack and found is None and steps < limit:
             state, other, box = stack.pop()
             steps += 1
-            if other < 0 and state != place.state:
+            if other is None and state != place.state:
                 stack += [
-                    (child, -1, inner)
+                    (child, None, inner)
                     for child, inner in self._onwards(self.towards[state], box)
                     if child <= place.state  # arms lead forwards only
                 ]
-            elif other < 0 and arms:
+            elif other is None and arms:
                 stack.append((*arms, box))
-            elif other < 0 or self._differ(state, other):
+            elif other is None or self._differ(state, other):
                 found = box
             elif state != other:
                 stack += self._pairs(state, other, box)
@@ -173,7 +173,7 @@ class EdgeSearch:
         graph = self.graph
         if graph.arms[state] or graph.arms[other]:
             return False
-        return self.answer(graph.decider[state]) != self.answer(graph.decider[other])
+        return self.answer(graph.decider(state)) != self.answer(graph.decider(other))
 
     def _pairs(self, state: int, other: int, box: Box) -> list[tuple[int, int, Box]]:
         if self.graph.arms[state]:

@@ -153,7 +153,7 @@ class StagedSums:
         x = self.column(index)
         double = self.writer.double
         amounts = [
-            f"CASE WHEN {x} IS NULL THEN {double(branch.weight)}"
+            f"CASE WHEN {x} IS NULL THEN {double(branch.weight + 0.0)}"
             f" WHEN {self.test(branch, x)} THEN {self.one} ELSE {self.zero} END"
             for branch in split.branches
         ]
