@@ -161,6 +161,22 @@ def test_what_no_lock_prevents_is_not_run(dialect: str, text: str) -> None:
         sql_form(text, dialect)
 
 
+@pytest.mark.parametrize("dialect", ["mariadb", "mysql"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"CONCAT('\'', load_file(0x2f)) -- '",
+        r'CONCAT("\"", load_file(0x2f)) -- "',
+        "1 --1, load_file(0x2f)",
+        "1 # '\n + load_file(0x2f) -- '",
+    ],
+)
+def test_what_mysql_reads_otherwise_is_not_run(dialect: str, text: str) -> None:
+    with pytest.raises(RefusedError, match="MariaDB and MySQL read"):
+        sql_form(text, dialect)
+    sql_form("'#' -- \\ \n", dialect)
+
+
 def test_an_artefact_of_another_model_has_too_many_constants() -> None:
     text = f"CASE {' '.join(f'WHEN `x` = {n} THEN 1' for n in range(10_001))} END"
     assert "numbers and texts are not the model's" in tried(text, "sqlite").refused

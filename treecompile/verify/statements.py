@@ -93,6 +93,8 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
     match = None
     for match in scan(text, backslash=has_backslashes(dialect)):
         kind, found = str(match.lastgroup), match[0]
+        if dialect in MYSQL and (problem := MYSQL_ONLY.match(found)):
+            raise RefusedError(f"MariaDB and MySQL read {problem[0][:40]!r} otherwise")
         if kind == "comment":
             _check_comment(found)
             continue
@@ -101,6 +103,12 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
     for group, what in ENDLESS.items():  # only the last token can be without an end
         if match and match[group] is not None:
             raise RefusedError(f"a {what} has no end: {match[0][:40]!r}")
+
+
+MYSQL = ("mariadb", "mysql")
+# Where they differ from the others: a backslash in quotes, two signs that begin no
+# comment, and one that does. Artefacts write a backslash in hexadecimal.
+MYSQL_ONLY = re.compile(r"""['"][^\\]*\\|--(?!\s|\Z)|\#""")
 
 
 def _check_comment(text: str) -> None:
