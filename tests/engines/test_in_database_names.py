@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.support.commands import run
 from tests.support.in_database import learned_in_database, random_frame
 from tests.support.tables import table_of
 from treecompile.database.grow import refine
@@ -43,3 +46,20 @@ def test_braces_in_names_are_only_text(
         there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert dumps(there.program) == dumps(here.program)
+
+
+def test_integers_that_doubles_confuse_are_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x INTEGER, y INTEGER)")
+        rows = [(1, 2**53 + 1), (2, 2**53 + 2), (3, 2**53 + 1)]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.commit()
+    address = ("--from", f"sqlite://{path}", "--table", "t", "-o", tmp_path / "m.json")
+    for target, more in (
+        ("y", ()),
+        ("x", ("--categorical", "y", "--task", "classify")),
+    ):
+        result = run("learn", "--target", target, *more, *address)
+        assert result.exit_code == 2
+        assert "'y' has integers beyond 2^53" in result.stderr

@@ -49,6 +49,7 @@ FEW = 256  # a column with at most this many distinct numbers is counted by valu
 AT_ONCE = 40  # columns per query
 SAMPLE_ROWS = 2000  # rows in which a column may show more than FEW distinct numbers
 
+MOST_EXACT = 2**53  # up to here, every integer is a double
 DTYPES = {
     Family.INTEGER: "Int64",
     Family.NUMBER: "float64",
@@ -333,8 +334,16 @@ class SchemaReader(StoredTable):
 
     def _raw(self, sql: ColumnSql, values: np.ndarray, dtype: str = "") -> Raw:
         """Values as a column in memory, for `tables` to decide on."""
+        found = sorted(values.tolist())
+        if not dtype and sql.family is Family.INTEGER and found:
+            widest = max(abs(found[0]), abs(found[-1]))
+            if widest > MOST_EXACT:  # the queries compare doubles
+                raise DataError(
+                    f"column {sql.name!r} has integers beyond 2^53, such as {widest},"
+                    " as labels or categories: store them as text"
+                )
         dtype = dtype or DTYPES[sql.family]
-        series = pd.Series(sorted(values.tolist()), dtype=dtype)
+        series = pd.Series(found, dtype=dtype)
         table = RawTable((sql.name,), (series,), text=False, source="")
         return Raw.of(table, sql.name, frozenset())
 
