@@ -241,7 +241,10 @@ def _replaced_everywhere(random: Random, value: Any) -> Any:
             return [replaced(item) for item in part]
         return new if type(part) is type(old) and part == old else part
 
-    return replaced(value)
+    try:
+        return replaced(value)
+    except RecursionError:  # an earlier change has nested it too deeply
+        return value
 
 
 def _change(random: Random, parent: Any, key: Any, whole: Any) -> None:
