@@ -124,6 +124,7 @@ class Connection:
 
         Raises TimeoutError if a query was stopped because its time was over.
         """
+        self.seconds = seconds  # for engines that take the limit with the query
         end = monotonic() + seconds
         done = threading.Event()
 

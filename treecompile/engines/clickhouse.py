@@ -33,11 +33,6 @@ class ClickHouse(ArrowConnection):
         found = self.connection.query(query, "ArrowStream").bytes()
         return pa.ipc.open_stream(found).read_all() if found else pa.table({})
 
-    @contextmanager
-    def read_only(self, seconds: float) -> Iterator[None]:
-        self.seconds = seconds
-        yield
-
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
         settings = (
             "readonly = 1",

@@ -23,11 +23,6 @@ class DataFusion(ArrowConnection):
     def arrow(self, query: str) -> Any:
         return self.connection.sql(query).to_arrow_table()
 
-    @contextmanager
-    def read_only(self, seconds: float) -> Iterator[None]:
-        self.seconds = seconds
-        yield
-
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
         """A query cannot be cancelled: it runs in a thread that may be left behind."""
         options = driver("datafusion").SQLOptions()

@@ -255,8 +255,7 @@ def _session_for_artefacts(master: str) -> Any:
     """One session for the whole process."""
     folder = tempfile.mkdtemp(prefix="treecompile-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = {**QUIET, **ROOMY, PARTITIONS: "1", WAREHOUSE: folder}
-    session = _start(master, settings)
+    session = _start(master, {**QUIET, **ROOMY, PARTITIONS: "1", WAREHOUSE: folder})
     atexit.register(_stop, session)
     return session
 
