@@ -1,4 +1,4 @@
-"""SQL of others can do nothing on any engine but read, and is stopped in time."""
+"""Untrusted SQL can do nothing on any engine but read, and is stopped in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of others: whatever they do, it ends soon, and in one line."""
+"""Untrusted templates: whatever they do, it ends soon, and in one line."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def build(
             feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
-        # What templates of others have written may do anything to an engine.
+        # What untrusted templates have written may do anything to an engine.
         prove = verification.verify_supervised if templates else verification.verify
         for name, on, artefact in found:
             if on:

@@ -1,4 +1,4 @@
-"""Run the templates of others in a process of its own, with limits.
+"""Run untrusted templates in a process of their own, with limits.
 
 Jinja's sandbox keeps a template from everything but its strings. Nothing in it limits
 time and memory: loops nest, and a number can have a billion digits. Here the operating

@@ -26,7 +26,7 @@ from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 VIEW = "treecompile_columns"
-LONGEST_VALUE = 100_000_000  # bytes of a text that SQL of others makes
+LONGEST_VALUE = 100_000_000  # bytes of a text that untrusted SQL makes
 STEPS = 1_000_000  # of SQLite's virtual machine: a few hundredths of a second
 TIMES = ("DATE", "TIME")  # declared types that are kept: the values are text or numbers
 
@@ -94,7 +94,7 @@ class SQLite(SqlStore):
         return "".join(types) or "null"
 
 
-READING = (  # actions that SQL of others may do
+READING = (  # actions that untrusted SQL may do
     *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ),
     *(sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
 )
