@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import treecompile
 from tests.support.commands import contents, good, run
 from tests.support.samples import ROOT, TENNIS
-from treecompile import DataError, OptionError, TargetError
+from treecompile import DataError, ModelFileError, OptionError, TargetError
 from treecompile.verify import verification
 from treecompile.verify.verification import Mismatch, Report
 
@@ -68,23 +69,49 @@ def test_rules_are_those_of_the_command(options: dict[str, Any]) -> None:
     assert made.model.program.body.__class__.__name__ == "RuleSet"
 
 
-def test_rules_are_compiled_as_they_are() -> None:
-    treecompile.build(TENNIS, "out", target="play")
-    again = treecompile.build("out/RULES.md", "again")
+LEARNING: list[tuple[dict[str, Any], str]] = [
+    ({"target": "play"}, "--target"),
+    ({"na_value": "?"}, "--na-value"),
+    ({"rules": "flat"}, "--rules"),
+    ({"validation": TENNIS}, "--validation"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"), [("RULES.md", "a file of rules"), ("model.json", "a model")]
+)
+def test_a_model_is_compiled_as_it_is(source: str, kind: str) -> None:
+    first = treecompile.build(TENNIS, "out", target="play")
+    again = treecompile.build(f"out/{source}", "again")
     assert list(again.paths) == FILES
-    assert Path("again/predict.py").is_file()
-    for given, flag in (
-        ({"target": "play"}, "--target"),
-        ({"na_value": "?"}, "--na-value"),
-        ({"rules": "flat"}, "--rules"),
-        ({"validation": TENNIS}, "--validation"),
-    ):
-        with pytest.raises(
-            OptionError, match=f"^{flag} is for learning, and the rules"
-        ):
-            treecompile.build("out/RULES.md", "never", **given)
+    assert list(again.reports) == ["predict.py", "predict.sql"]
+    if source == "model.json":
+        assert contents(Path("again")) == contents(Path("out"))
+        assert again.model.sha256 == first.model.sha256
+    for given, flag in LEARNING:
+        message = f"^{flag} is for learning, and 'out/{source}' is {kind}, "
+        with pytest.raises(OptionError, match=message):
+            treecompile.build(f"out/{source}", "never", **given)
     with pytest.raises(OptionError, match="is an input of this command"):
-        treecompile.build("out/RULES.md", "out")
+        treecompile.build(f"out/{source}", "out")
+    assert not Path("never").exists()
+
+
+def test_a_model_is_known_by_its_content() -> None:
+    """JSON of another program is no model, whatever its name."""
+    treecompile.build(TENNIS, "out", target="play", verify=False)
+    model = Path("out/model.json").read_text()
+    sorted_keys = json.dumps(json.loads(model), sort_keys=True)
+    Path("sorted.JSON").write_text(sorted_keys)
+    treecompile.build("sorted.JSON", "again", dialect="duckdb", verify=False)
+    assert Path("again/predict.py").read_bytes() == Path("out/predict.py").read_bytes()
+    Path("damaged.json").write_text(model[:-40])
+    with pytest.raises(ModelFileError, match="damaged.json"):
+        treecompile.build("damaged.json", "never")
+    Path("other.json").write_text('{"format": "other"}')
+    for name in ("other.json", "absent.json", "nul\0.json"):
+        with pytest.raises(OptionError, match="Missing option '--target'"):
+            treecompile.build(name, "never")
     assert not Path("never").exists()
 
 

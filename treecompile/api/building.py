@@ -1,4 +1,4 @@
-"""Data or rules -> model.json, predict.py, predict.sql and RULES.md, verified."""
+"""Data, rules or a model -> model.json, predict.py, predict.sql and RULES.md, verified."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules import pruning
-from treecompile.rules.language.document import is_rules, read_source
+from treecompile.rules.language.document import holds_model, is_rules, read_source
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import counted
@@ -80,8 +80,9 @@ def build(
 ) -> Built:
     """Learn from `data`, and write model.json, predict.py, predict.sql and RULES.md.
 
-    `data` can also be a file of rules: a `.rules` file, or a document such as RULES.md.
-    Then nothing is learned, and there is no `target` and no other option of `learn`.
+    `data` can also be a model: a model file, a `.rules` file, or a document with rules
+    such as RULES.md. Then nothing is learned, and `target` and the other options of
+    `learn` are refused.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
     that of predict.sql. The artefacts are verified before anything is written, the SQL
@@ -101,8 +102,8 @@ def build(
     emit_options("markdown", {"glossary": glossary})  # refuses a damaged one now
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
-    if isinstance(data, (str, Path)) and is_rules(data):
-        model = _read_rules(data, {**given, **options}, feedback)
+    if isinstance(data, (str, Path)) and holds_model(data):
+        model = _read_model(data, {**given, **options}, feedback)
     else:
         model = _learn(data, given, dict(options), feedback)
 
@@ -137,15 +138,16 @@ def build(
     return replace(made, paths=paths)
 
 
-def _read_rules(
+def _read_model(
     data: str | Path, given: Mapping[str, object], feedback: Feedback
 ) -> Model:
     known = keywords_of(DataOptions, LearnOptions)
     for name in given:
         flag = known[name].flag if name in known else f"--{name}"
+        kind = "a file of rules" if is_rules(data) else "a model"
         raise OptionError(
-            f"{flag} is for learning, and the rules in {data} are not learned: leave it"
-            " out"
+            f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
+            " it is: leave it out"
         )
     model = Model(*read_source(data))
     feedback.notes(model.notes)

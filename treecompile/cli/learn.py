@@ -220,8 +220,8 @@ def rules(
 def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> None:
     """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
 
-    DATA can also be rules: a .rules file, or a document that contains rules, such as
-    RULES.md. Then nothing is learned, and the rules are compiled unchanged.
+    DATA can also be a model: a model file, a .rules file, or a document with rules
+    such as RULES.md. Then nothing is learned, and it is compiled as it is.
 
     The Python module and the SQL are run on every cell of the model and compared with
     it before anything is written.

@@ -17,6 +17,9 @@ from treecompile.model.ir import NotedProgram
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
+MODEL = (".json",)
+BEGINNING = 1 << 16  # bytes
+MARK = re.compile(rb'"format"\s*:\s*"treecompile model"')
 
 INFO = "rules"  # the info string of the fence: ```rules
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
@@ -27,6 +30,22 @@ NEAR_MISS = re.compile(rf"[\W\d]*(?:`{{3}}|~{{3}})\W*{INFO}\b", re.IGNORECASE)
 def is_rules(path: str | Path) -> bool:
     """Whether a file holds rules in the rule language, judged by its name."""
     return Path(path).suffix.lower() in RULES
+
+
+def holds_model(path: str | Path) -> bool:
+    """Whether a file holds a model or rules, and not a table.
+
+    A table may be JSON, too, so the beginning of such a file is read.
+    """
+    if is_rules(path):
+        return True
+    if Path(path).suffix.lower() not in MODEL:
+        return False
+    try:
+        with open(path, "rb") as file:
+            return MARK.search(file.read(BEGINNING)) is not None
+    except (OSError, ValueError):
+        return False  # reading it as a table will say what is wrong
 
 
 def read_source(path: str | Path) -> NotedProgram:
