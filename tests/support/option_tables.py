@@ -27,12 +27,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def option(each: Option) -> list[str]:
     spelt = f"`{each.flag} {each.metavar}`" if each.metavar else f"`{each.flag}`"
-    if each.choices:
-        spelt = f"`{each.flag}`"
     text = help_of(each, says_where=False)
-    if each.choices and not all(f"`{choice}`" in text for choice in each.choices):
-        choices = ", ".join(f"`{choice}`" for choice in each.choices)
-        text = text.replace(each.help, f"{each.help} One of {choices}.")
     return [spelt, re.sub(r"\[default: (.*)\]$", r"Default: \1.", text)]
 
 

@@ -1,4 +1,4 @@
-"""Data, rules or a model -> model.json, predict.py, predict.sql and RULES.md, verified."""
+"""Data or a model -> model.json, predict.py, predict.sql and RULES.md, verified."""
 
 from __future__ import annotations
 

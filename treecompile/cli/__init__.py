@@ -14,18 +14,37 @@ from typing import Any
 import click
 
 from treecompile import __version__
-from treecompile.cli import emit, failures, inspect, learn, predict, streams
+from treecompile.cli import completion, emit, failures, inspect, learn, predict, streams
+from treecompile.cli.command import HELP, Command, write_rows, write_text
 
 NAME = "treecompile"
-COMMANDS = (
-    *(learn.learn, learn.rules, emit.emit, learn.build, emit.verify),
-    *(predict.predict, predict.score, predict.evaluate),
-    *(inspect.show, inspect.draw, inspect.check, inspect.diff),
-)
+COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the work
+    "Make a model": (learn.build, learn.learn, learn.rules),
+    "Compile and prove": (emit.emit, emit.verify),
+    "Predict": (predict.predict, predict.score),
+    "Examine": (
+        *(inspect.show, inspect.draw, predict.evaluate),
+        *(inspect.check, inspect.diff),
+    ),
+    "Set up": (completion.completion,),
+}
 
 
 class CommandGroup(click.Group):
     """Prints every error as one line, and nothing else beside it."""
+
+    def format_help(
+        self, context: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        self.format_usage(context, formatter)
+        write_text(formatter, self.help or "")
+        sections = {
+            heading: [(each.name or "", each.short_help or "") for each in commands]
+            for heading, commands in COMMANDS.items()
+        }
+        options = (each.get_help_record(context) for each in self.get_params(context))
+        sections["Options"] = list(filter(None, options))
+        write_rows(formatter, sections)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         streams.begin()
@@ -40,9 +59,9 @@ class CommandGroup(click.Group):
         self, args: Sequence[str] | None = None, prog_name: str = NAME, **extra: Any
     ) -> Any:
         """What click does, except for its own way with interrupts and pipes."""
-        self._main_shell_completion(extra, prog_name)
         given = sys.argv[1:] if args is None else list(args)
         try:
+            self._main_shell_completion(extra, prog_name)
             with self.make_context(prog_name, given, **extra) as context:
                 return self.invoke(context)
         except click.exceptions.Exit as end:
@@ -53,7 +72,7 @@ class CommandGroup(click.Group):
 
 @click.group(
     cls=CommandGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": list(HELP), "max_content_width": 100},
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name=NAME)
@@ -64,11 +83,17 @@ def main(context: click.Context) -> None:
     Every artefact gives exactly the model's answer for every row, and `verify` proves
     it on the real engine. Start with:
 
-        treecompile build data.csv --target COLUMN --out DIR
+    \b
+      treecompile build data.csv --target COLUMN --out DIR
+
+    `treecompile COMMAND --help` shows examples and the options of a command. Defaults
+    of options can be set in pyproject.toml: `[tool.treecompile.build]` has those of
+    `build`.
     """
     if context.invoked_subcommand is None:
         streams.show(context.get_help())
 
 
-for command in COMMANDS:
-    main.add_command(command)
+for commands in COMMANDS.values():
+    for each in commands:
+        main.add_command(each)

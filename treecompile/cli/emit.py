@@ -7,22 +7,38 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import click
-
-from treecompile.cli.options import declared, given, out_option, quiet_option, value
-from treecompile.emit.options import EmitOptions, emit_options
+from treecompile.cli.command import command
+from treecompile.cli.options import (
+    argument,
+    declared,
+    given,
+    out_option,
+    quiet_option,
+    value,
+)
+from treecompile.emit.options import EmitOptions, emit_options, taken_by
 from treecompile.model.errors import OptionError
+from treecompile.model.options import COMMON, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
 
 
-@click.command("emit")
-@click.argument("model")
+@command(
+    "emit",
+    "Compile a model into Python, SQL, a document or rules.",
+    "treecompile emit model.json --to python -o predict.py\n"
+    "treecompile emit model.json --to sql --dialect snowflake\n"
+    "treecompile emit model.json --to sql --as view --table orders -o view.sql",
+    "The artefact, by default to standard output. With --as dbt and -o NAME.sql, also"
+    " NAME.yml.",
+)
+@argument("model")
 @value(
     "--to target",
     "TARGET",
     "python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
     required=True,
+    group=COMMON,
 )
 @out_option
 @declared(EmitOptions)
@@ -30,7 +46,10 @@ MOST_ARTEFACT = 1 << 28  # bytes
 def emit(
     model: str, target: str, out: str | None, force: bool, quiet: bool, **options: Any
 ) -> None:
-    """Compile a model into an artefact that predicts on its own."""
+    """Compile a model into an artefact that predicts on its own.
+
+    Options that the target does not have are refused.
+    """
     from treecompile.cli.terminal import (
         STANDARD_OUTPUT,
         Terminal,
@@ -43,7 +62,7 @@ def emit(
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
-    chosen = emit_options(target, given(options))
+    chosen = emit_options(target, given(options, taken_by(target)))
     beside = None
     if chosen.form == "dbt" and path:
         beside = path.with_suffix(".yml")
@@ -69,25 +88,51 @@ def emit(
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
 
 
-@click.command("verify")
-@click.argument("model")
-@click.argument("artefact")
+@command(
+    "verify",
+    "Prove an artefact equal to its model, on the real engine.",
+    "treecompile verify model.json predict.py\n"
+    "treecompile verify model.json predict.sql --budget 10000",
+    "No file. The result goes to standard error, and the exit code says the same.",
+)
+@argument("model")
+@argument("artefact")
 @value(
     "--engine",
     "NAME",
-    "python, or a database such as mariadb. [default: found in the artefact]",
+    "python, or a database such as mariadb. [default: the one that the artefact was"
+    " made for]",
+    group=COMMON,
 )
-@value("--url", "URL", "Address of the database server: postgresql://..., mysql://...")
+@value(
+    "--url",
+    "URL",
+    "Address of the database server: postgresql://..., mysql://...",
+    group=COMMON,
+)
 @declared(EmitOptions, "columns", "alias")
 @value(
     "--output",
     "WHAT",
     "What SQL without comments computes: label, probability, rule. [default: label]",
+    group=IN_SQL,
 )
-@value("--label", "L", "The label whose probability SQL without comments computes.")
-@value("--budget", "N", "Maximum number of rows.", 100_000, type=int)
-@value("--seed", "N", "Seed for the choice of rows.", 0, type=int)
-@value("--timeout", "S", "Maximum seconds for each run.", 600.0, type=float)
+@value(
+    "--label",
+    "L",
+    "The label whose probability SQL without comments computes.",
+    group=IN_SQL,
+)
+@value("--budget", "N", "Maximum number of rows.", 100_000, type=int, group=TESTING)
+@value("--seed", "N", "Seed for the choice of rows.", 0, type=int, group=TESTING)
+@value(
+    "--timeout",
+    "S",
+    "Maximum seconds for each run.",
+    600.0,
+    type=float,
+    group=TESTING,
+)
 @quiet_option
 def verify(
     model: str,

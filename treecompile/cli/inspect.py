@@ -8,7 +8,9 @@ import sys
 import click
 
 from treecompile.cli import streams
+from treecompile.cli.command import command, option
 from treecompile.cli.options import (
+    argument,
     budget_option,
     json_option,
     list_option,
@@ -17,6 +19,7 @@ from treecompile.cli.options import (
     quiet_option,
     value,
 )
+from treecompile.model.options import DATA, SEARCH
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
 FAULTS = ("unreachable", "shadowed", "conflict", "overlap", "incomplete")
@@ -33,11 +36,16 @@ def coloured(text: str, place: int) -> str:
     return click.style(text, fg=COLOURS[place % len(COLOURS)], bold=True)
 
 
-@click.command("show")
-@click.argument("model")
-@click.option("--stats", is_flag=True, help="Cases, impurity and gain of every node.")
-@click.option("--importance", is_flag=True, help="The importance of every feature.")
-@click.option(
+@command(
+    "show",
+    "Show the tree, or the rules, in the terminal.",
+    "treecompile show model.json\ntreecompile show model.json --importance",
+    "No file. The tree goes to standard output.",
+)
+@argument("model")
+@option("--stats", is_flag=True, help="Cases, impurity and gain of every node.")
+@option("--importance", is_flag=True, help="The importance of every feature.")
+@option(
     "--alphas",
     is_flag=True,
     help="The sequence of trees that cost-complexity pruning would make.",
@@ -71,8 +79,13 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
         streams.show("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
 
 
-@click.command("draw")
-@click.argument("model")
+@command(
+    "draw",
+    "Draw the tree, or a table of the rules, as SVG.",
+    "treecompile draw model.json -o tree.svg",
+    "An SVG picture, by default to standard output.",
+)
+@argument("model")
 @out_option
 @value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
 @quiet_option
@@ -90,13 +103,21 @@ def draw(
         terminal.tell(f"wrote {out}")
 
 
-@click.command("check")
-@click.argument("model")
-@click.option(
+@command(
+    "check",
+    "Find rules that overlap, conflict or never decide.",
+    "treecompile check RULES.md\ntreecompile check rules.json --allow overlap --json",
+    "No file. The report goes to standard output.",
+)
+@argument("model")
+@option(
     "--allow",
     multiple=True,
+    metavar="KIND",
     type=click.Choice(FAULTS),
-    help="Do not count this as a finding. Repeatable.",
+    help="Do not count this as a finding: unreachable, shadowed, conflict, overlap or"
+    " incomplete. Repeatable.",
+    group=SEARCH,
 )
 @budget_option
 @list_option
@@ -127,10 +148,16 @@ def check(
     raise SystemExit(3 if result.undecided else 0)
 
 
-@click.command("diff")
-@click.argument("old")
-@click.argument("new")
-@value("--data", "FILE", "Count the rows of this file in each region.")
+@command(
+    "diff",
+    "Show where two models decide differently.",
+    "treecompile diff old.json new.json\n"
+    "treecompile diff model.json RULES.md --data data.csv",
+    "No file. The report goes to standard output.",
+)
+@argument("old")
+@argument("new")
+@value("--data", "FILE", "Count the rows of this file in each region.", group=DATA)
 @na_option
 @budget_option
 @list_option

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from treecompile.cli.command import command, option
 from treecompile.cli.options import (
+    argument,
     declared,
     force_option,
     given,
@@ -22,10 +24,22 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
+from treecompile.model.options import COMMON, DATABASE, PRUNING, RULES, TESTING
+
+# The options of `build` that are not for learning.
+COMPILING = ("dialect", "glossary", "templates", "engine", "url", "verify")
 
 
-@click.command("learn")
-@click.argument("data", required=False)
+@command(
+    "learn",
+    "Learn a tree from a table.",
+    "treecompile learn data.csv --target play\n"
+    "treecompile learn 'events/*.parquet' --target late -o late.json\n"
+    "treecompile learn --from duckdb://shop.db --table orders --target late",
+    "The model file, by default model.json. Notes about what was chosen go to standard"
+    " error.",
+)
+@argument("data", required=False)
 @learning_options(requires_target=True)
 @place_options
 @value(
@@ -33,13 +47,15 @@ from treecompile.model.errors import OptionError
     "NAME",
     "With --from: like --validation, but a table in the same database.",
     "",
+    group=DATABASE,
 )
-@click.option(
+@option(
     "--no-temporary-tables",
     is_flag=True,
+    group=DATABASE,
     help="In a database: create no temporary tables. This is slower.",
 )
-@model_option("model.json")
+@model_option("model.json", COMMON)
 def learn(
     data: str | None,
     target: str,
@@ -54,10 +70,11 @@ def learn(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Learn a tree from DATA: CSV, TSV, ARFF, JSON lines, Parquet, or - for CSV.
+    """Learn a tree from DATA, and write it as a model file.
 
-    DATA can also be a folder of Parquet files or a pattern such as 'events/*.parquet',
-    which DuckDB reads, or a table in a database. Neither has to fit into memory.
+    DATA is a CSV, TSV, Parquet, ARFF or JSON lines file, or - for CSV on standard
+    input. It can also be a folder or a pattern of Parquet files, which DuckDB reads, or
+    a table in a database. Neither of these has to fit into memory.
     """
     from treecompile.api.options import learn_options
     from treecompile.api.rows import learn_from
@@ -105,18 +122,26 @@ def learn(
     terminal.tell(f"{size(program.body)}: wrote {out}")
 
 
-@click.command("rules")
-@click.argument("model")
+@command(
+    "rules",
+    "Turn a tree into an ordered list of rules, and prune it.",
+    "treecompile rules model.json\n"
+    "treecompile rules model.json --validation held_out.csv -o rules.json",
+    "A model file with the rules, by default rules.json. Every command accepts it.",
+)
+@argument("model")
 @value(
     "--validation",
     "FILE",
     "Prune every rule against these rows, which have known targets, and sort the"
     " rules. DuckDB reads a folder or a pattern of Parquet files.",
+    group=PRUNING,
 )
 @value(
     "--training",
     "FILE",
     "Prune as c4.5rules does, by the rows that the model was learned from.",
+    group=PRUNING,
 )
 @url_option
 @value(
@@ -124,12 +149,14 @@ def learn(
     "NAME",
     "With --from: like --validation, but a table in the database.",
     "",
+    group=DATABASE,
 )
 @value(
     "--training-table",
     "NAME",
     "With --from: like --training, but a table in the database.",
     "",
+    group=DATABASE,
 )
 @memory_option
 @na_option
@@ -148,7 +175,11 @@ def rules(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Turn a tree into an ordered list of simplified rules, and prune it if asked."""
+    """Turn a tree into an ordered list of simplified rules, and prune it if asked.
+
+    Without --validation and --training, every row keeps its answer. MODEL may also be a
+    list of rules.
+    """
     from treecompile.api.rows import prune_rules
     from treecompile.cli.terminal import (
         Terminal,
@@ -193,24 +224,45 @@ def rules(
     terminal.tell(f"{counted(leaf_count(made.body), 'rule')}: wrote {out}")
 
 
-@click.command("build")
-@click.argument("data")
+@command(
+    "build",
+    "Learn a tree and write all artefacts, verified.",
+    "treecompile build data.csv --target play --out out\n"
+    "treecompile build data.csv --target play --dialect duckdb --out out\n"
+    "treecompile build RULES.md --out reviewed",
+    "model.json, predict.py, predict.sql and RULES.md, into the folder DIR. If anything"
+    " fails, none of them is written.",
+)
+@argument("data")
 @learning_options(requires_target=False)
-@value("--out folder", "DIR", "Folder for the results.", required=True)
-@click.option(
+@value(
+    "--out folder",
+    "DIR",
+    "Folder for the results. It is created if necessary.",
+    required=True,
+    group=COMMON,
+)
+@option(
     "--rules",
+    metavar="NAME",
     type=click.Choice(["flat", "validation", "c45rules"]),
-    help="Turn the tree into rules: simplified, pruned against the validation rows, or"
-    " pruned as c4.5rules does.",
+    help="Turn the tree into rules: simplified (flat), pruned against the validation"
+    " rows (validation), or pruned as c4.5rules does (c45rules).",
+    group=RULES,
 )
 @declared(EmitOptions, "dialect", "glossary", "templates")
 @value(
-    "--engine", "NAME", "Verify the SQL on this engine, too. Repeatable.", multiple=True
+    "--engine",
+    "NAME",
+    "Verify the SQL on this engine, too. Repeatable.",
+    multiple=True,
+    group=TESTING,
 )
-@value("--url", "URL", "Address of the database server to verify on.")
-@click.option(
+@value("--url", "URL", "Address of the database server to verify on.", group=TESTING)
+@option(
     "--no-verify",
     "verify",
+    group=TESTING,
     is_flag=True,
     flag_value=False,
     default=True,
@@ -218,22 +270,28 @@ def rules(
 )
 @force_option
 def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> None:
-    """Learn from DATA and write model.json, predict.py, predict.sql and RULES.md.
-
-    DATA can also be a model: a model file, a .rules file, or a document with rules
-    such as RULES.md. Then nothing is learned, and it is compiled as it is.
+    """Learn a tree from DATA, and compile it to Python, SQL and a document, verified.
 
     The Python module and the SQL are run on every cell of the model and compared with
     it before anything is written.
+
+    DATA can also be a model: a model file, a .rules file, or a document with rules such
+    as RULES.md. Then nothing is learned, the model is compiled as it is, and options
+    for learning are refused.
     """
     from treecompile.api import building
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, check_output
+    from treecompile.rules.language.document import holds_model
 
     check_output(*building.paths_in(folder).values(), force=force)
     terminal = Terminal(quiet)
     made = building.build(
-        data, folder, force=force, feedback=terminal, **given(options)
+        data,
+        folder,
+        force=force,
+        feedback=terminal,
+        **given(options, COMPILING if holds_model(data) else None),
     )
     for name, report in made.reports.items():
         shown = terminal if report.passed else Terminal(False)

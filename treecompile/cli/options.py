@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from treecompile.learning.options import BALANCED, LearnOptions, values_text
+from treecompile.cli.command import option
+from treecompile.cli.completion import FILE, completion_of
+from treecompile.learning.options import BALANCED, LearnOptions
 from treecompile.model.errors import OptionError
-from treecompile.model.options import Option, options_of, sentence
+from treecompile.model.options import (
+    COMMON,
+    DATABASE,
+    OUTPUT,
+    PRUNING,
+    SEARCH,
+    Option,
+    options_of,
+    sentence,
+)
 from treecompile.tables.options import DataOptions
 
 READ = ("FILE", "DIR", "URL", "TARGET")  # metavars
@@ -42,24 +53,34 @@ def _click_option(each: Option) -> Callable[[F], F]:
     more: dict[str, Any] = {}
     if each.type is bool:
         more = {"is_flag": True, "flag_value": not each.default, "default": None}
-    elif each.choices:
-        more = {"type": click.Choice(each.choices)}
     else:
         kinds = {int: int, int | None: int, float: float, float | None: float}
-        more = {"type": kinds.get(each.type, str)}
-    return click.option(
+        more = {"metavar": each.metavar, "multiple": each.repeatable}
+        more |= {"type": kinds.get(each.type, str)}
+        if each.choices:
+            more["type"] = click.Choice(each.choices)
+        elif found := completion_of(each.flag, each.metavar, _values(each)):
+            more["shell_complete"] = found
+    return option(
         each.flag,
         each.keyword,
-        metavar=each.metavar or None,
-        multiple=each.repeatable,
+        group=COMMON if each.is_common else each.group,
         help=help_of(each).replace("`", ""),
         **more,
     )
 
 
+def _values(each: Option) -> list[str]:
+    """What some algorithm offers for an option."""
+    offered = (each.values or {}).values()
+    return list(dict.fromkeys(value for values in offered for value in values))
+
+
 def help_of(each: Option, *, says_where: bool = True) -> str:
     """The help of an option, with what follows from its declaration."""
     parts = [each.help]
+    if not all(choice in each.help for choice in each.choices):
+        parts.append(f"One of {', '.join(f'`{choice}`' for choice in each.choices)}.")
     if each.values:
         parts.append(f"{values_text(each.values)}; the first is the default.")
     if says_where and each.algorithms:
@@ -77,14 +98,39 @@ def help_of(each: Option, *, says_where: bool = True) -> str:
     return " ".join(parts)
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are on the command line, parsed into keywords of Python."""
-    source = click.get_current_context().get_parameter_source
-    return {
-        name: PARSERS[name](value) if name in PARSERS else value
-        for name, value in options.items()
-        if source(name) is ParameterSource.COMMANDLINE
-    }
+def values_text(values: Mapping[str, tuple[str, ...]]) -> str:
+    """`id3: a or b; c45 and cart: b or c`: what each algorithm offers."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for algorithm, offered in values.items():
+        groups.setdefault(offered, []).append(algorithm)
+    return "; ".join(
+        f"{sentence(algorithms, 'and')}: {sentence(offered)}"
+        for offered, algorithms in groups.items()
+    )
+
+
+def given(
+    options: dict[str, Any], defaults_for: Container[str] | None = None
+) -> dict[str, Any]:
+    """The options that the user has set, parsed into keywords of Python.
+
+    Defaults in pyproject.toml are set by the user, too. If the command as it was called
+    can use only some options, `defaults_for` has their names, and the defaults of the
+    others are passed over.
+    """
+    context = click.get_current_context()
+    found = {}
+    for name, value in options.items():
+        source = context.get_parameter_source(name)
+        if source is ParameterSource.DEFAULT_MAP:
+            if defaults_for is not None and name not in defaults_for:
+                assert context.default_map is not None
+                del context.default_map[name]
+                continue
+        elif source is not ParameterSource.COMMANDLINE:
+            continue
+        found[name] = PARSERS[name](value) if name in PARSERS else value
+    return found
 
 
 def named_inputs() -> list[str]:
@@ -171,43 +217,67 @@ def value(
 ) -> Callable[[F], F]:
     """An option that takes a value, such as `value("--from url", "URL", "...")`."""
     if default is not None:  # click takes an explicit None as given
-        more |= {"default": default, "show_default": default != ""}
-    return click.option(*names.split(), metavar=metavar, help=help, **more)
+        more |= {"default": default}
+        shown = f"{default:,g}" if isinstance(default, (int, float)) else default
+        help = f"{help} [default: {shown}]" if default != "" else help
+    if found := completion_of(names.split()[0], metavar):
+        more["shell_complete"] = found
+    return option(*names.split(), metavar=metavar, help=help, **more)
+
+
+def argument(name: str, **more: Any) -> Callable[[F], F]:
+    """A file that the command reads."""
+    return click.argument(name, shell_complete=FILE, **more)
 
 
 POSITIVE = click.IntRange(min=1)
 
-force_option = click.option(
+force_option = option(
     "--force", is_flag=True, help="Overwrite files that treecompile did not write."
 )
 out_option = apply(
     value("-o out", "FILE", "Output file. [default: standard output]"), force_option
 )
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+quiet_option = option("-q", "--quiet", is_flag=True, help="Print only errors.")
 na_option = declared(DataOptions, "na_values")
 budget_option = value(
-    "--budget", "N", "Maximum number of search steps.", 100_000, type=POSITIVE
+    "--budget",
+    "N",
+    "Maximum number of search steps.",
+    100_000,
+    type=POSITIVE,
+    group=SEARCH,
 )
 list_option = value(
     "--list most", "N", "List at most N of each kind. [default: 10]", type=POSITIVE
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = option(
+    "--json", "as_json", is_flag=True, help="Print the report as JSON."
+)
 url_option = value(
     "--from url",
     "URL",
     "The database that holds the table: duckdb://FILE, postgresql://..., spark:,"
     " sqlite://FILE or mysql://HOST/NAME. The rows stay there.",
     "",
+    group=DATABASE,
 )
 memory_option = value(
     "--memory-limit",
     "SIZE",
     "DuckDB: maximum memory, such as 1GB. Beyond that it uses the disk.",
     "",
+    group=DATABASE,
 )
 place_options = apply(  # where the rows are, if not in a file
     url_option,
-    value("--table", "NAME", "The table in the database, or SCHEMA.NAME.", ""),
+    value(
+        "--table",
+        "NAME",
+        "The table in the database, or SCHEMA.NAME.",
+        "",
+        group=DATABASE,
+    ),
     memory_option,
 )
 how_options = apply(
@@ -217,17 +287,18 @@ how_options = apply(
         "--validation",
         "FILE",
         "Rows with known targets, to measure quality on or to prune by.",
+        group=PRUNING,
     ),
     quiet_option,
 )
 
 
-def model_option(default: str) -> Callable[[F], F]:
-    help = "The model file; - for standard output."
-    return apply(value("-o out", "FILE", help, default), force_option)
+def model_option(default: str, group: str = OUTPUT) -> Callable[[F], F]:
+    help = "The model file to write; - for standard output."
+    return apply(value("-o out", "FILE", help, default, group=group), force_option)
 
 
 def learning_options(*, requires_target: bool) -> Callable[[F], F]:
     help = "The column to predict."
-    target = value("--target", "COL", help, required=requires_target)
+    target = value("--target", "COL", help, required=requires_target, group=COMMON)
     return apply(target, how_options)

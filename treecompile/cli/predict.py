@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from treecompile.cli import streams
+from treecompile.cli.command import command
 from treecompile.cli.options import (
+    argument,
     flag_of,
     given,
     how_options,
@@ -18,21 +18,28 @@ from treecompile.cli.options import (
     value,
 )
 from treecompile.model.errors import OptionError
+from treecompile.model.options import COMMON
 
 FOLDS = 10  # if only the target is given
 
 
-@click.command("predict")
-@click.argument("model")
-@click.argument("data")
+@command(
+    "predict",
+    "Predict for the rows of a file.",
+    "treecompile predict model.json new.csv -o predicted.csv",
+    "DATA as CSV with a last column prediction, by default to standard output.",
+)
+@argument("model")
+@argument("data")
 @na_option
 @out_option
 def predict(
     model: str, data: str, na_value: tuple[str, ...], out: str | None, force: bool
 ) -> None:
-    """Write DATA as CSV with a last column `prediction`.
+    """Predict for every row of DATA, by the reference evaluator.
 
-    The reference evaluator computes it.
+    DATA is a CSV, TSV, Parquet, ARFF or JSON lines file, or - for CSV on standard
+    input. `python predict.py DATA` writes the same for a CSV file.
     """
     from treecompile.api.outputs import SCORED
     from treecompile.cli.terminal import check_output, output, read_model
@@ -42,24 +49,37 @@ def predict(
     output(out, scored_csv(read_model(model), data, na_value))
 
 
-@click.command("score")
-@click.argument("model")
-@click.argument("data", required=False)
+@command(
+    "score",
+    "Predict for a table in a database, into a new table there.",
+    "treecompile score model.json --from duckdb://shop.db --table orders --into late\n"
+    "treecompile score model.json 'events/*.parquet' --into predicted.parquet",
+    "A new table in the database, or one Parquet file. What exists is never changed.",
+)
+@argument("model")
+@argument("data", required=False)
 @place_options
 @value(
-    "--into", "NAME", "The table to create; for Parquet files, the file.", required=True
+    "--into",
+    "NAME",
+    "The table to create; for Parquet files, the file.",
+    required=True,
+    group=COMMON,
 )
 @value(
     "--output",
     "WHAT",
-    "label, probability, rule, or several, separated by commas.",
+    "The columns to add: label (as prediction), probability, rule, or several,"
+    " separated by commas.",
     "label",
+    group=COMMON,
 )
 @value(
     "--label",
     "L",
     "The label whose probability to compute. [default: the predicted label]",
     "",
+    group=COMMON,
 )
 @na_option
 @quiet_option
@@ -91,16 +111,23 @@ def score(
     terminal.tell(f"made {into}")
 
 
-@click.command("evaluate")
-@click.argument("files", nargs=-1, metavar="[MODEL] DATA")
+@command(
+    "evaluate",
+    "Measure a model on rows with known targets, or cross-validate.",
+    "treecompile evaluate model.json held_out.csv\n"
+    "treecompile evaluate data.csv --target play --cv 10",
+    "No file. The report goes to standard output.",
+)
+@argument("files", nargs=-1, metavar="[MODEL] DATA")
 @value(
     "--cv folds",
     "K",
     "Cross-validate: K times, learn from all but one K-th of the rows, and measure on"
     " that part. [default: 10, if there is a --target]",
     type=int,
+    group=COMMON,
 )
-@value("--target", "COL", "The column to predict, without a MODEL.")
+@value("--target", "COL", "The column to predict, without a MODEL.", group=COMMON)
 @how_options
 @place_options
 def evaluate(
@@ -123,8 +150,9 @@ def evaluate(
     from treecompile.cli.reports import evaluation
     from treecompile.cli.terminal import read_model, required_source
 
-    keywords = given(options)
-    if len(files) == 2 or (files and (url or table)):
+    has_model = len(files) == 2 or bool(files and (url or table))
+    keywords = given(options, ("na_value",) if has_model else None)
+    if has_model:
         na_values = keywords.pop("na_value", ())
         for name in keywords:
             raise OptionError(

@@ -15,7 +15,14 @@ from typing import Any
 
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
-from treecompile.model.options import option, options_of
+from treecompile.model.options import (
+    IN_DOCUMENT,
+    IN_PYTHON,
+    IN_SQL,
+    TEMPLATES,
+    option,
+    options_of,
+)
 
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
 
@@ -40,62 +47,76 @@ Glossary = Mapping[str, Entry]  # by the name of the column
 class EmitOptions:
     style: str = option(
         "standard",
-        "Python: one row at a time (`standard`) or whole columns (`numpy`).",
+        "Predict one row at a time (`standard`) or whole columns (`numpy`).",
         "NAME",
         targets=PYTHON,
+        group=IN_PYTHON,
     )
     dialect: str = option(
         "sqlite",
-        "SQL: the database, such as `duckdb`, or `./FILE.toml` for a dialect of your"
-        " own.",
+        "The database, such as `duckdb` or `snowflake`, or `./FILE.toml` for a dialect"
+        " of your own.",
         "NAME",
         targets=SQL,
+        group=IN_SQL,
     )
     form: str = option(
         "expression",
-        "SQL: `expression`, `select`, `view`, `function` or `dbt`.",
+        "What to write: `expression`, `select`, `view`, `function` or `dbt`.",
         "FORM",
         flag="--as",
         targets=SQL,
+        group=IN_SQL,
     )
-    table: str = option("", "SQL: the table that a query reads.", "NAME", targets=SQL)
+    table: str = option(
+        "", "The table that a query reads.", "NAME", targets=SQL, group=IN_SQL
+    )
     name: str = option(
         "",
-        "SQL: the name of the view, the dbt model or the function.",
+        "The name of the view, the dbt model or the function.",
         "NAME",
         shown="`predictions`; for a function `predict`",
         targets=SQL,
+        group=IN_SQL,
     )
     output: str = option(
         "label",
-        "SQL: `label`, `probability` or `rule`; in a query several, separated by"
-        " commas.",
+        "What to compute: `label`, `probability` or `rule`; in a query several,"
+        " separated by commas.",
         "WHAT",
         targets=SQL,
+        group=IN_SQL,
     )
     label: str = option(
         "",
-        "SQL: the label whose probability to compute.",
+        "The label whose probability to compute.",
         "L",
         shown="the predicted label",
         targets=SQL,
+        group=IN_SQL,
     )
     columns: Mapping[str, str] = option(
         {},
-        "SQL: a feature whose column has another name in the table.",
+        "A feature whose column has another name in the table.",
         "FEATURE=COLUMN",
         flag="--column",
         repeatable=True,
         targets=SQL,
+        group=IN_SQL,
     )
     alias: str = option(
-        "", "SQL: the name of the table in the surrounding query.", "NAME", targets=SQL
+        "",
+        "The name of the table in the surrounding query.",
+        "NAME",
+        targets=SQL,
+        group=IN_SQL,
     )
     comments: bool = option(
         True,
-        "SQL: leave out the model's hash, the rule ids and the numbers of cases.",
+        "Leave out the model's hash, the rule ids and the numbers of cases.",
         flag="--no-comments",
         targets=SQL,
+        group=IN_SQL,
     )
     templates: str = option(
         "",
@@ -103,13 +124,14 @@ class EmitOptions:
         " `DIR/python/module.py.jinja`. What they write is code of their author, which"
         " `build` and `verify` run.",
         "DIR",
+        group=TEMPLATES,
     )
     glossary: Glossary = option(
         {},
-        "Markdown: CSV file with lines `name,description,unit` that explain the"
-        " columns.",
+        "CSV file with lines `name,description,unit` that explain the columns.",
         "FILE",
         targets=MARKDOWN,
+        group=IN_DOCUMENT,
     )
 
 
@@ -132,20 +154,29 @@ def check_choice(option: str, value: str, known: Collection[str]) -> None:
         raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
 
 
-def _check_given(target: str, given: Iterable[str]) -> None:
-    """Refuse options that the target does not have."""
+def taken_by(target: str) -> set[str]:
+    """The names of the options that a target has."""
     from treecompile.emit.targets import read_target  # not needed for --help
 
+    lowering = read_target(target).lowering
+    declared = options_of(EmitOptions).items()
+    taken = {
+        name for name, each in declared if not each.targets or lowering in each.targets
+    }
+    # A style names one of the built-in targets, so that no folder has it.
+    return taken if target in PYTHON else taken - {"style"}
+
+
+def _check_given(target: str, given: Iterable[str]) -> None:
+    """Refuse options that the target does not have."""
     declared = options_of(EmitOptions)
     for name in given:
         if name not in declared:
             raise TypeError(f"emit() got an unexpected keyword argument {name!r}")
-    lowering = read_target(target).lowering
+    taken = taken_by(target)
     for name in given:
         each = declared[name]
-        # A style names one of the built-in targets, so that no folder has it.
-        takes = target in PYTHON if name == "style" else lowering in each.targets
-        if each.targets and not takes:
+        if name not in taken:
             (own,) = each.targets
             raise OptionError(
                 f"{each.flag} is for {own}, not {target}: leave it out, or use --to"

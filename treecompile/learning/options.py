@@ -5,14 +5,23 @@ Nothing heavy is imported here: `treecompile learn --help` is made of this modul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
-from treecompile.model.options import check_values, option, options_of, sentence
+from treecompile.model.options import (
+    GROWTH,
+    MISSING_VALUES,
+    PRUNING,
+    WEIGHTS,
+    check_values,
+    option,
+    options_of,
+    sentence,
+)
 from treecompile.tables.options import CLASSIFY, REGRESS
 
 ID3, C45, CART = "id3", "c45", "cart"
@@ -42,6 +51,8 @@ class LearnOptions:
         "`id3`, `c45` or `cart`.",
         "NAME",
         shown="`c45` for labels, `cart` for a number",
+        group=GROWTH,
+        is_common=True,
     )
     max_depth: int | None = option(
         None,
@@ -49,9 +60,15 @@ class LearnOptions:
         "N",
         shown="no limit",
         least=0,
+        group=GROWTH,
+        is_common=True,
     )
     min_split: int = option(
-        2, "Minimum number of cases in a node that is split.", "N", least=1
+        2,
+        "Minimum number of cases in a node that is split.",
+        "N",
+        least=1,
+        group=GROWTH,
     )
     min_leaf: int | None = option(
         None,
@@ -60,9 +77,15 @@ class LearnOptions:
         "N",
         shown="2 for `c45`, otherwise 1",
         least=1,
+        group=GROWTH,
+        is_common=True,
     )
     min_gain: float = option(
-        0.0, "Minimum decrease of impurity that a split must achieve.", "G", least=0
+        0.0,
+        "Minimum decrease of impurity that a split must achieve.",
+        "G",
+        least=0,
+        group=GROWTH,
     )
     max_leaves: int | None = option(
         None,
@@ -71,6 +94,7 @@ class LearnOptions:
         shown="no limit",
         least=1,
         algorithms=(CART, ID3),
+        group=GROWTH,
     )
     chi2: float | None = option(
         None,
@@ -80,6 +104,7 @@ class LearnOptions:
         task=CLASSIFY,
         accepts=lambda p: 0 < p < 1,
         expected="a number between 0 and 1",
+        group=GROWTH,
     )
     min_sse: float | None = option(
         None,
@@ -87,6 +112,7 @@ class LearnOptions:
         "S",
         task=REGRESS,
         least=0,
+        group=GROWTH,
     )
     criterion: str = option(
         "",
@@ -97,6 +123,7 @@ class LearnOptions:
             C45: ("gain-ratio", "gain"),
             CART: ("gini", "entropy", "gain-ratio", "distance", "chi-square"),
         },
+        group=GROWTH,
     )
     prune: str = option(
         "",
@@ -107,6 +134,8 @@ class LearnOptions:
             C45: (PESSIMISTIC, *LATER_PRUNINGS),
             CART: LATER_PRUNINGS,
         },
+        group=PRUNING,
+        is_common=True,
     )
     alpha: float | str | None = option(
         None,
@@ -117,9 +146,14 @@ class LearnOptions:
         accepts=lambda a: a in (CV, ONE_SE)
         or (not isinstance(a, str) and 0 <= a < inf),
         expected="0 or more, cv or 1se",
+        group=PRUNING,
     )
     alpha_folds: int = option(
-        10, "Number of folds in that cross-validation.", "K", in_database=()
+        10,
+        "Number of folds in that cross-validation.",
+        "K",
+        in_database=(),
+        group=PRUNING,
     )
     cf: float = option(
         0.25,
@@ -129,6 +163,7 @@ class LearnOptions:
         algorithms=(C45,),
         accepts=lambda level: 0 < level <= 1,
         expected="a number above 0, up to 1",
+        group=PRUNING,
     )
     missing: str = option(
         "",
@@ -136,16 +171,22 @@ class LearnOptions:
         " or in parts down all branches (`fractional`).",
         "NAME",
         values={ID3: (MAJORITY,), C45: (FRACTIONAL, MAJORITY), CART: (MAJORITY,)},
+        group=MISSING_VALUES,
     )
     predict_missing: str = option(
         BRANCH,
         "The same in prediction: rows with a missing value go down the heaviest branch"
         " (`branch`), or in parts down all branches (`fractional`).",
+        "NAME",
         choices=(BRANCH, FRACTIONAL),
         in_database=(C45,),
+        group=MISSING_VALUES,
     )
     subset: bool = option(
-        False, "Allow branches for groups of categories.", algorithms=(C45,)
+        False,
+        "Allow branches for groups of categories.",
+        algorithms=(C45,),
+        group=GROWTH,
     )
     costs: tuple[tuple[str, float], ...] = option(
         (),
@@ -153,12 +194,15 @@ class LearnOptions:
         " columns are preferred.",
         "FILE",
         algorithms=(C45,),
+        group=WEIGHTS,
     )
     cost_measure: str = option(
         EG2,
         "How gain and cost are combined.",
+        "NAME",
         choices=(EG2, CS_ID3, IDX),
         algorithms=(C45,),
+        group=WEIGHTS,
     )
     cost_weight: float = option(
         1.0,
@@ -166,6 +210,7 @@ class LearnOptions:
         "W",
         algorithms=(C45,),
         least=0,
+        group=WEIGHTS,
     )
     one_hot: tuple[str, ...] = option(
         (),
@@ -173,9 +218,10 @@ class LearnOptions:
         "COL",
         repeatable=True,
         in_database=(),
+        group=GROWTH,
     )
     one_hot_all: bool = option(
-        False, "The same for all categorical columns.", in_database=()
+        False, "The same for all categorical columns.", in_database=(), group=GROWTH
     )
     class_weight: LabelNumbers = option(
         (),
@@ -184,6 +230,7 @@ class LearnOptions:
         "LABEL=W",
         repeatable=True,
         in_database=(ID3, CART),
+        group=WEIGHTS,
     )
     balanced: bool = option(
         False,
@@ -198,6 +245,7 @@ class LearnOptions:
         "LABEL=P",
         repeatable=True,
         in_database=(ID3, CART),
+        group=WEIGHTS,
     )
     validation_fraction: float = option(
         0.0,
@@ -206,9 +254,14 @@ class LearnOptions:
         accepts=lambda share: 0 <= share < 1,
         expected="a number from 0 to below 1",
         in_database=(),
+        group=PRUNING,
     )
     seed: int = option(
-        0, "Seed for the choice of held-out rows and folds.", "N", least=0
+        0,
+        "Seed for the choice of held-out rows and folds.",
+        "N",
+        least=0,
+        group=PRUNING,
     )
 
 
@@ -225,17 +278,6 @@ def chosen(options: LearnOptions, name: str, algorithm: str) -> str:
 
 def is_given(options: LearnOptions, name: str) -> bool:
     return bool(getattr(options, name) != DECLARED[name].default)
-
-
-def values_text(values: Mapping[str, tuple[str, ...]]) -> str:
-    """`id3: a or b; c45 and cart: b or c`: what each algorithm offers."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for algorithm, offered in values.items():
-        groups.setdefault(offered, []).append(algorithm)
-    return "; ".join(
-        f"{sentence(algorithms, 'and')}: {sentence(offered)}"
-        for offered, algorithms in groups.items()
-    )
 
 
 # --- for the growth -------------------------------------------------------------------

@@ -20,6 +20,18 @@ from treecompile.model.unicode import NOT_UNICODE, is_unicode
 T = TypeVar("T")
 KEY = "option"  # of the metadata of a field
 
+# The headings of the help.
+COMMON, DATA, GROWTH = "Common options", "Data", "Growth of the tree"
+PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
+WEIGHTS, RULES = "Weights and costs", "Rules"
+IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
+TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
+DATABASE, OUTPUT = "Database", "Output"
+HEADINGS = (  # in this order
+    *(COMMON, DATA, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
+    *(IN_PYTHON, IN_SQL, IN_DOCUMENT, TEMPLATES, TESTING, SEARCH, DATABASE, OUTPUT),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -31,6 +43,8 @@ class Option:
     is_hidden: bool = False  # set through another option: no flag or keyword of its own
     keyword: str = ""  # in Python; by default the name of the field
     shown: str = ""  # the default in words, where it depends on something
+    group: str = ""  # the heading of the help that it is under: "Pruning"
+    is_common: bool = False  # then it is under the first heading
     repeatable: bool = False
     choices: tuple[str, ...] = ()
     accepts: Callable[[Any], bool] | None = None

@@ -1,0 +1,133 @@
+"""The help: complete, readable at 80 columns, and with examples that run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+import duckdb
+import pytest
+
+from tests.support.commands import good, run
+from tests.support.samples import ROOT, TENNIS
+from treecompile.cli import COMMANDS, main
+from treecompile.cli.command import Command, CommandOption
+from treecompile.emit.options import EmitOptions
+from treecompile.learning.options import LearnOptions
+from treecompile.model.options import COMMON, HEADINGS, OUTPUT, options_of
+from treecompile.tables.options import DataOptions
+
+NAMES = sorted(main.commands)
+
+
+def commands() -> dict[str, Command]:
+    return {each.name or "": each for some in COMMANDS.values() for each in some}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    alone = good()
+    assert alone.stderr == ""
+    assert alone.stdout == good("--help").stdout == good("-h").stdout
+    for name in NAMES:
+        assert len(re.findall(rf"(?m)^  {name} +\w", alone.stdout)) == 1, name
+    assert "..." not in alone.stdout.partition("Make a model:")[2]  # nothing is cut off
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_help_fits_into_80_columns(name: str) -> None:
+    shown = good(*filter(None, [name]), "--help").stdout
+    for line in shown.splitlines():
+        # An example is one line, to be copied.
+        assert len(line) <= 80 or line.startswith("  treecompile "), line
+        assert len(line) <= 88, line
+    assert "`" not in shown
+    described = re.split(r"(?m)^(?:Examples|Make a model):", shown)[0]
+    assert not re.search(r"\S  +\S", described)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_examples_and_says_what_is_written(name: str) -> None:
+    command = commands()[name]
+    assert command.examples
+    assert all(each.startswith(f"treecompile {name} ") for each in command.examples)
+    shown = good(name, "--help").stdout
+    assert [
+        part for part in ("Examples:", "Writes:", f"{OUTPUT}:") if part in shown
+    ] == [*("Examples:", "Writes:", f"{OUTPUT}:")]
+    for example in command.examples:
+        assert f"\n  {example}\n" in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_under_one_heading_in_their_order(name: str) -> None:
+    shown = good(name, "--help").stdout
+    headings = [
+        each for each in re.findall(r"(?m)^(\S.*):$", shown) if each in HEADINGS
+    ]
+    assert headings == [each for each in HEADINGS if each in headings]
+    for parameter in commands()[name].params:
+        if isinstance(parameter, click.Option):
+            assert isinstance(parameter, CommandOption)
+            text = shown.partition(f"\n{parameter.group}:\n")[2].partition("\n\n")[0]
+            names = ", ".join(parameter.opts)
+            assert re.search(rf"(?m)^  {re.escape(names)}(?= |$)", text), names
+
+
+def test_declared_options_have_a_heading_and_some_are_common() -> None:
+    for kind in (DataOptions, LearnOptions, EmitOptions):
+        for each in options_of(kind).values():
+            assert each.is_hidden or each.group in HEADINGS, each.name
+    first = good("learn", "--help").stdout.partition(f"{COMMON}:\n")[2]
+    common = re.findall(r"(?m)^  (-\S+)", first.partition("\n\n")[0])
+    assert common[0] == "--target"
+    assert {"--algorithm", "--max-depth", "-o"} < set(common)
+    assert len(common) < 10
+
+
+# ---------------------------------------------------------------- the examples
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Path:
+    """A folder with every file that an example reads."""
+    shutil.copy(TENNIS, "data.csv")
+    for name in ("held_out.csv", "new.csv"):
+        shutil.copy(TENNIS, name)
+    for name in ("model.json", "RULES.md", "predict.py", "predict.sql"):
+        shutil.copy(ROOT / "examples" / "tennis" / "out" / name, name)
+    shutil.copy("model.json", "old.json")
+    good("learn", "data.csv", "--target", "play", "--max-depth", "1", "-o", "new.json")
+    Path("events").mkdir()
+    rows = "SELECT *, play AS late FROM read_csv('data.csv')"
+    with duckdb.connect("shop.db") as shop:
+        shop.execute(f"CREATE TABLE orders AS {rows}")
+        shop.execute(f"COPY ({rows}) TO 'events/1.parquet'")
+    good("rules", "model.json", "-q")
+    return tmp_path
+
+
+EXAMPLES = [
+    example
+    for command in commands().values()
+    for example in command.examples
+    if command.name != "completion"  # see test_cli_completion.py
+]
+
+
+@pytest.mark.usefixtures("prepared")
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_run(example: str) -> None:
+    for name in ("out", "reviewed"):
+        assert not Path(name).exists()
+    result = run(*shlex.split(example)[1:])
+    may_find = example.startswith(("treecompile check", "treecompile diff"))
+    assert result.exit_code in ((0, 1) if may_find else (0,)), result.stderr
