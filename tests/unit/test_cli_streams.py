@@ -146,7 +146,7 @@ def test_usage_is_one_line(folder: Path) -> None:
         ("--nothing",),
     ):
         assert run(*arguments).exit_code == 2
-    assert "Commands:" in good().stdout
+    assert "Options:" in good().stdout
 
 
 def test_control_characters_do_not_reach_the_terminal(folder: Path) -> None:
