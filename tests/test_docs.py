@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote
 
 import click
 import pytest
 
-from tests.support.option_tables import written
+import treecompile
+from tests.support import api_reference, option_tables
+from tests.support.doc_blocks import PAGES, blocks_of, name_of
 from tests.support.samples import ROOT
 from treecompile.cli import main
 
+README = ROOT / "README.md"
 COMMANDS = ROOT / "docs" / "commands.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LINK = re.compile(
     r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\[[^\]]+\]:\s*(\S+)", re.M
 )
@@ -52,9 +55,18 @@ def test_no_option_is_documented_that_does_not_exist() -> None:
             assert option in known, line
 
 
-def test_the_tables_of_options_are_those_declared() -> None:
-    page = COMMANDS.read_text(encoding="utf-8")
-    assert page == written(page), "run python -m tests.support.option_tables"
+@pytest.mark.parametrize("generated", [option_tables, api_reference])
+def test_what_is_generated_is_up_to_date(generated: ModuleType) -> None:
+    page = generated.PAGE.read_text(encoding="utf-8")
+    assert page == generated.written(page), "run python -m tests.record_docs"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = api_reference.PAGE.read_text(encoding="utf-8")
+    for name in treecompile.__all__:
+        assert (
+            re.search(rf"(?m)^##+ {name}$|^\| `{name}` ", text) or name[0] == "_"
+        ), name
 
 
 def anchors(page: Path) -> set[str]:
@@ -67,7 +79,7 @@ def anchors(page: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_leads_somewhere(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for groups in LINK.findall(text):
@@ -82,11 +94,33 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(path), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_path_of_one_machine_is_in_the_documents(page: Path) -> None:
     found = MACHINE.search(page.read_text(encoding="utf-8"))
     assert found is None, found
 
 
-def test_the_readme_leads_to_the_commands() -> None:
-    assert "docs/commands.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+# ---------------------------------------------------------------- the README
+
+
+def test_both_commands_of_the_readme_are_single_lines() -> None:
+    blocks = blocks_of(README.read_text(encoding="utf-8"))
+    commands = [block.text for block in blocks if "venv" in block.text]
+    assert len(commands) == 2
+    assert all(command.count("\n") == 1 for command in commands)
+
+
+def test_the_figures_in_the_readme_are_those_of_the_benchmarks() -> None:
+    """Each figure with a unit, and each count, is in the results of its script."""
+    results = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    scale = ROOT / "docs" / "learning-in-a-database.md"
+    results += scale.read_text(encoding="utf-8")
+    known = set(re.findall(r"\d[\d.,]*\d|\d", results.replace(",", "")))
+    text = README.read_text(encoding="utf-8").partition("## How it compares")[2]
+    lines = re.findall(r"(?m)^\| .*`(\w+\.py)` \|$", text)
+    assert len(lines) >= 4
+    for script in lines:
+        assert (ROOT / "benchmarks" / script).exists()
+    for line in re.findall(r"(?m)^\| .*\.py` \|$", text):
+        for number in re.findall(r"\d[\d.,]*\d|\d", line):
+            assert number.replace(",", "") in known, line

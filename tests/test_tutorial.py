@@ -12,6 +12,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
+from tests.support.doc_blocks import blocks_of
 from tests.support.random_models import random_program
 from tests.support.samples import ROOT, TENNIS
 from treecompile import load
@@ -22,7 +23,6 @@ from treecompile.model.ir import Value
 from treecompile.model.semantics import is_fractional, required_features
 
 PAGE = ROOT / "docs" / "your-own-target.md"
-FILE = re.compile(r"^`(c/[^`]+)`:\n\n```\w+\n(.*?)^```", re.M | re.S)
 NO_GCC = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
 NO_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 
@@ -30,10 +30,11 @@ NO_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no n
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder that a reader of the page has at its end."""
-    files = FILE.findall(PAGE.read_text(encoding="utf-8"))
-    assert [name for name, _ in files] == ["c/target.toml", "c/model.c.jinja"]
+    blocks = blocks_of(PAGE.read_text(encoding="utf-8"))
+    files = {b.marks["file"]: b.text for b in blocks if "file" in b.marks}
+    assert list(files) == ["c/target.toml", "c/model.c.jinja"]
     (tmp_path / "c").mkdir()
-    for name, text in files:
+    for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path / "c"
 

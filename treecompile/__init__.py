@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         EngineError,
         ModelFileError,
         OptionError,
+        RulesError,
         TargetError,
         TreecompileError,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "OptionError",
+    "RulesError",
     "Table",
     "TargetError",
     "TreecompileError",

@@ -1,14 +1,18 @@
 """The tables of options in docs/commands.md, from the declarations.
 
-`python -m tests.support.option_tables` writes them into the page.
+A table stands between `<!-- NAME -->` and `<!-- end -->`. `python -m tests.record_docs`
+writes it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+import click
 
 from tests.support.samples import ROOT
+from treecompile.cli import main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
@@ -55,7 +59,61 @@ def emit_table() -> str:
     return table(["option", "meaning", "target"], rows)
 
 
-TABLES = {"learn": learn_table, "emit": emit_table}
+def command_table(command: str, *, without: Sequence[str] = ()) -> str:
+    """The options of a command, except those that a table of their own has."""
+    rows = [command_option(o) for o in _options(command) if _flag(o) not in without]
+    return table(["option", "meaning"], rows)
+
+
+def command_option(each: click.Option) -> list[str]:
+    value = f" {each.metavar}" if each.metavar else ""
+    spelt = ", ".join(f"`{name}{value}`" for name in sorted(each.opts, key=len))
+    text = re.sub(r"\[default: (.*)\]$", r"Default: \1.", (each.help or "").strip())
+    if each.show_default:
+        is_number = isinstance(each.default, int | float)
+        text += f" Default: {f'{each.default:,g}' if is_number else each.default}."
+    text = re.sub(r"(?<![\w`-])--[a-z-]+", r"`\g<0>`", text)
+    return [spelt, text + " Required." * each.required]
+
+
+def _options(command: str) -> list[click.Option]:
+    found = main.commands[command].params
+    return [
+        each for each in found if isinstance(each, click.Option) and not each.hidden
+    ]
+
+
+def _flag(each: click.Option) -> str:
+    return max(each.opts, key=len)
+
+
+def _flags(command: str) -> list[str]:
+    return [_flag(each) for each in _options(command)]
+
+
+def _declared(*kinds: type) -> list[str]:
+    return [each.flag for kind in kinds for each in options_of(kind).values()]
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "learn": learn_table,
+    "learn, other options": lambda: command_table(
+        "learn", without=_declared(DataOptions, LearnOptions)
+    ),
+    "build": lambda: command_table("build", without=_flags("learn")),
+    "emit": emit_table,
+    "emit, other options": lambda: command_table(
+        "emit", without=_declared(EmitOptions)
+    ),
+    "evaluate": lambda: command_table(
+        "evaluate", without=_declared(DataOptions, LearnOptions)
+    ),
+    **{
+        name: lambda name=name: command_table(name)  # type: ignore[misc]
+        for name in main.commands
+        if name not in ("learn", "build", "emit", "evaluate") and _options(name)
+    },
+}
 
 
 def written(page: str) -> str:
@@ -64,7 +122,3 @@ def written(page: str) -> str:
         (old,) = re.findall(MARKED.format(name), page)
         page = page.replace(old, f"<!-- {name} -->\n{made()}<!-- end -->")
     return page
-
-
-if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

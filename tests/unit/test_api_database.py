@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.samples import ROOT
 from treecompile import DataError, EngineError, OptionError, Table
 
 
@@ -60,14 +58,6 @@ def test_every_verb_works_on_a_table(folder: Path, frame: pd.DataFrame) -> None:
     there.score(orders, "predicted", output="label,rule")
     found = there.evaluate(Table("duckdb://shop.db", "predicted"))
     assert found == here.evaluate(first)
-
-
-def test_the_examples_in_the_document_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    page = ROOT / "docs" / "learning-in-a-database.md"
-    result = doctest.testfile(str(page), module_relative=False)
-    assert result.attempted > 3
-    assert result.failed == 0
 
 
 def test_files_by_pattern_are_a_table(folder: Path, frame: pd.DataFrame) -> None:

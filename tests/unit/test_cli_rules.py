@@ -49,11 +49,7 @@ MOVED = ("<= 43.1 (or missing)", "<= 42.5 (or missing)")
 
 def test_the_edit_in_the_docs(folder: Path) -> None:
     Path("REVIEWED.md").write_text(edited(ADDED, MOVED), encoding="utf-8")
-    result = good("build", "REVIEWED.md", "--out", "reviewed")
-    docs = (ROOT / "docs" / "rule-language.md").read_text(encoding="utf-8")
-    said = docs.split("$ treecompile build REVIEWED.md --out reviewed\n")[1]
-    rows = re.compile(r"\d+ rows")  # how many is up to `verify`
-    assert rows.sub("", result.stderr) == rows.sub("", said.split("```")[0])
+    good("build", "REVIEWED.md", "--out", "reviewed")
     assert {path.name for path in Path("reviewed").iterdir()} == OUTPUTS
     module = module_of(Path("reviewed/predict.py").read_text(encoding="utf-8"))
     row = {
@@ -71,7 +67,6 @@ def test_the_edit_in_the_docs(folder: Path) -> None:
 
 def test_the_mistakes_in_the_docs(folder: Path) -> None:
     changes = [
-        ("IF flipper", "IF fliper"),
         ("THEN Gentoo", "THEN gentoo"),
         ("> 220", "> 220, year > 2007"),
         ("\nR2:", "\nR1:"),
@@ -81,14 +76,14 @@ def test_the_mistakes_in_the_docs(folder: Path) -> None:
         ),
     ]
     docs = (ROOT / "docs" / "rule-language.md").read_text(encoding="utf-8")
-    told = re.findall("^Error: .*$", docs, re.MULTILINE)
+    told = re.findall("(?m)^- `(.*)`$", docs.partition("More messages")[2])
     for change, line in zip(changes, told, strict=True):
         Path("REVIEWED.md").write_text(edited(ADDED, MOVED, change), encoding="utf-8")
         result = run("build", "REVIEWED.md", "--out", "reviewed")
         assert result.exit_code == 2
         # What the document says before the rules may change: so may their lines.
         lines = re.compile(r"line \d+")
-        assert lines.sub("", result.stderr) == lines.sub("", f"{line}\n")
+        assert lines.sub("", result.stderr).endswith(lines.sub("", f": {line}\n"))
         changed = Path("REVIEWED.md").read_text(encoding="utf-8").split("\n")
         found = re.search(r"line (\d+), column", result.stderr)
         assert found

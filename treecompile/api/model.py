@@ -216,7 +216,12 @@ class Model:
         rows.score(self.program, data, into, output, label, several(na_value))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
-        """Prove the text of an artefact equal to this model; see `verify.verify`."""
+        """Run the text of an artefact on its engine, and compare it with this model.
+
+        The engine is the one that the artefact was made for, unless `engine` names
+        another. The options are those of `treecompile verify`: `url`, `columns`,
+        `alias`, `output`, `label`, `budget`, `seed` and `timeout`.
+        """
         return verify(self.program, text, engine, **options)
 
     def edge_rows(

@@ -37,7 +37,9 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    fault: Fault
+    """A rule, or a pair of rules, that may be at fault."""
+
+    fault: Fault  # unreachable, shadowed, conflict, overlap or incomplete
     rules: tuple[str, ...]  # ids
     row: dict[str, ir.Value] | None  # that shows it; a contradiction has none
     decider: str = ""  # the rule that decides the row

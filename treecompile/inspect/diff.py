@@ -42,7 +42,7 @@ Codes = tuple[int, ...]  # a box, its regions numbered
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A box of rows to which each model gives one answer, and not the same."""
+    """A region in which each model gives one answer, and not the same one."""
 
     tests: tuple[ir.Condition, ...]  # on the common features; empty: every row
     old: ir.Label
@@ -53,6 +53,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
+    """Where two models decide differently."""
+
     features: tuple[ir.Feature, ...]
     regions: tuple[Difference, ...]
     complete: bool  # the search came to its end: there are no other differences

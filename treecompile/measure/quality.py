@@ -40,7 +40,9 @@ class RuleQuality:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    quality: ir.Quality
+    """How well a model predicts rows with known answers."""
+
+    quality: ir.Quality  # on all rows: a ClassQuality or a ValueQuality
     rules: tuple[RuleQuality, ...]
     unknown: int  # rows left out: their target is missing or not a known label
 

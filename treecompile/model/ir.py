@@ -165,11 +165,15 @@ class ColumnSummary:
 
 @dataclass(frozen=True, slots=True)
 class ClassQuality:
+    """How well labels are predicted."""
+
     confusion: tuple[tuple[int, ...], ...]  # rows: actual label, columns: predicted
 
 
 @dataclass(frozen=True, slots=True)
 class ValueQuality:
+    """How well numbers are predicted."""
+
     rows: int
     mean_absolute_error: float
     root_mean_squared_error: float

@@ -39,6 +39,8 @@ Search = Callable[..., ProbeRows]  # takes the `numbers` to try
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
+    """A row for which the artefact does not give the model's answer."""
+
     row: dict[str, Any]
     expected: object
     actual: object
@@ -49,7 +51,7 @@ class Report:
     """What was tried, and the result."""
 
     engine: str
-    rows: int
+    rows: int  # that were tried
     complete: bool  # every combination of edge values was tried
     cells: int  # leaves or rules that a row can reach
     entered: int  # cells that some row reached
@@ -57,7 +59,7 @@ class Report:
     covered: int = 0  # edges at which an error would have shown
     divided: int = 0  # rows whose unknown values were divided among branches
     assumed: bool = False  # nobody named the output: it was taken for the label
-    mismatches: tuple[Mismatch, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()  # rows with another answer
     refused: str = ""  # the engine's error message, if it gave no answers
 
     @property

@@ -1,0 +1,39 @@
+"""Every code block of the documents runs, and shows what a reader sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.doc_blocks import PAGES, blocks_of, name_of
+from tests.support.doc_session import CannotRunError, Session
+
+NOT_RUN = "not run"
+MOST_NOT_RUN = 12
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_blocks_are_true(page: Path, tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    missing = set()
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        try:
+            found = session.run(block)
+        except CannotRunError as error:
+            missing.add(str(error))
+        except Exception as error:
+            error.add_note(f"in {name_of(page)}, line {block.line}")
+            raise
+        else:
+            told = f"{name_of(page)}, line {block.line}: python -m tests.record_docs"
+            assert block.text == found, told
+    if missing:
+        pytest.skip(", ".join(sorted(missing)))
+
+
+def test_few_blocks_are_not_run_and_each_says_why() -> None:
+    blocks = [b for page in PAGES for b in blocks_of(page.read_text(encoding="utf-8"))]
+    reasons = [block.marks[NOT_RUN] for block in blocks if NOT_RUN in block.marks]
+    assert all(len(reason.split()) > 2 for reason in reasons), reasons
+    assert len(reasons) <= MOST_NOT_RUN
