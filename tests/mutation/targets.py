@@ -71,6 +71,7 @@ TARGETS = (
             "tests/unit/test_python_columns.py",
             "tests/unit/test_python_decision.py",
             "tests/unit/test_python_layout.py",
+            "tests/unit/test_python_script.py",
             "tests/unit/test_python_target.py",
             "tests/unit/test_runtime.py",
         ),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from types import ModuleType
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from treecompile.emit.runtime import columns, rows
+from treecompile.emit.runtime import columns, rows, script
 from treecompile.emit.runtime.source import copied, source_of
 from treecompile.model import values
 
+Score = Callable[[Iterable[str], TextIO], None]
 SKIES = ("clear", "grey", "red", None)
 HEATS = (None, 15.0, 20.0, 25.0, float("nan"))
 ROWS = [{"sky": sky, "heat": heat} for sky, heat in product(SKIES, HEATS)]
@@ -61,25 +62,33 @@ def test_explanations(monkeypatch: pytest.MonkeyPatch, sentences: bool) -> None:
     assert rows.explain_divided(WARM) == expected
 
 
-def scored() -> str:
+# ---------------------------------------------------------------- the script
+
+
+def scored(score: Score = script.score) -> str:
     output = io.StringIO()
     lines = ["\n", "heat,sky\n", "20,clear\n", "21,clear\n", "\n", "?,grey\n"]
-    rows.score(lines, output)
+    score(lines, output)
     return output.getvalue()
 
 
-def test_scoring() -> None:
-    assert scored() == "heat,sky,prediction\n20,clear,yes\n21,clear,no\n?,grey,yes\n"
+@pytest.mark.parametrize("score", [script.score, script.score_columns])
+def test_scoring(score: Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = "heat,sky,prediction\n20,clear,yes\n21,clear,no\n?,grey,yes\n"
+    assert scored(score) == expected
+    monkeypatch.setattr(script, "BLOCK", 2)
+    assert scored(score) == expected
 
 
 def test_booleans_are_written_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "predict", lambda row: row["heat"] == 20)
-    monkeypatch.setattr(rows, "BOOLEANS", True)
+    monkeypatch.setattr(script, "predict", lambda row: row["heat"] == 20)
+    monkeypatch.setattr(script, "BOOLEANS", True)
     assert [line.rpartition(",")[2] for line in scored().split()] == [
         *("prediction", "true", "false", "false")
     ]
 
 
+@pytest.mark.parametrize("score", [script.score, script.score_columns])
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -90,17 +99,18 @@ def test_booleans_are_written_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> 
         ("sky,heat\na,warm\n", "line 2: 'heat' is 'warm': expected a number"),
     ],
 )
-def test_scoring_refuses(text: str, message: str) -> None:
+def test_scoring_refuses(score: Score, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        rows.score(text.splitlines(keepends=True), io.StringIO())
+        score(text.splitlines(keepends=True), io.StringIO())
 
 
 def test_the_script_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert rows.main([]) == 2
-    assert rows.main(["/no/such/file.csv"]) == 2
+    assert script.main([]) == 2
+    assert script.main(["/no/such/file.csv"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("usage: python predict.py")
     assert "No such file" in said
+    assert "  'heat': number" in script.usage()
 
 
 # ---------------------------------------------------------------- divided rows

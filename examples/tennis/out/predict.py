@@ -6,14 +6,14 @@
 Compiled by treecompile 0.1.0 from the model with SHA-256
 5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
-and writes it with a column of predictions: python predict.py input.csv
+and writes it with a column of predictions: python predict.py FILE
 """
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import overload, Any, Literal, TextIO
@@ -165,18 +165,17 @@ BLANKS = ("",)
 
 def main(arguments: list[str]) -> int:
     """Write a CSV file with a column of predictions to standard output."""
-    usage = "usage: python predict.py input.csv (or -)"
-    if arguments in (["-h"], ["--help"]):
-        print(usage)
-        return 0
     if len(arguments) != 1:
-        print(usage, file=sys.stderr)
+        print("usage: python predict.py FILE (or --help)", file=sys.stderr)
         return 2
     csv.field_size_limit(2**31 - 1)
     try:
-        source = 0 if arguments[0] == "-" else arguments[0]
-        with open(source, encoding="utf-8-sig", newline="") as lines:
-            with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+        with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+            if arguments[0] in ("-h", "--help"):
+                output.write("\n".join(usage()) + "\n")
+                return 0
+            source = 0 if arguments[0] == "-" else arguments[0]
+            with open(source, encoding="utf-8-sig", newline="") as lines:
                 score(lines, output)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the output has closed it
@@ -188,38 +187,78 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def usage() -> Iterator[str]:
+    """What --help shows."""
+    yield "usage: python predict.py FILE"
+    yield ""
+    yield (__doc__ or "").partition("\n")[0]
+    yield ""
+    yield "Reads a CSV file in UTF-8 whose first line names the columns, or - for"
+    yield "standard input. Writes it to standard output with a last column, prediction."
+    yield ""
+    yield f"Required columns: {'' if PARSERS else 'none'}".rstrip()
+    for name, parse in PARSERS.items():
+        yield f"  {name!r}: {parse.__name__.replace('parse_', '')}"
+    yield "Other columns are copied. Missing values: empty fields" + "".join(
+        f", {text!r}" for text in BLANKS if text
+    )
+
+
 def score(lines: Iterable[str], output: TextIO) -> None:
-    """Predict the rows of a CSV file whose first line names the columns."""
+    """Predict the rows of a CSV file, one after the other."""
     reader = csv.reader(lines, strict=True)
+    header = read_header(reader)
+    writer = line_writer(output)
+    writer.writerow([*header, "prediction"])
+    for record, row in parsed(reader, header):
+        writer.writerow([*record, as_field(predict(row))])
 
-    class Lines:  # csv quotes a carriage return only if lines end in one, too
-        def write(self, line: str) -> int:
-            return output.write(line[:-2] + "\n")
 
-    writer = csv.writer(Lines())
-    header = next(filter(None, reader), [])
+def read_header(reader: Any) -> list[str]:
+    """The names of the columns, from the first line that is not empty."""
+    header: list[str] = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
             raise ValueError(f"column {name!r} occurs {header.count(name)} times")
     if "prediction" in header:
         raise ValueError("there is already a column 'prediction': rename or remove it")
+    return header
+
+
+def parsed(
+    reader: Any, header: list[str]
+) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Each record, and the values that the model reads from it."""
     places = {name: header.index(name) for name in FEATURES}
-    writer.writerow([*header, "prediction"])
     for record in reader:
         if not record and len(header) > 1:
             continue
         record = record or [""]
+        row: dict[str, Any] = {}
         try:
             if len(record) != len(header):
                 raise ValueError(f"{len(record)} fields instead of {len(header)}")
-            row: dict[str, Any] = {}
             for name, place in places.items():
                 text = record[place]
                 row[name] = None if text in BLANKS else PARSERS[name](name, text)
-            answer = predict(row)
         except ValueError as error:
             raise ValueError(f"line {reader.line_num}: {error}") from None
-        writer.writerow([*record, answer])
+        yield record, row
+
+
+def line_writer(output: TextIO) -> Any:
+    """Writes records as lines of CSV."""
+
+    class Lines:  # csv quotes a carriage return only if lines end in one, too
+        def write(self, line: str) -> int:
+            return output.write(line[:-2] + "\n")
+
+    return csv.writer(Lines())
+
+
+def as_field(answer: Any) -> Any:
+    """An answer as CSV has it."""
+    return answer
 
 
 if __name__ == "__main__":

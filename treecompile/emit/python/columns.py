@@ -14,8 +14,9 @@ from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
-from treecompile.emit.python.layout import collection, in_docstring
-from treecompile.emit.runtime import columns, rows
+from treecompile.emit.python.layout import collection, in_docstring, mapping
+from treecompile.emit.python.lower import PARSERS, SCRIPT, blanks
+from treecompile.emit.runtime import columns, rows, script
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
 from treecompile.emit.targets import ByType
@@ -36,6 +37,14 @@ DIVIDING = (
     *("divided_predict", "divided_proba", "divided_rules", "unknown_rows"),
     *("is_unknown", "divided", "passed", "mixed", "known_deciders"),
 )
+IMPORTED = {
+    "": {"csv", "sys"},
+    "collections.abc": {"Iterable", "Iterator", "Mapping"},
+    "itertools": {"islice"},
+    "typing": {"Any", "TextIO"},
+}
+NUMPY_SCRIPT = ["score_columns" if name == "score" else name for name in SCRIPT]
+SCRIPT_NAMES = {"score_columns": "score", "predict_all": "predict"}
 RENAMED = dict(zip((*DIVIDING[:3], DIVIDING[-1]), PLAIN, strict=True))
 
 DTYPES = ByType("np.float64", "object", "np.int64", "np.bool_")
@@ -70,6 +79,10 @@ class NumpyModule:
     sizes: str  # number of categories of each feature: [2, 0]
     labels: list[str]  # '    "no",', ...
     estimates: list[str]  # of a regression, for each answer: '        [20.0],', ...
+    # The script mode:
+    parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
+    blanks: list[str]  # BLANKS = ("", "NA")
+    script: list[str]  # "def main(...", "def usage(...", ...
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -77,21 +90,21 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decided = outcomes(body)
     required = {index: column for column, index in enumerate(required_features(body))}
     used = [body.features[index] for index in required]
-    helpers = Helpers(CONVERTERS.of(f.type) for f in used)
+    parsers = {f.name: PARSERS.of(f.type) for f in used}
+    helpers = Helpers([*(CONVERTERS.of(f.type) for f in used), *parsers.values()])
     tree, places = _tree(body, decided)
-    names = {"collections.abc": {"Mapping"}, "typing": {"Any"}}
     is_tree = tree is not None
-    limits = ["BLOCK"] if is_tree else []
+    limits = ["BLOCK"]
     flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
+    booleans = {"BOOLEANS": any(isinstance(label, bool) for label in body.labels)}
     runtime = _runtime(body, used, is_tree=is_tree)
     if divisible(body):
-        names["collections.abc"].add("Iterator")
         limits.append("MOST")
     module = NumpyModule(
         target=in_docstring(words.name(source.program.target)),
         version=source.version,
         sha256=source.sha256,
-        imports=[*helpers.imports(names), "", "import numpy as np"],
+        imports=[*helpers.imports(IMPORTED), "", "import numpy as np"],
         columns=_names("COLUMNS", body.features),
         features=_names("FEATURES", used),
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
@@ -120,6 +133,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         estimates=[
             f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
         ],
+        parsers=mapping("PARSERS", parsers),
+        blanks=blanks(source.program),
+        script=copied(script, NUMPY_SCRIPT, booleans, SCRIPT_NAMES),
     )
     return Lowered(module, notes=(note(body),))
 

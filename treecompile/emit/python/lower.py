@@ -20,7 +20,7 @@ from treecompile.emit.python.decision import (
     readers,
 )
 from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
-from treecompile.emit.runtime import rows
+from treecompile.emit.runtime import rows, script
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
@@ -36,9 +36,12 @@ from treecompile.rules.passes import apply_rule_passes
 SENTENCES = 1000
 IMPORTED = {
     "": {"csv", "sys"},
-    "collections.abc": {"Iterable", "Mapping"},
+    "collections.abc": {"Iterable", "Iterator", "Mapping"},
     "typing": {"Any", "Literal", "TextIO", "overload"},
 }
+SCRIPT = (
+    *("main", "usage", "score", "read_header", "parsed", "line_writer", "as_field"),
+)
 DIVIDES = (
     "A value that is missing or was never seen goes down every branch of its test, in",
     "proportion to the training cases that went there.",
@@ -80,7 +83,7 @@ class PythonModule:
     helpers: list[str]  # "def as_number(...", ...
     parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
     blanks: list[str]  # BLANKS = ("", "NA")
-    script: list[str]  # "def main(...", "def score(..."
+    script: list[str]  # "def main(...", "def usage(...", ...
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -147,12 +150,16 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
         helpers=helpers.texts(),
         parsers=mapping("PARSERS", parsers),
-        blanks=collection(
-            "BLANKS = (", map(python_string, ("", *program.na_values)), ")"
-        ),
-        script=copied(rows, ["main", "score"], flags, replaced),
+        blanks=blanks(program),
+        script=copied(script, SCRIPT, flags),
     )
     return Lowered(module, notes=(note(body),))
+
+
+def blanks(program: ir.Program) -> list[str]:
+    """The texts that mean missing, in a file that the script reads."""
+    texts = map(python_string, ("", *program.na_values))
+    return collection("BLANKS = (", texts, ")")
 
 
 def _runtime(body: ir.Body) -> list[str]:
@@ -206,7 +213,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         *(DIVIDES if divisible(body) else ()),
         *textwrap.wrap(f"{how[:1].upper()}{how[1:]}." if how else "", WIDTH),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
-        "and writes it with a column of predictions: python predict.py input.csv",
+        "and writes it with a column of predictions: python predict.py FILE",
     ]
     return [in_docstring(line).rstrip() for line in lines]
 

@@ -7,10 +7,8 @@ to Python 3.9.
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TextIO, overload
+from typing import Any, Literal, overload
 
 from treecompile.model.values import as_number, as_text, parse_number, parse_text
 
@@ -146,68 +144,6 @@ def explain(row: Mapping[str, Any]) -> str:
             step, test = STEPS[step]
             tests.append(test)
         return f"{rule}: if {' and '.join(reversed(tests))} then {conclusion}"
-
-
-def main(arguments: list[str]) -> int:
-    """Write a CSV file with a column of predictions to standard output."""
-    usage = "usage: python predict.py input.csv (or -)"
-    if arguments in (["-h"], ["--help"]):
-        print(usage)
-        return 0
-    if len(arguments) != 1:
-        print(usage, file=sys.stderr)
-        return 2
-    csv.field_size_limit(2**31 - 1)
-    try:
-        source = 0 if arguments[0] == "-" else arguments[0]
-        with open(source, encoding="utf-8-sig", newline="") as lines:
-            with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
-                score(lines, output)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of the output has closed it
-    except KeyboardInterrupt:
-        return 130
-    except (OSError, UnicodeError, ValueError, csv.Error) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def score(lines: Iterable[str], output: TextIO) -> None:
-    """Predict the rows of a CSV file whose first line names the columns."""
-    reader = csv.reader(lines, strict=True)
-
-    class Lines:  # csv quotes a carriage return only if lines end in one, too
-        def write(self, line: str) -> int:
-            return output.write(line[:-2] + "\n")
-
-    writer = csv.writer(Lines())
-    header = next(filter(None, reader), [])
-    for name in FEATURES:
-        if header.count(name) != 1:
-            raise ValueError(f"column {name!r} occurs {header.count(name)} times")
-    if "prediction" in header:
-        raise ValueError("there is already a column 'prediction': rename or remove it")
-    places = {name: header.index(name) for name in FEATURES}
-    writer.writerow([*header, "prediction"])
-    for record in reader:
-        if not record and len(header) > 1:
-            continue
-        record = record or [""]
-        try:
-            if len(record) != len(header):
-                raise ValueError(f"{len(record)} fields instead of {len(header)}")
-            row: dict[str, Any] = {}
-            for name, place in places.items():
-                text = record[place]
-                row[name] = None if text in BLANKS else PARSERS[name](name, text)
-            answer = predict(row)
-        except ValueError as error:
-            raise ValueError(f"line {reader.line_num}: {error}") from None
-        if BOOLEANS:
-            writer.writerow([*record, str(answer).lower()])
-        else:
-            writer.writerow([*record, answer])
 
 
 # ---------------------------------------------------------------- copied if it divides

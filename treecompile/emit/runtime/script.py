@@ -1,0 +1,148 @@
+"""The functions of a Python module that is run as a script: python predict.py FILE.
+
+As in `rows`, the constants are an example.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TextIO
+
+from treecompile.emit.runtime.columns import predict as predict_all
+from treecompile.emit.runtime.rows import predict
+from treecompile.model.values import parse_number, parse_text
+
+BOOLEANS = False  # whether True and False are among the labels
+
+FEATURES = ("sky", "heat")
+PARSERS: dict[str, Callable[[str, str], Any]] = {
+    "sky": parse_text,
+    "heat": parse_number,
+}
+BLANKS = ("", "?")
+BLOCK = 2**17  # rows at a time
+
+
+# ---------------------------------------------------------------- copied
+
+
+def main(arguments: list[str]) -> int:
+    """Write a CSV file with a column of predictions to standard output."""
+    if len(arguments) != 1:
+        print("usage: python predict.py FILE (or --help)", file=sys.stderr)
+        return 2
+    csv.field_size_limit(2**31 - 1)
+    try:
+        with open(1, "w", encoding="utf-8", newline="", closefd=False) as output:
+            if arguments[0] in ("-h", "--help"):
+                output.write("\n".join(usage()) + "\n")
+                return 0
+            source = 0 if arguments[0] == "-" else arguments[0]
+            with open(source, encoding="utf-8-sig", newline="") as lines:
+                score(lines, output)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of the output has closed it
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, UnicodeError, ValueError, csv.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def usage() -> Iterator[str]:
+    """What --help shows."""
+    yield "usage: python predict.py FILE"
+    yield ""
+    yield (__doc__ or "").partition("\n")[0]
+    yield ""
+    yield "Reads a CSV file in UTF-8 whose first line names the columns, or - for"
+    yield "standard input. Writes it to standard output with a last column, prediction."
+    yield ""
+    yield f"Required columns: {'' if PARSERS else 'none'}".rstrip()
+    for name, parse in PARSERS.items():
+        yield f"  {name!r}: {parse.__name__.replace('parse_', '')}"
+    yield "Other columns are copied. Missing values: empty fields" + "".join(
+        f", {text!r}" for text in BLANKS if text
+    )
+
+
+def score(lines: Iterable[str], output: TextIO) -> None:
+    """Predict the rows of a CSV file, one after the other."""
+    reader = csv.reader(lines, strict=True)
+    header = read_header(reader)
+    writer = line_writer(output)
+    writer.writerow([*header, "prediction"])
+    for record, row in parsed(reader, header):
+        writer.writerow([*record, as_field(predict(row))])
+
+
+def score_columns(lines: Iterable[str], output: TextIO) -> None:
+    """Predict the rows of a CSV file, many at a time."""
+    reader = csv.reader(lines, strict=True)
+    header = read_header(reader)
+    writer = line_writer(output)
+    writer.writerow([*header, "prediction"])
+    rows = parsed(reader, header)
+    while True:
+        block = list(islice(rows, BLOCK))
+        if not block:
+            return
+        columns: dict[str, Any] = {n: [row[n] for _, row in block] for n in FEATURES}
+        # Even if no column is read, there are as many answers as rows.
+        answers = predict_all({"prediction": block, **columns}).tolist()
+        for (record, _), answer in zip(block, answers):
+            writer.writerow([*record, as_field(answer)])
+
+
+def read_header(reader: Any) -> list[str]:
+    """The names of the columns, from the first line that is not empty."""
+    header: list[str] = next(filter(None, reader), [])
+    for name in FEATURES:
+        if header.count(name) != 1:
+            raise ValueError(f"column {name!r} occurs {header.count(name)} times")
+    if "prediction" in header:
+        raise ValueError("there is already a column 'prediction': rename or remove it")
+    return header
+
+
+def parsed(
+    reader: Any, header: list[str]
+) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Each record, and the values that the model reads from it."""
+    places = {name: header.index(name) for name in FEATURES}
+    for record in reader:
+        if not record and len(header) > 1:
+            continue
+        record = record or [""]
+        row: dict[str, Any] = {}
+        try:
+            if len(record) != len(header):
+                raise ValueError(f"{len(record)} fields instead of {len(header)}")
+            for name, place in places.items():
+                text = record[place]
+                row[name] = None if text in BLANKS else PARSERS[name](name, text)
+        except ValueError as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from None
+        yield record, row
+
+
+def line_writer(output: TextIO) -> Any:
+    """Writes records as lines of CSV."""
+
+    class Lines:  # csv quotes a carriage return only if lines end in one, too
+        def write(self, line: str) -> int:
+            return output.write(line[:-2] + "\n")
+
+    return csv.writer(Lines())
+
+
+def as_field(answer: Any) -> Any:
+    """An answer as CSV has it."""
+    if BOOLEANS:
+        return str(answer).lower()
+    else:
+        return answer
