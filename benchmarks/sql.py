@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treecompile
 from treecompile.emit.literals import DOUBLES, STRINGS
-from treecompile.emit.sql.text import ConditionWriter, column_names
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names
 from treecompile.model.ir import Condition, Kind, Tree, ValueType
 from treecompile.model.semantics import membership
 
@@ -44,7 +44,7 @@ def hand_written(tree: Tree, engine: Engine, checked: bool) -> str:
     dialect = engine.dialect
     double = DOUBLES[dialect.literals.double]
     string = STRINGS[dialect.literals.string]
-    columns = column_names(tree, dialect, {})
+    columns = column_names(tree, Quoting(dialect), {})
 
     def unchecked(when: Condition) -> str:
         feature = tree.features[when.feature]

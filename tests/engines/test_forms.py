@@ -126,7 +126,7 @@ def test_a_schema_that_could_not_be_taken_back_is_not_made(engine: str) -> None:
     url = DATABASES[engine]().url
     options = EmitOptions(dialect=engine, form="select", table="elsewhere.t")
     text = emit(stump(0.5), "sql", options).text
-    with pytest.raises(EngineError, match="`elsewhere`.`t`: verify works in a schema"):
+    with pytest.raises(EngineError, match="^elsewhere.t: verify works in a schema"):
         verify(stump(0.5), text, url=url)
 
 

@@ -14,8 +14,9 @@ from math import inf, isfinite, nextafter
 
 from treecompile.emit.literals import DOUBLES, python_literal
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.text import literal
+from treecompile.emit.sql.text import Quoting, literal
 from treecompile.model.ir import (
+    Feature,
     Kind,
     Program,
     ValueType,
@@ -93,9 +94,15 @@ def others(answer: str, answers: Sequence[str]) -> str:
 # ---------------------------------------------------------------- SQL
 
 
+def column_of(feature: Feature, dialect: Dialect) -> str:
+    """The name of a column, as artefacts write it."""
+    return Quoting(dialect, dialect.names.identifiers).name(feature.name)
+
+
 def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
     make = Breaker(text, (text.index("*/") + 2, len(text)))
-    column = f"{dialect.names.quote}[^{dialect.names.quote}]*{dialect.names.quote}"
+    names = (column_of(feature, dialect) for feature in program.body.features)
+    column = rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)"
     double = DOUBLES[dialect.literals.double]
     for number in thresholds(program):
         for towards in (-inf, inf):
@@ -148,7 +155,7 @@ def _sql_categories(make: Breaker, program: Program, dialect: Dialect) -> None:
         make.each("category dropped", rf"{re.escape(old)}, (?=.* THEN)", "")
         make.each("category dropped", rf", {re.escape(old)}(?=\).* THEN)", "")
     for feature in program.body.features:
-        name = f"{dialect.names.quote}{feature.name}{dialect.names.quote}"
+        name = re.escape(column_of(feature, dialect))
         if feature.type is ValueType.INT:
             values = rf"(?<={name} )((?:=|<>|IN|NOT IN) \(?)((?:-?\d+(?:, )?)+)"
             for match in make.find(values):
@@ -181,7 +188,7 @@ def _sql_answers(make: Breaker, program: Program, dialect: Dialect) -> None:
 def _sql_branches(make: Breaker, program: Program, dialect: Dialect) -> None:
     answers = sorted({match[1] for match in make.find(ANSWER)})
     for feature in (program.body.features[p] for p in required_features(program.body)):
-        name = f"{dialect.names.quote}{feature.name}{dialect.names.quote}"
+        name = column_of(feature, dialect)
         if feature.kind is Kind.NUMERIC:
             new, used = "13.5", DOUBLES[dialect.literals.double](thresholds(program)[0])
         elif feature.type is ValueType.STR:

@@ -21,7 +21,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.lower import expressions
-from treecompile.emit.sql.text import column_names
+from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model.ir import (
     Branch,
     ClassCounts,
@@ -60,7 +60,7 @@ def inline(**sums: int | str | Phrase) -> Dialect:
 def run(
     tree: Tree, dialect: Dialect, rows: Sequence[Row], **options: str
 ) -> list[object]:
-    columns = column_names(tree, dialect, {})
+    columns = column_names(tree, Quoting(dialect), {})
     asked = EmitOptions(comments=False, **options)  # type: ignore[arg-type]
     (lines,) = expressions(tree, dialect, columns, asked).values()
     names = [f'"{feature.name}"' for feature in tree.features]
@@ -148,7 +148,7 @@ ROWS: list[Row] = list(product((-1.0, 0.0, 1.5, 3.0, 9.0, None), ("a", "b", "z",
 
 
 def written(tree: Tree, dialect: Dialect, **options: str) -> str:
-    columns = column_names(tree, dialect, {})
+    columns = column_names(tree, Quoting(dialect), {})
     asked = EmitOptions(comments=False, **options)  # type: ignore[arg-type]
     (lines,) = expressions(tree, dialect, columns, asked).values()
     return "\n".join(lines)

@@ -201,8 +201,8 @@ def test_verify_of_a_foreign_artefact_ends_with_1(folder: Path) -> None:
     shares = ("--to", "sql", "--output", "probability")
     good("emit", "numbers.json", *shares, "-o", "share.sql")
     text = good("emit", "tennis.json", *shares, "--label", "yes").stdout
-    assert "probability 1;" in text
-    (folder / "ninth.sql").write_text(text.replace("probability 1;", "probability 9;"))
+    assert "probability 1," in text
+    (folder / "ninth.sql").write_text(text.replace("probability 1,", "probability 9,"))
     for model, artefact in (
         ("prices.json", "share.sql"),
         ("tennis.json", "share.sql"),

@@ -34,7 +34,7 @@ from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.fractional import bounds
 from treecompile.emit.sql.fractional_inline import InlineSums, measured
 from treecompile.emit.sql.fractional_stages import free_prefix
-from treecompile.emit.sql.text import ConditionWriter, column_names
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Branch,
@@ -104,7 +104,7 @@ def flattest(tree: Tree, position: int) -> int:
 def test_sums_are_as_flat_as_can_be_where_they_must(seed: int) -> None:
     dice = Random(seed)
     tree = bushy(dice, dice.randint(1, 9))
-    columns = column_names(tree, SQLITE, {})
+    columns = column_names(tree, Quoting(SQLITE), {})
     sums = InlineSums(tree, ConditionWriter(inline(), tree, columns))
     for swapping in (False, True):
         levels, _, sums.first = measured(tree, swapping=swapping)

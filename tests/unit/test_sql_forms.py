@@ -40,9 +40,9 @@ def test_the_first_line_names_dialect_outputs_and_model() -> None:
         dialect="duckdb", form="select", table="t", output="rule, probability, label"
     )
     first = emit(every_type(), "sql", options).text.splitlines()[0]
-    assert "; dialect duckdb; output rule, probability, label; model " in first
+    assert ", dialect duckdb, output rule, probability, label, model " in first
     of_one = EmitOptions(output="probability", label="code")
-    assert "; output probability 2; model " in emit(every_type(), "sql", of_one).text
+    assert ", output probability 2, model " in emit(every_type(), "sql", of_one).text
     assert (
         "treecompile" not in emit(every_type(), "sql", EmitOptions(comments=False)).text
     )
@@ -151,11 +151,11 @@ def test_every_part_of_a_function_has_its_place() -> None:
         return "\n".join(forms.statement(made, body, dialect, asked))
 
     declared = (
-        "`the number` number 1 REAL, `text` text 2 T, `code` code 3 I,"
-        " `flag` flag 4 B, `grade` grade 5 T"
+        "`the number` number 1 REAL, text text 2 T, code code 3 I,"
+        " flag flag 4 B, grade grade 5 T"
     )
-    assert statement() == f"`predict`({declared}) -> T, V: one\ntwo"
-    assert statement(name="f", output=" rule ").startswith("`f`(")
+    assert statement() == f"predict({declared}) -> T, V: one\ntwo"
+    assert statement(name="f", output=" rule ").startswith("f(")
     assert statement(output=" rule ").endswith("-> T, V: one\ntwo")
     assert statement(output="probability").endswith("-> REAL, REAL: one\ntwo")
     none = replace(FUNCTIONS, text="", text_reference=Phrase("", ()))
@@ -226,7 +226,7 @@ def test_the_probability_of_a_label_by_its_text(labels: tuple[Label, ...]) -> No
     for place, label in enumerate(labels):
         text = shown.get(label, str(label))  # type: ignore[call-overload]
         options = EmitOptions(output="probability", label=text)
-        assert f"; output probability {place}; " in emit(made, "sql", options).text
+        assert f", output probability {place}, " in emit(made, "sql", options).text
 
 
 def test_text_that_would_end_a_function_is_refused() -> None:
@@ -265,23 +265,23 @@ def test_the_layout_of_a_query_and_of_a_view() -> None:
 SELECT
   *,
   CASE
-    WHEN CAST(`x` AS REAL) <= 0.5 THEN 'low'
+    WHEN CAST(x AS REAL) <= 0.5 THEN 'low'
     ELSE 'high'
-  END AS `prediction`
-FROM `s`.`t`
+  END AS prediction
+FROM s.t
 """
     assert text(form="view", table="t", alias="a") == """\
-CREATE VIEW `predictions` AS
+CREATE VIEW predictions AS
 SELECT
-  `a`.*,
+  a.*,
   CASE
-    WHEN CAST(`a`.`x` AS REAL) <= 0.5 THEN 'low'
+    WHEN CAST(a.x AS REAL) <= 0.5 THEN 'low'
     ELSE 'high'
-  END AS `prediction`
-FROM `t` `a`;
+  END AS prediction
+FROM t a;
 """
     oracle = text(dialect="oracle", form="select", table="t")
-    assert oracle.startswith('SELECT\n  "t".*,\n')
+    assert oracle.startswith("SELECT\n  t.*,\n")
     both = text(form="select", table="t", output="rule,label")
-    assert "  END AS `rule`,\n  CASE\n" in both
-    assert both.endswith("  END AS `prediction`\nFROM `t`\n")
+    assert "  END AS rule,\n  CASE\n" in both
+    assert both.endswith("  END AS prediction\nFROM t\n")

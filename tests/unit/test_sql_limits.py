@@ -33,7 +33,7 @@ from treecompile.emit.sql.lower import (
     expressions,
     size_warnings,
 )
-from treecompile.emit.sql.text import column_names, literal
+from treecompile.emit.sql.text import Quoting, column_names, literal
 from treecompile.emit.steps import tree_steps
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
@@ -303,7 +303,7 @@ def test_the_arms_of_each_case_are_counted() -> None:
 def test_any_nesting_decides_alike(nesting: int) -> None:
     body = balanced(4).body
     dialect = with_limits(nesting=nesting)
-    columns = column_names(body, dialect, {})
+    columns = column_names(body, Quoting(dialect), {})
     (lines,) = expressions(body, dialect, columns, EmitOptions()).values()
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (x REAL)")
@@ -319,7 +319,7 @@ def test_warnings_and_notes_come_with_the_text(monkeypatch: pytest.MonkeyPatch) 
     made = emit(stump(0.5), "sql")
     assert made.warnings == ("SQLite is slow to read an expression of 2 leaves",)
     first = made.text.splitlines()[0]
-    assert re.search(r"; model [0-9a-f]{64}( \*/)?$", first)
+    assert re.search(r", model [0-9a-f]{64}( \*/)?$", first)
     rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
     nested = emit(Program("y", "test", rules), "sql")
     assert nested.notes

@@ -32,7 +32,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.lower import expressions
-from treecompile.emit.sql.text import column_names
+from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Tree,
@@ -172,7 +172,7 @@ def outline(dialect: Dialect, labels: int) -> str:
         nodes = (tree.nodes[0], below, above)
         tree = replace(tree, labels=("a", "b", "c")[:labels], nodes=nodes)
     asked = EmitOptions(comments=False)
-    columns = column_names(tree, dialect, {})
+    columns = column_names(tree, Quoting(dialect), {})
     (lines,) = expressions(tree, dialect, columns, asked).values()
     text = "\n".join(lines[1:-3])  # without what rows with known values get
     return re.sub("CASE WHEN .*? END", "..", text)

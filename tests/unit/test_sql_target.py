@@ -138,7 +138,7 @@ def test_the_outputs(engine: str) -> None:
     ]
     for output, column in (("rule", "rule"), ("probability", "probability")):
         text = sql(program, engine, form="select", table="t", output=output)
-        assert re.search(rf'END AS [`"]{column}[`"]', text)
+        assert f"END AS {column}\n" in text
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -237,7 +237,7 @@ def test_an_empty_name_is_refused_where_there_is_none() -> None:
     assert "``" in sql(program)
     with pytest.raises(TargetError, match="DuckDB does not allow empty column names"):
         sql(program, "duckdb")
-    assert '"first"' in sql(program, "duckdb", columns={"": "first"})
+    assert "CAST(first AS" in sql(program, "duckdb", columns={"": "first"})
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -388,7 +388,7 @@ def test_a_nul_is_refused_where_there_is_none(dialect: str) -> None:
 
 
 def test_what_sql_server_is_given() -> None:
-    assert "([text] + N'.') COLLATE Latin1_General_100_BIN2 = N'it''s.'" in sql(
+    assert "(text + N'.') COLLATE Latin1_General_100_BIN2 = N'it''s.'" in sql(
         on_text("it's"), "tsql"
     )
     assert "= (N'a\\' + N'\nb.')" in sql(on_text("a\\\nb"), "tsql")
@@ -447,7 +447,7 @@ def test_clickhouse_puts_nothing_off_where_the_answer_is_a_number() -> None:
         output="label,probability",
     )
     text = emit(program, "sql", asked).text
-    label, probability = text.split(' AS "prediction"')
+    label, probability = text.split(" AS prediction")
     assert "toFloat64(" in label
     assert " / 1e0 <= " not in label
     assert " / 1e0 <= " in probability

@@ -77,7 +77,7 @@ C = Feature("c", Kind.CATEGORICAL, ValueType.STR, tuple("abcde"))
 
 def written(dialect: Dialect, *tests: Condition) -> list[str]:
     made = chain((C,), tests, ("low", "high")).body
-    writer = ConditionWriter(dialect, made, column_names(made, dialect, {}))
+    writer = ConditionWriter(dialect, made, column_names(made, Quoting(dialect), {}))
     return [writer.text(test) for test in tests]
 
 
@@ -119,7 +119,9 @@ def test_many_thresholds_are_written_as_a_dialect_wants_it() -> None:
         dialect = with_limits(
             many_doubles=many, double_of_many=Phrase("(SELECT {})", [""])
         )
-        writer = ConditionWriter(dialect, made, column_names(made, dialect, {}))
+        writer = ConditionWriter(
+            dialect, made, column_names(made, Quoting(dialect), {})
+        )
         return [writer.text(test).partition("<= ")[2] for test in tests]
 
     assert doubles(0, 1.0, 2.0, 3.0) == ["1.0", "2.0", "3.0"]
@@ -144,7 +146,7 @@ def test_sets_of_one_category_are_comparisons() -> None:
 
 def test_a_threshold_of_zero_has_no_sign() -> None:
     body = stump(-0.0).body
-    writer = ConditionWriter(SQLITE, body, column_names(body, SQLITE, {}))
+    writer = ConditionWriter(SQLITE, body, column_names(body, Quoting(SQLITE), {}))
     text = writer.text(Condition(0, Op.LE, -0.0, missing=False))
     assert text.endswith("<= 0.0")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from math import nextafter
 
 import pandas as pd
@@ -170,12 +169,12 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ("numeric", "sql", "<= 0.1", "<= 0.10000000000000002"),
     ("numeric", "sql", "<= 0.1", "<= 0.09999999999999999"),
     ("numeric", "sql", "<= 0.1", "< 0.1"),
-    ("numeric", "sql", " OR [y] IS NULL", ""),
+    ("numeric", "sql", " OR y IS NULL", ""),
     ("numeric", "sql", "<= 2.5", ">= 2.5"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] = 13 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [y] = 0.1 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] > 1e300 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN [x] IS NULL THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x = 13 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN y = 0.1 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x > 1e300 THEN 'low'\n"),
+    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x IS NULL THEN 'low'\n"),
     ("numeric", "sql", "ELSE 'high'", "ELSE 'High'"),
     ("numeric", "sql", "ELSE 'high'", "ELSE NULL"),
     ("tennis", "sql", "= 'cloudy'", "= 'cloudy '"),
@@ -195,13 +194,8 @@ def test_a_mutant_is_caught(model: str, to: str, old: str, new: str) -> None:
     program = MODELS[model]()
     for dialect in ("sqlite", "duckdb") if to == "sql" else ("sqlite",):
         text = emit(program, to, EmitOptions(dialect=dialect)).text
-        quote = "`" if dialect == "sqlite" else '"'
-        before, after = (
-            re.sub(r"\[([xy])\]", rf"{quote}\1{quote}", part.replace("{old}", old))
-            for part in (old, new)
-        )
-        assert before in text, text
-        broken = text.replace(before, after, 1)
+        assert old in text, text
+        broken = text.replace(old, new.replace("{old}", old), 1)
         assert verify(program, text).passed
         report = verify(program, broken)
         assert not report.passed, (dialect, report)
@@ -242,7 +236,7 @@ def test_the_other_outputs_are_compared_too() -> None:
         (EmitOptions(output="rule"), "'R2'", "'R3'"),
         (EmitOptions(output="probability"), "0.75", "0.76"),
         (EmitOptions(output="probability", label="mid"), "0.25", "0.75"),
-        (EmitOptions(form="select", table="t"), "FROM `t`", "FROM `t` LIMIT 3"),
+        (EmitOptions(form="select", table="t"), "FROM t", "FROM t LIMIT 3"),
         (EmitOptions(form="view", table="t"), "'mid'", "'low'"),
     ):
         text = emit(program, "sql", options).text

@@ -63,6 +63,7 @@ class EmitKeywords(TypedDict, total=False):
     output: str
     label: str
     columns: Mapping[str, str] | None
+    identifiers: str
     alias: str
     comments: bool
     templates: str | Path

@@ -110,7 +110,7 @@ def emit(
     "Address of the database server: postgresql://..., mysql://...",
     group=COMMON,
 )
-@declared(EmitOptions, "columns", "alias")
+@declared(EmitOptions, "columns", "alias", "identifiers")
 @value(
     "--output",
     "WHAT",

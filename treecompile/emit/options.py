@@ -104,6 +104,16 @@ class EmitOptions:
         targets=SQL,
         group=IN_SQL,
     )
+    identifiers: str = option(
+        "",
+        "How to write names. `bare`: without quotes if the name is an ordinary one;"
+        " `upper`, `lower`: the same for tables whose names are all in that case;"
+        " `quoted`: always in quotes.",
+        "HOW",
+        shown="`bare`",
+        targets=SQL,
+        group=IN_SQL,
+    )
     alias: str = option(
         "",
         "The name of the table in the surrounding query.",

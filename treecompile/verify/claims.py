@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.options import check_choice
-from treecompile.emit.sql.dialect import dialect_names, read_dialect
+from treecompile.emit.sql.dialect import IDENTIFIERS, dialect_names, read_dialect
 from treecompile.emit.sql.forms import OUTPUTS, position_of
 from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
@@ -23,12 +23,15 @@ PYTHON = "python"
 RUNNERS = (PYTHON, *ENGINES)  # what --engine can name
 OUTPUT = re.compile(r"(label|rule|probability)(?: ([0-9]{1,9}))?")
 HEADER = re.compile(
-    rf"/\* treecompile \S+; dialect (\w+);"
-    rf" output ({OUTPUT.pattern}(?:, {OUTPUT.pattern})*);"
+    rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
+    rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
+    rf"(?: identifiers (?P<identifiers>{'|'.join(IDENTIFIERS)}),)?"
 )
 MODULE = re.compile(r"^def predict\(", re.MULTILINE)
 # A column's name at the end of its expression: ... AS "prediction",
-COLUMN = re.compile(rf"\bAS [\"`]({'|'.join(OUTPUTS.values())})[\"`],?$", re.MULTILINE)
+COLUMN = re.compile(
+    rf"\bAS ([\"`]?)({'|'.join(OUTPUTS.values())})\1,?$", re.MULTILINE | re.IGNORECASE
+)
 # Outputs, each with the position of a label if it is that label's probability:
 # [("label", None), ("probability", 2)]
 Wanted = Sequence[tuple[str, int | None]]
@@ -39,10 +42,16 @@ class Claim:
     engine: str
     wanted: Wanted
     assumed: bool = False  # neither text nor user named the output: taken for the label
+    identifiers: str = ""  # how its names are written; "": as is usual
 
 
 def claim(
-    program: Program, text: str, engine: str = "", output: str = "", label: str = ""
+    program: Program,
+    text: str,
+    engine: str = "",
+    output: str = "",
+    label: str = "",
+    identifiers: str = "",
 ) -> Claim:
     """What is to be verified, from the text and from what the user says."""
     header = HEADER.match(text)
@@ -51,25 +60,31 @@ def claim(
             "the artefact does not say what it is for (SQL without comments does not):"
             f" name its engine with --engine, one of {', '.join(RUNNERS)}"
         )
-    engine = engine or (header.group(1) if header else PYTHON)
+    engine = engine or (header["dialect"] if header else PYTHON)
     check_engine(engine)
     if engine == PYTHON:
         if output or label:
             raise OptionError("--output is for SQL: a Python module has all outputs")
+        if identifiers:
+            raise OptionError("--identifiers is for SQL: leave it out")
         shares = [("probability", place) for place in range(len(program.body.labels))]
         return Claim(engine, [("label", None), ("rule", None), *shares])
     wanted = named = _named_by_user(program, output, label)
     if header:
-        found = OUTPUT.findall(header[2])
+        found = OUTPUT.findall(header["outputs"])
+        identifiers = identifiers or header["identifiers"] or ""
         wanted = [(part, int(place) if place else None) for part, place in found]
         if named and named != wanted:
             raise OptionError(
-                f"--output {output!r}: the artefact says that it gives {header[2]}"
+                f"--output {output!r}: the artefact says that it gives"
+                f" {header['outputs']}"
             )
     wanted = wanted or _named_by_columns(text, engine)
     for part, place in wanted:
         _check_output(program, part, place)
-    return Claim(engine, wanted or [("label", None)], assumed=not wanted)
+    if identifiers:
+        check_choice("--identifiers", identifiers, IDENTIFIERS)
+    return Claim(engine, wanted or [("label", None)], not wanted, identifiers)
 
 
 def check_engine(engine: str) -> None:
@@ -102,7 +117,7 @@ def _named_by_columns(text: str, engine: str) -> Wanted:
     if not form.table:
         return []
     outputs = {column: output for output, column in OUTPUTS.items()}
-    return [(outputs[name], None) for name in COLUMN.findall(form.text)]
+    return [(outputs[name.lower()], None) for _, name in COLUMN.findall(form.text)]
 
 
 def _check_output(program: Program, output: str, label: int | None) -> None:

@@ -103,6 +103,7 @@ def _options(
         columns=columns,
         output=",".join(output for output, _ in claimed.wanted),
         label=label if isinstance(label, str) else words.value(label),
+        identifiers=claimed.identifiers,
         alias=alias,
     )
 

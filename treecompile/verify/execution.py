@@ -42,18 +42,19 @@ def run_sql(
     text_type: str = "",
     outputs: int = 1,
     alias: str = "",
+    identifiers: str = "",
     timeout: float = TIMEOUT,
 ) -> Answers:
     """Run an expression, a query, a view or a function over a table of the rows.
 
     Columns of numbers and of text have the dialect's usual type, or the given one.
     With several outputs each answer is a tuple. `alias` names the table in an
-    expression.
+    expression. The table is created with its names written as `identifiers` says.
     """
     if not rows:
         return []
     dialect, renamed = engine.dialect, columns or {}
-    quoting = Quoting(dialect)
+    quoting = Quoting(dialect, identifiers or dialect.names.identifiers)
     form = sql_form(text, dialect.key, alias and quoting.path("--alias", alias))
     usual = dialect.types
     types = replace(

@@ -75,6 +75,7 @@ def verify(
     url: str = "",
     columns: Mapping[str, str] | None = None,
     alias: str = "",
+    identifiers: str = "",
     output: str = "",
     label: str = "",
     budget: int = BUDGET,
@@ -85,13 +86,13 @@ def verify(
 
     `engine` is taken from the text if not given: a SQL artefact names its dialect in
     its first line. `url` is that of a database server. `columns` renames features and
-    `alias` the table, as for `emit`. `output` and `label` say what a SQL artefact
-    without comments gives; they are those it was emitted with. `timeout` is in seconds,
-    for each run of the artefact.
+    `alias` the table, as for `emit`. `identifiers`, `output` and `label` describe a SQL
+    artefact without comments; they are those it was emitted with. `timeout` is in
+    seconds, for each run of the artefact.
     """
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
-    claimed = claim(program, text, engine, output, label)
+    claimed = claim(program, text, engine, output, label, identifiers)
     renamed = columns or {}
     reference = Reference(program, claimed.wanted)
     try:
@@ -115,6 +116,7 @@ def verify(
         options = {
             "columns": renamed,
             "alias": alias,
+            "identifiers": claimed.identifiers,
             "outputs": len(claimed.wanted),
             "timeout": timeout,
         }

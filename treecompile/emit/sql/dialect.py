@@ -27,6 +27,10 @@ from treecompile.emit.toml import (
 )
 from treecompile.model.errors import TargetError
 
+# How names are written. "bare": without quotes if the name is an ordinary one.
+# "upper" and "lower": the same for a table whose names are all in that case.
+IDENTIFIERS = ("quoted", "bare", "upper", "lower")
+QUOTED, BARE, UPPER, LOWER = IDENTIFIERS
 LONGEST_PATTERN = 200
 # What a regular expression has besides characters: escapes, sets, flags, groups and
 # repetitions.
@@ -67,6 +71,13 @@ class DialectNames:
     # The quoting character '"', or an opening and a closing one '[]'.
     quote: str = checked(problem=quote_problem)
     fold_case: bool  # true if "Age" and "age" are the same column
+    # How names are written unless the user says otherwise: see IDENTIFIERS.
+    identifiers: str = checked("quoted", choices=IDENTIFIERS)
+    # What an unquoted name becomes: age -> AGE in "upper"; "" if its case is kept, or
+    # does not matter.
+    fold: str = checked("", choices=("", "upper", "lower"))
+    underscore: bool = True  # whether an unquoted name may begin with one
+    reserved: str = ""  # words that are no names without quotes: "all and any as ..."
     empty: bool  # true if a name may be empty
     longest: int = 0  # maximum length of a name: 63; 0 for no practical limit
     # The unit of `longest`.
@@ -205,6 +216,7 @@ class Functions:
     boolean: str = ""  # ... and for a boolean
     text_variable: str = ""  # type of a text variable, if different: VARCHAR2(4000)
     barred: str = ""  # text that no expression may contain: $$
+    reserved: str = ""  # words that are no parameters, besides `names.reserved`
     drop: Phrase = phrase("{name}", "DROP FUNCTION {name}")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from treecompile.emit.literals import identifiers
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
-from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
@@ -69,6 +69,8 @@ def position_of(labels: Sequence[Label], text: str) -> int:
 def check_form(options: EmitOptions, dialect: Dialect) -> None:
     """Refuse options that exclude each other."""
     check_choice("--as", options.form, FORMS)
+    if options.identifiers:
+        check_choice("--identifiers", options.identifiers, IDENTIFIERS)
     if options.form in WITH_TABLE and not options.table:
         raise OptionError(f"--as {options.form} needs --table, the table to read")
     if options.form == FUNCTION and not dialect.functions.create:
@@ -83,15 +85,23 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
 # ---------------------------------------------------------------- columns
 
 
+def quoting_of(dialect: Dialect, options: EmitOptions) -> Quoting:
+    """How names are written: as the user says, or as is usual for the database."""
+    identifiers = options.identifiers or dialect.names.identifiers
+    is_function = options.form == FUNCTION
+    return Quoting(dialect, identifiers, dialect.functions.reserved * is_function)
+
+
 def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
     """How the expression refers to each required feature: a column, a parameter."""
     if options.form == FUNCTION:
         parameters = _parameters(body, dialect, options)
         return {index: reference for index, (_, reference) in parameters.items()}
-    columns = column_names(body, dialect, options.columns)
+    quoting = quoting_of(dialect, options)
+    columns = column_names(body, quoting, options.columns)
     if not options.alias:
         return columns
-    alias = Quoting(dialect).path("--alias", options.alias)
+    alias = quoting.path("--alias", options.alias)
     return {index: f"{alias}.{column}" for index, column in columns.items()}
 
 
@@ -100,7 +110,7 @@ def _parameters(
 ) -> dict[int, tuple[str, str]]:
     """The declaration of each parameter of a function, and the reference to it."""
     functions = dialect.functions
-    columns = column_names(body, dialect, options.columns)
+    columns = column_names(body, quoting_of(dialect, options), options.columns)
     plain = identifiers(body, ())
     made = {}
     for number, (index, column) in enumerate(columns.items(), start=1):
@@ -141,7 +151,7 @@ def statement(
         return list(lines)
     if options.form == FUNCTION:
         return _function(made, body, dialect, options)
-    quoting = Quoting(dialect)
+    quoting = quoting_of(dialect, options)
     # No AS before the alias: Oracle does not accept it there.
     alias = quoting.path("--alias", options.alias) if options.alias else ""
     is_dbt = options.form == DBT
@@ -177,7 +187,7 @@ def _function(
     given = _type(answer, dialect)
     is_text = answer is ValueType.STR
     text = functions.create.fill(
-        name=Quoting(dialect).path("--name", options.name or "predict"),
+        name=quoting_of(dialect, options).path("--name", options.name or "predict"),
         parameters=", ".join(declared for declared, _ in parameters),
         type=given,
         variable=(is_text and functions.text_variable) or given,

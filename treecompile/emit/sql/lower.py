@@ -29,7 +29,7 @@ from treecompile.model.semantics import probabilities, required_features
 class SqlText:
     """The strings of a SQL file."""
 
-    # "treecompile 0.9; dialect duckdb; output label; model 5f..."; "" without comments
+    # "treecompile 0.9, dialect duckdb, output label, model 5f..."; "" without comments
     header: str
     lines: list[str]  # "CASE", "  WHEN "age" <= 30.5 THEN 'no' /* R1: ... */", "END"
 
@@ -45,24 +45,35 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     lines = forms.statement(made, body, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
-        SqlText(header(source, dialect, asked) if options.comments else "", lines),
+        SqlText(header(source, dialect, asked, options), lines),
         warnings=tuple(size_warnings(lines, len(paths.outcomes(body)), dialect)),
         notes=(note(body),),
         beside=forms.properties(made, labels, options),
     )
 
 
-def header(source: CompilerInput, dialect: Dialect, asked: Iterable[Asked]) -> str:
-    """The first line, which `verify` reads: the dialect, the outputs, the model."""
+def header(
+    source: CompilerInput,
+    dialect: Dialect,
+    asked: Iterable[Asked],
+    options: EmitOptions,
+) -> str:
+    """The first line, which `verify` reads: the dialect, the outputs, the model.
+
+    It has no semicolon: some consoles end a statement there, even in a comment.
+    """
+    if not options.comments:
+        return ""
     named = [
         each.output if each.label is None else f"{each.output} {each.label}"
         for each in asked
     ]
-    how = note(source.program.body)
-    return (
-        f"treecompile {source.version}; dialect {dialect.key}; output"
-        f" {', '.join(named)}; model {source.sha256}{f'; {how}' if how else ''}"
-    )
+    parts = [f"treecompile {source.version}", f"dialect {dialect.key}"]
+    parts.append(f"output {', '.join(named)}")
+    if options.identifiers not in ("", dialect.names.identifiers):
+        parts.append(f"identifiers {options.identifiers}")
+    parts.append(f"model {source.sha256}")
+    return ", ".join(filter(None, (*parts, note(source.program.body))))
 
 
 def expressions(

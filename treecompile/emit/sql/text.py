@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import inf
@@ -15,7 +15,7 @@ from math import inf
 from treecompile.emit.literals import DOUBLES, STRINGS, sql_integer
 from treecompile.emit.lowering import form_of
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.dialect import BARE, LOWER, QUOTED, UPPER, Dialect
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import (
@@ -29,13 +29,52 @@ from treecompile.model.unicode import is_unicode
 # ---------------------------------------------------------------- names
 
 
-class Quoting:
-    """Quotes names, whatever they contain."""
+ORDINARY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+CASES: dict[str, Callable[[str], str]] = {UPPER: str.upper, LOWER: str.lower}
 
-    def __init__(self, dialect: Dialect) -> None:
+
+@cache
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Quoting:
+    """Writes names, whatever they contain: in quotes, or as `identifiers` says."""
+
+    def __init__(
+        self, dialect: Dialect, identifiers: str = QUOTED, reserved: str = ""
+    ) -> None:
         self.dialect = dialect
+        self.identifiers = identifiers
+        self.reserved = words_of(dialect.names.reserved) | words_of(reserved)
 
     def name(self, text: str) -> str:
+        """The name of a column or a table; in quotes where it needs them."""
+        text = self.stored(text)
+        return text if self.is_bare(text) else self.quoted(text)
+
+    def stored(self, text: str) -> str:
+        """The name that the table is said to have."""
+        return CASES.get(self.identifiers, str)(text)
+
+    def is_bare(self, text: str) -> bool:
+        """Whether a name needs no quotes.
+
+        Without quotes, a database may look for the name in another case. Where this is
+        upper case, ordinary tables have such names. Where it is lower case, a name with
+        capital letters was quoted when the table was created.
+        """
+        names = self.dialect.names
+        if self.identifiers == QUOTED or not ORDINARY.fullmatch(text):
+            return False
+        if text.lower() in self.reserved or self._problem(text):
+            return False
+        if text[0] == "_" and not names.underscore:
+            return False
+        is_found = text == CASES.get(names.fold, str)(text)
+        return is_found or (self.identifiers == BARE and names.fold == UPPER)
+
+    def quoted(self, text: str) -> str:
         names = self.dialect.names
         if problem := self._problem(text):
             remedy = f"rename the column with --column {text and 'NAME'}=NEW_NAME"
@@ -70,33 +109,44 @@ class Quoting:
             )
         names = re.findall(part, text)
         return ".".join(
-            self.name(name[1:-1].replace('""', '"') if name[0] == '"' else name)
+            (
+                self.quoted(name[1:-1].replace('""', '"'))
+                if name[0] == '"'
+                else self.name(name)
+            )
             for name in names
         )
 
 
 def column_names(
-    body: ir.Body, dialect: Dialect, renamed: Mapping[str, str]
+    body: ir.Body, quoting: Quoting, renamed: Mapping[str, str]
 ) -> dict[int, str]:
-    """The quoted column of each required feature."""
+    """The column of each required feature, as SQL text."""
+    dialect = quoting.dialect
     known = {feature.name for feature in body.features}
     for name in renamed:
         if name not in known:
             raise OptionError(f"--column {name!r}: the model has no such feature")
     actual = [renamed.get(feature.name, feature.name) for feature in body.features]
-    required = required_features(body)
-    if dialect.names.fold_case:
-        times = Counter(map(str.casefold, actual))
-        for index in required:
-            folded = actual[index].casefold()
-            if times[folded] > 1:
-                twins = [name for name in actual if name.casefold() == folded]
-                raise TargetError(
-                    f"{dialect.name} treats {twins[0]!r} and {twins[1]!r} as one name:"
-                    " rename one of the columns with --column NAME=NEW_NAME"
-                )
-    quoting = Quoting(dialect)
-    return {index: quoting.name(actual[index]) for index in required}
+    times = Counter(map(str.casefold, actual))
+    columns = {}
+    for index in required_features(body):
+        name = actual[index]
+        is_twin = times[name.casefold()] > 1
+        if is_twin and dialect.names.fold_case:
+            raise _twins(f"{dialect.name} makes", name, actual)
+        if is_twin and quoting.identifiers in CASES:
+            raise _twins(f"--identifiers {quoting.identifiers} makes", name, actual)
+        columns[index] = quoting.quoted(name) if is_twin else quoting.name(name)
+    return columns
+
+
+def _twins(said: str, name: str, names: Sequence[str]) -> TargetError:
+    one, other, *_ = (n for n in names if n.casefold() == name.casefold())
+    return TargetError(
+        f"{said} {one!r} and {other!r} one name: rename one of the columns with"
+        " --column NAME=NEW_NAME"
+    )
 
 
 # ---------------------------------------------------------------- values
