@@ -1,7 +1,7 @@
-"""The results of `check` and `diff`: a summary and the findings, or JSON.
+"""The results of `check` and `diff`: a summary and the findings.
 
-Example rows are JSON objects in the text, too, so that they can be pasted into a test
-or a table. Infinities are written as Python's JSON reader accepts them.
+Example rows are JSON objects, so that they can be pasted into a test or a table.
+Infinities are written as Python's JSON reader accepts them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from treecompile.cli.json_reports import contradiction, first
 from treecompile.cli.reports import more
 from treecompile.inspect.check import Check, Fault, Finding
 from treecompile.inspect.diff import Diff
@@ -87,7 +88,7 @@ def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
 
 def _findings(result: Check, most: int) -> Iterator[str]:
     for fault in Fault:
-        if findings := _first(result, fault, most):
+        if findings := first(result, most, fault):
             yield ""
             yield TITLES[fault]
             yield from (f"  {_finding(finding, result)}" for finding in findings)
@@ -96,7 +97,7 @@ def _findings(result: Check, most: int) -> Iterator[str]:
 
 def _finding(finding: Finding, result: Check) -> str:
     if finding.row is None:
-        return f"{finding.rules[0]}: {' and '.join(_contradiction(finding, result))}"
+        return f"{finding.rules[0]}: {' and '.join(contradiction(finding, result))}"
     shown = row(finding.row)
     match finding.fault:
         case Fault.INCOMPLETE:
@@ -111,29 +112,6 @@ def _finding(finding: Finding, result: Check) -> str:
         values = {rule.id: rule.value for rule in result.body.rules}
         names = [f"{name} ({words.value(values[name])})" for name in names]
     return f"{' and '.join(names)}: {shown}{decides}"
-
-
-def checked_json(result: Check, most: int) -> str:
-    """The result of `check` as JSON."""
-    findings: list[dict[str, object]] = []
-    for finding in (f for fault in Fault for f in _first(result, fault, most)):
-        findings.append({"kind": finding.fault.value, "rules": finding.rules})
-        if finding.row is None:
-            findings[-1]["if"] = _contradiction(finding, result)
-        else:
-            findings[-1] |= {"row": finding.row, "decided_by": finding.decider}
-    counts = {fault.value: number for fault, number in result.counts.items()}
-    undecided = result.undecided
-    return _dumped({"counts": counts, "findings": findings, "undecided": undecided})
-
-
-def _first(result: Check, fault: Fault, most: int) -> list[Finding]:
-    return [finding for finding in result.findings if finding.fault is fault][:most]
-
-
-def _contradiction(finding: Finding, result: Check) -> list[str]:
-    feature = result.body.features[finding.tests[0].feature]
-    return [words.phrase([test], feature) for test in finding.tests]
 
 
 # ---------------------------------------------------------------- diff
@@ -163,26 +141,3 @@ def differing(result: Diff, source: str = "", most: int = SHOWN) -> Iterator[str
         yield f"{number}. {change}{rows} where {where or 'anything holds'}"
         yield f"   {row(region.row)}"
     yield from more(len(result.regions) - most)
-
-
-def differing_json(result: Diff, most: int) -> str:
-    """The result of `diff` as JSON."""
-    regions = [
-        {
-            "if": words.conjunction(region.tests, result.features),
-            "old": region.old,
-            "new": region.new,
-            "row": region.row,
-            **({} if region.rows is None else {"rows": region.rows}),
-        }
-        for region in result.regions[:most]
-    ]
-    count = len(result.regions)
-    summary = {"same": result.same, "complete": result.complete, "count": count}
-    if result.rows is not None and result.differing is not None:
-        summary |= {"rows": result.rows, "differing": result.differing}
-    return _dumped({**summary, "regions": regions})
-
-
-def _dumped(result: Mapping[str, object]) -> str:
-    return json.dumps(result, ensure_ascii=False, indent=2) + "\n"

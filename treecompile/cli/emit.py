@@ -7,11 +7,13 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from treecompile.cli import streams
 from treecompile.cli.command import command
 from treecompile.cli.options import (
     argument,
     declared,
     given,
+    json_option,
     out_option,
     quiet_option,
     value,
@@ -93,7 +95,7 @@ def emit(
     "Prove an artefact equal to its model, on the real engine.",
     "treecompile verify model.json predict.py\n"
     "treecompile verify model.json predict.sql --budget 10000",
-    "No file. The result goes to standard error, and the exit code says the same.",
+    "No file. The result goes to standard error, or with --json to standard output.",
 )
 @argument("model")
 @argument("artefact")
@@ -133,6 +135,7 @@ def emit(
     type=float,
     group=TESTING,
 )
+@json_option
 @quiet_option
 def verify(
     model: str,
@@ -140,6 +143,7 @@ def verify(
     budget: int,
     seed: int,
     timeout: float,
+    as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -150,6 +154,7 @@ def verify(
     A Python artefact is executed: verify only code that you would run. SQL is locked
     into reading the test rows, as far as the engine allows.
     """
+    from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
@@ -164,5 +169,8 @@ def verify(
     report = verify_supervised(
         program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
     )
-    Terminal(quiet and report.passed).tell(*verification(artefact, report))
+    if as_json:
+        streams.write(json_reports.dumped(json_reports.verified(artefact, report)))
+    else:
+        Terminal(quiet and report.passed).tell(*verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from treecompile.cli.options import (
     value,
 )
 from treecompile.model.options import DATA, SEARCH
+
+if TYPE_CHECKING:
+    from treecompile.model.ir import Program
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
 FAULTS = ("unreachable", "shadowed", "conflict", "overlap", "incomplete")
@@ -50,8 +54,14 @@ def coloured(text: str, place: int) -> str:
     is_flag=True,
     help="The sequence of trees that cost-complexity pruning would make.",
 )
-def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
-    """Show the tree, or the rules, in the terminal."""
+@json_option
+def show(
+    model: str, stats: bool, importance: bool, alphas: bool, as_json: bool
+) -> None:
+    """Show the tree, or the rules, in the terminal.
+
+    Each leaf has the id of its rule and the training cases that reach it.
+    """
     from treecompile.cli.terminal import read_model
     from treecompile.inspect.importance import importances, tree_of
     from treecompile.inspect.show import plain
@@ -62,6 +72,9 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
     program = read_model(model)
     if stats or importance or alphas:
         tree_of(program)  # refuses a list of rules before anything is printed
+    if as_json:
+        _show_json(program, stats, importance, alphas)
+        return
     streams.show(f"{program.target}, by {program.algorithm}: {size(program.body)}")
     if is_fractional(program.body):
         streams.show("missing and unseen values are divided among the branches")
@@ -77,6 +90,20 @@ def show(model: str, stats: bool, importance: bool, alphas: bool) -> None:
 
         streams.show("\ncost-complexity pruning at each alpha:")
         streams.show("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
+
+
+def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) -> None:
+    from treecompile.cli import json_reports
+    from treecompile.inspect.importance import importances, tree_of
+
+    steps = None
+    if alphas:
+        from treecompile.learning.pruning import weakest_links
+
+        steps = weakest_links(tree_of(program))
+    found = importances(program) if importance else None
+    report = json_reports.shown(program, found, steps, stats=stats)
+    streams.write(json_reports.dumped(report))
 
 
 @command(
@@ -133,14 +160,15 @@ def check(
     undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
-    from treecompile.cli.terminal import output, read_model
+    from treecompile.cli import json_reports
+    from treecompile.cli.terminal import read_model
     from treecompile.inspect.check import LISTED, Fault
     from treecompile.inspect.check import check as checked
 
     shown = most if most is not None else LISTED if as_json else reports.SHOWN
     result = checked(read_model(model), budget, shown)
     if as_json:
-        output(None, reports.checked_json(result, shown))
+        streams.write(json_reports.dumped(json_reports.checked(result, shown)))
     else:
         streams.show("\n".join(reports.checked(model, result, shown)))
     if not result.passed(frozenset(map(Fault, allow))):
@@ -179,7 +207,8 @@ def diff(
     that is undecided within the budget.
     """
     from treecompile.cli import analysis_reports as reports
-    from treecompile.cli.terminal import output, read_model
+    from treecompile.cli import json_reports
+    from treecompile.cli.terminal import read_model
     from treecompile.inspect.diff import diff as differences
     from treecompile.tables.read import read_table
 
@@ -187,7 +216,7 @@ def diff(
     result = differences(read_model(old), read_model(new), table, budget, na_value)
     if as_json:
         shown = len(result.regions) if most is None else most
-        output(None, reports.differing_json(result, shown))
+        streams.write(json_reports.dumped(json_reports.compared(result, shown)))
     else:
         source = table.source if table else ""
         lines = reports.differing(result, source, most or reports.SHOWN)

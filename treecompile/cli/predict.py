@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treecompile.cli import streams
 from treecompile.cli.command import command
@@ -11,6 +11,7 @@ from treecompile.cli.options import (
     flag_of,
     given,
     how_options,
+    json_option,
     na_option,
     out_option,
     place_options,
@@ -19,6 +20,9 @@ from treecompile.cli.options import (
 )
 from treecompile.model.errors import OptionError
 from treecompile.model.options import COMMON
+
+if TYPE_CHECKING:
+    from treecompile.learning.cross_validation import CrossValidation
 
 FOLDS = 10  # if only the target is given
 
@@ -130,12 +134,14 @@ def score(
 @value("--target", "COL", "The column to predict, without a MODEL.", group=COMMON)
 @how_options
 @place_options
+@json_option
 def evaluate(
     files: tuple[str, ...],
     url: str,
     table: str,
     memory_limit: str,
     quiet: bool,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Measure a model on DATA with known targets: accuracy, confusion, each rule.
@@ -147,7 +153,8 @@ def evaluate(
     The options for that are those of `learn`.
     """
     from treecompile.api import rows
-    from treecompile.cli.reports import evaluation
+    from treecompile.cli import json_reports
+    from treecompile.cli.reports import cross_validation, evaluation
     from treecompile.cli.terminal import read_model, required_source
 
     has_model = len(files) == 2 or bool(files and (url or table))
@@ -162,8 +169,12 @@ def evaluate(
         data = files[1] if files[1:] else None
         source = required_source(data, url, table, memory_limit)
         program = read_model(files[0])
-        result = rows.evaluate(program, source, na_values)
-        streams.show("\n".join(evaluation(program, result)))
+        measured = rows.evaluate(program, source, na_values)
+        if as_json:
+            report = json_reports.evaluated(program, measured)
+            streams.write(json_reports.dumped(report))
+        else:
+            streams.show("\n".join(evaluation(program, measured)))
     elif len(files) != 1:
         wanted = "MODEL and DATA, or DATA alone with --target to cross-validate"
         if url:
@@ -175,14 +186,18 @@ def evaluate(
             f" {files[0]!r} add --target COL"
         )
     else:
-        _cross_validate(files[0], memory_limit, quiet, keywords)
+        result = _cross_validate(files[0], memory_limit, quiet, keywords)
+        if as_json:
+            report = json_reports.cross_validated(result)
+            streams.write(json_reports.dumped(report))
+        else:
+            streams.show("\n".join(cross_validation(result)))
 
 
 def _cross_validate(
     data: str, memory_limit: str, quiet: bool, keywords: dict[str, Any]
-) -> None:
+) -> CrossValidation:
     from treecompile.api.options import learn_options
-    from treecompile.cli import reports
     from treecompile.cli.terminal import Terminal
     from treecompile.database.locations import in_database
     from treecompile.learning.cross_validation import cross_validate
@@ -203,4 +218,4 @@ def _cross_validate(
     with terminal.progress("cross-validating") as start:
         result = cross_validate(data, columns, how, folds, start)
     terminal.tell(*result.notes)
-    streams.show("\n".join(reports.cross_validation(result)))
+    return result

@@ -1,0 +1,275 @@
+"""The reports of commands as JSON; docs/reports.schema.json has their shapes.
+
+Infinities are written as Python's JSON reader accepts them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treecompile.model import ir, words
+from treecompile.model.file.write import sha256
+from treecompile.model.paths import depth, divisible, leaf_count
+
+if TYPE_CHECKING:
+    from treecompile.inspect.check import Check, Fault, Finding
+    from treecompile.inspect.diff import Diff
+    from treecompile.learning.cross_validation import CrossValidation
+    from treecompile.learning.pruning import PruningStep
+    from treecompile.measure.quality import Evaluation
+    from treecompile.verify.verification import Report
+
+Json = dict[str, Any]
+
+
+def dumped(report: Mapping[str, object]) -> str:
+    """Values of other types, which only an engine gives, are written as text."""
+    return json.dumps(report, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+# ---------------------------------------------------------------- models
+
+
+def model(program: ir.Program) -> Json:
+    """What a model is."""
+    body = program.body
+    return {
+        "kind": "tree" if isinstance(body, ir.Tree) else "rules",
+        "target": program.target,
+        "labels": body.labels or None,
+        "algorithm": program.algorithm,
+        "size": leaf_count(body),
+        "depth": depth(body),
+        "sha256": sha256(program),
+    }
+
+
+def made(
+    program: ir.Program,
+    files: Iterable[str],
+    notes: Iterable[str],
+    verified: Iterable[Json] = (),
+) -> Json:
+    """The result of `learn`, `rules` and `build`."""
+    training = program.training
+    labels = program.body.labels
+    return {
+        "model": model(program),
+        "training": training and _quality(labels, training.quality),
+        "validation": training and _quality(labels, training.validation),
+        "files": list(files),
+        "notes": list(notes),
+        "verified": list(verified),
+    }
+
+
+def shown(
+    program: ir.Program,
+    importance: Mapping[str, float] | None = None,
+    alphas: Sequence[PruningStep] | None = None,
+    *,
+    stats: bool = False,
+) -> Json:
+    """The result of `show`."""
+    from treecompile.rules.extract import flatten
+
+    rules = flatten(program.body)
+    listed = rules.rules
+    if isinstance(program.body, ir.RuleSet):
+        listed = (*rules.rules, rules.default)
+    report = {"model": model(program), "divides": divisible(program.body)}
+    report["rules"] = [_rule(rule, rules) for rule in listed]
+    if stats:
+        report["nodes"] = _nodes(program)
+    if importance is not None:
+        report["importance"] = importance
+    if alphas is not None:
+        report["alphas"] = [
+            {"alpha": step.alpha, "leaves": step.leaves, "error": step.risk}
+            for step in alphas
+        ]
+    return report
+
+
+def _rule(rule: ir.Rule, rules: ir.RuleSet) -> Json:
+    tests = words.conjunction(rule.conditions, rules.features)
+    return {"id": rule.id, "if": tests, "then": rule.value, **_cases(rule)}
+
+
+def _cases(node: ir.Rule | ir.Node) -> Json:
+    """The cases of a node; one without cases has the statistics of its parent."""
+    stats = node.stats
+    is_empty = not isinstance(node, ir.Split) and not node.weight
+    cases = 0.0 if is_empty else stats.weight
+    if isinstance(stats, ir.ClassCounts):
+        return {"cases": cases, "by_label": stats.weights}
+    return {"cases": cases, "mean": stats.mean, "deviation": stats.deviation}
+
+
+def _nodes(program: ir.Program) -> list[Json]:
+    """The nodes of a tree, each after its parent."""
+    from treecompile.inspect.importance import impurity, measure_of, tree_of
+    from treecompile.model.paths import rule_ids
+
+    tree, measure = tree_of(program), measure_of(program)
+    ids = rule_ids(tree)
+    above: dict[int, Json] = {0: {"parent": None, "test": None}}
+    nodes = []
+    for position, node in enumerate(tree.nodes):
+        found = impurity(node.stats, measure) if measure else None
+        entry = {**above[position], **_cases(node), "impurity": found}
+        if isinstance(node, ir.Leaf):
+            nodes.append({**entry, "rule": ids[position]})
+            continue
+        nodes.append({**entry, "gain": node.gain})
+        for branch in node.branches:
+            test = words.phrase([branch.when], tree.features[branch.when.feature])
+            above[branch.then] = {"parent": position, "test": test}
+    return nodes
+
+
+# ---------------------------------------------------------------- quality
+
+
+def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | None:
+    if quality is None:
+        return None
+    if isinstance(quality, ir.ValueQuality):
+        return {
+            "rows": quality.rows,
+            "mean_absolute_error": quality.mean_absolute_error,
+            "root_mean_squared_error": quality.root_mean_squared_error,
+            "r_squared": quality.r_squared,
+        }
+    from treecompile.measure.quality import accuracy
+
+    return {
+        "rows": sum(map(sum, quality.confusion)),
+        "accuracy": accuracy(quality),
+        "labels": labels,
+        "confusion": quality.confusion,
+    }
+
+
+def evaluated(program: ir.Program, result: Evaluation) -> Json:
+    """The result of `evaluate` with a model."""
+    from treecompile.measure.statistics import figures
+
+    labels, quality = program.body.labels, result.quality
+    actual = None
+    if isinstance(quality, ir.ClassQuality):
+        actual = [float(sum(row)) for row in quality.confusion]
+    rules = []
+    for entry in figures(program.body, result.tallies, actual):
+        own: Json = {"id": entry.rule.id, "then": entry.rule.value}
+        own |= {"rows": entry.matched, "coverage": entry.coverage}
+        own |= {"left": entry.left, "decided": entry.decided}
+        if labels:
+            own |= {"support": entry.support, "confidence": entry.confidence}
+            own |= {"interval": [entry.low, entry.high], "lift": entry.lift}
+            own |= {"errors": entry.errors}
+        else:
+            own |= {"rmse": entry.deviation, "rmse_decided": entry.own_deviation}
+        rules.append(own)
+    return {
+        "model": model(program),
+        "quality": _quality(labels, quality),
+        "left_out": result.unknown,
+        "rules": rules,
+    }
+
+
+def cross_validated(result: CrossValidation) -> Json:
+    """The result of `evaluate --cv`."""
+    return {
+        "target": result.target,
+        "algorithm": result.algorithm,
+        "seed": result.seed,
+        "measure": "accuracy" if result.labels else "root_mean_squared_error",
+        "mean": result.mean,
+        "deviation": result.deviation,
+        "quality": _quality(result.labels, result.quality),
+        "folds": [
+            {"score": score, "nodes": fold.nodes, "leaves": fold.leaves}
+            for score, fold in zip(result.scores, result.folds, strict=True)
+        ],
+        "notes": result.notes,
+    }
+
+
+# ---------------------------------------------------------------- verify
+
+
+def verified(name: str, report: Report) -> Json:
+    """The result of `verify`, for one artefact."""
+    return {
+        "artefact": name,
+        "engine": report.engine,
+        "passed": report.passed,
+        "rows": report.rows,
+        "complete": report.complete,
+        "cells": {"total": report.cells, "entered": report.entered},
+        "edges": (
+            None
+            if report.complete
+            else {"total": report.edges, "covered": report.covered}
+        ),
+        "divided": report.divided,
+        "refused": report.refused or None,
+        "mismatches": [
+            {"row": each.row, "expected": each.expected, "actual": each.actual}
+            for each in report.mismatches
+        ],
+    }
+
+
+# ---------------------------------------------------------------- check and diff
+
+
+def checked(result: Check, most: int) -> Json:
+    """The result of `check`, with at most so many findings of each kind."""
+    counts = {fault.value: number for fault, number in result.counts.items()}
+    findings = [_finding(each, result) for each in first(result, most)]
+    return {"counts": counts, "findings": findings, "undecided": result.undecided}
+
+
+def first(result: Check, most: int, *faults: Fault) -> list[Finding]:
+    """At most so many findings of each kind, of these kinds or of all."""
+    return [
+        finding
+        for fault in faults or result.counts
+        for finding in [f for f in result.findings if f.fault is fault][:most]
+    ]
+
+
+def _finding(finding: Finding, result: Check) -> Json:
+    found: Json = {"kind": finding.fault.value, "rules": finding.rules}
+    if finding.row is None:
+        return {**found, "if": contradiction(finding, result)}
+    return {**found, "row": finding.row, "decided_by": finding.decider}
+
+
+def contradiction(finding: Finding, result: Check) -> list[str]:
+    feature = result.body.features[finding.tests[0].feature]
+    return [words.phrase([test], feature) for test in finding.tests]
+
+
+def compared(result: Diff, most: int) -> Json:
+    """The result of `diff`, with at most so many regions."""
+    report: Json = {"same": result.same, "complete": result.complete}
+    report["count"] = len(result.regions)
+    if result.rows is not None and result.differing is not None:
+        report |= {"rows": result.rows, "differing": result.differing}
+    report["regions"] = [
+        {
+            "if": words.conjunction(region.tests, result.features),
+            "old": region.old,
+            "new": region.new,
+            "row": region.row,
+            **({} if region.rows is None else {"rows": region.rows}),
+        }
+        for region in result.regions[:most]
+    ]
+    return report
