@@ -167,7 +167,7 @@ def test_evaluate_counts_what_it_leaves_out() -> None:
     assert found["quality"]["rows"] == 14 - found["left_out"]
     Path("one.csv").write_text("".join(TENNIS.read_text().splitlines(True)[:2]))
     one = report("evaluate", "evaluate", "rules.json", "one.csv")
-    (empty, *_) = (rule for rule in one["rules"] if not rule["rows"])
+    empty, *_ = (rule for rule in one["rules"] if not rule["rows"])
     assert (empty["confidence"], empty["lift"]) == (None, None)
     assert empty["interval"] == [None, None]
 
