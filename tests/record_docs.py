@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from tests.support import api_reference, option_tables
 from tests.support.doc_blocks import PAGES, Block, name_of, rewritten
-from tests.support.doc_session import CannotRunError, Session
+from tests.support.doc_session import CannotRunError, Session, pictures
 
 
 def record(page: Path) -> None:
@@ -34,6 +34,8 @@ def record(page: Path) -> None:
                 raise
 
         made = rewritten(text, text_of)
+        for shown, drawn in pictures(page, session):
+            shown.write_bytes(drawn.read_bytes())
     if made != before:
         page.write_text(made, encoding="utf-8")
         print(f"{name_of(page)} has changed")

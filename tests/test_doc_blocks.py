@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.doc_blocks import PAGES, blocks_of, name_of
-from tests.support.doc_session import CannotRunError, Session
+from tests.support.doc_session import CannotRunError, Session, pictures
 
 NOT_RUN = "not run"
 MOST_NOT_RUN = 12
@@ -28,6 +28,8 @@ def test_the_blocks_are_true(page: Path, tmp_path: Path) -> None:
         else:
             told = f"{name_of(page)}, line {block.line}: python -m tests.record_docs"
             assert block.text == found, told
+    for shown, drawn in pictures(page, session):
+        assert shown.read_bytes() == drawn.read_bytes(), shown
     if missing:
         pytest.skip(", ".join(sorted(missing)))
 

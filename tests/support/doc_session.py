@@ -253,16 +253,26 @@ def with_output(command: str, shown: str, output: str) -> str:
     return command + "".join((*lines[:first], REST, *end))
 
 
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+\.svg)\)")
+
+
+def pictures(page: Path, session: Session) -> Iterator[tuple[Path, Path]]:
+    """The pictures that the page shows, and those its commands have drawn."""
+    for name in PICTURE.findall(page.read_text(encoding="utf-8")):
+        if (drawn := session.root / name).exists():
+            yield page.parent / name, drawn
+
+
 def excerpt(text: str, source: str) -> str:
     """The same lines of a file; if they have changed, those from its first to last."""
     if text in source:
         return text
     first, *_, last = text.splitlines(keepends=True)
-    start = source.find(first)
-    end = source.find(last, start)
-    assert start >= 0, f"not in the file: {first}"
-    assert end >= 0, f"not in the file: {last}"
-    return source[start : end + len(last)]
+    lines = source.splitlines(keepends=True)
+    assert first in lines, f"not in the file: {first}"
+    start = lines.index(first)
+    assert last in lines[start:], f"not in the file: {last}"
+    return "".join(lines[start : lines.index(last, start) + 1])
 
 
 def _ended(text: str) -> str:
@@ -271,7 +281,10 @@ def _ended(text: str) -> str:
 
 def _table(heads: Any, rows: Sequence[Sequence[object]]) -> str:
     names = [head[0] for head in heads or ()]
-    return "".join(f"{' | '.join(map(str, line))}\n" for line in (names, *rows))
+    lines = [[str(value) for value in line] for line in (names, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = [map(str.ljust, line, widths) for line in lines]
+    return "".join(f"{' | '.join(line).rstrip()}\n" for line in padded)
 
 
 # ---------------------------------------------------------------- the programs
