@@ -25,7 +25,7 @@ from tests.support.samples import ROOT
 SECONDS = 120  # for one block
 END = "end of a command"
 REST = "...\n"  # any lines
-PROGRAMS = {"dbt": os.environ.get("TREECOMPILE_DBT") or shutil.which("dbt")}
+PROGRAMS = {"dbt": os.environ.get("TREECOMPILE_DBT")}  # else on the path
 
 
 Handler = Callable[["Session", Block], str]
