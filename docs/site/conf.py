@@ -41,7 +41,7 @@ html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#14607c",
         "color-brand-content": "#14607c",
-        "font-stack": "system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, sans-serif",
+        "font-stack": "system-ui, Segoe UI, Roboto, Noto Sans, sans-serif",
     },
     "dark_css_variables": {
         "color-brand-primary": "#7cc4dd",
