@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -269,10 +270,15 @@ def excerpt(text: str, source: str) -> str:
         return text
     first, *_, last = text.splitlines(keepends=True)
     lines = source.splitlines(keepends=True)
-    assert first in lines, f"not in the file: {first}"
-    start = lines.index(first)
-    assert last in lines[start:], f"not in the file: {last}"
-    return "".join(lines[start : lines.index(last, start) + 1])
+    start = lines.index(_nearest(first, lines))
+    end = lines.index(_nearest(last, lines[start:]), start)
+    return "".join(lines[start : end + 1])
+
+
+def _nearest(line: str, lines: Sequence[str]) -> str:
+    found = line if line in lines else "".join(get_close_matches(line, lines, 1))
+    assert found, f"not in the file: {line}"
+    return found
 
 
 def _ended(text: str) -> str:
