@@ -100,6 +100,15 @@ def test_no_path_of_one_machine_is_in_the_documents(page: Path) -> None:
     assert found is None, found
 
 
+def test_the_index_leads_to_every_page() -> None:
+    """The navigation of the site is made of it."""
+    index = ROOT / "docs" / "index.md"
+    links = re.findall(r"(?m)^- \[.*?\]\((.*?)\)", index.read_text(encoding="utf-8"))
+    found = {(index.parent / link).resolve() for link in links}
+    examples = set((ROOT / "examples").glob("*/**/README.md"))
+    assert found == set(PAGES) - {index} - examples
+
+
 # ---------------------------------------------------------------- the README
 
 

@@ -49,41 +49,24 @@ html_theme_options = {
     },
 }
 
-CONTENTS = {  # the navigation: pages by caption
-    "Start": ["About </README>", "gallery", "faq"],
-    "Tutorials": [
-        *("tutorials/ship-a-module", "tutorials/sql-in-dbt"),
-        *("tutorials/sign-off-rules", "tutorials/notebook"),
-    ],
-    "Reference": [
-        *("commands", "python", "artefacts"),
-        *("rule-language", "databases", "model-file"),
-    ],
-    "Background": [
-        *("guarantee", "learning-in-a-database", "learning-on-spark"),
-        *("your-own-target", "security"),
-    ],
-    "Project": [
-        *("/examples/README", "/benchmarks/README"),
-        *("/CONTRIBUTING", "/CHANGELOG"),
-    ],
-}
+ENTRY = re.compile(r"(?m)^- \[(.*?)\]\((.*?)\.md\)")
 MERMAID = re.compile(r"(?s)```mermaid\n.*?```")
 
 
-def contents() -> str:
-    """The navigation as MyST has it. The page itself need not show it on GitHub."""
+def contents(index: str) -> str:
+    """The navigation, from the links in the sections of the first page."""
     lines = []
-    for caption, pages in CONTENTS.items():
-        lines += ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages]
-        lines.append("```")
+    for section in index.split("\n## ")[1:]:
+        pages = [f"{title} <{page}>" for title, page in ENTRY.findall(section)]
+        lines += ["", "```{toctree}", ":hidden:"]
+        lines += [f":caption: {section.splitlines()[0]}", "", *pages, "```"]
     return "\n".join(lines) + "\n"
 
 
 def change(app: Sphinx, name: str, source: list[str]) -> None:
     """Add the navigation to the first page, and pictures to documents of rules."""
     if name == root_doc:
-        source[0] += contents()
+        source[0] += contents(source[0])
     elif name.endswith("/out/RULES"):
         source[0] = "---\norphan: true\n---\n" + source[0]
         model = treecompile.load(ROOT / Path(name).parent / "model.json")
