@@ -71,7 +71,8 @@ def change(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = "---\norphan: true\n---\n" + source[0]
         model = treecompile.load(ROOT / Path(name).parent / "model.json")
         picture = f'<div class="tree">\n{model.draw()}</div>'
-        source[0] = MERMAID.sub(lambda _: picture, source[0])
+        text = MERMAID.sub(lambda _: picture, source[0])
+        source[0] = text.replace("From the top, follow the", "Follow the")
     elif re.fullmatch(r"examples/\w+/README", name):
         source[0] = "---\norphan: true\n---\n" + source[0]
 
