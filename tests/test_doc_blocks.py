@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.support.doc_blocks import PAGES, blocks_of, name_of
 from tests.support.doc_session import CannotRunError, Session, pictures
@@ -32,6 +33,18 @@ def test_the_blocks_are_true(page: Path, tmp_path: Path) -> None:
         assert shown.read_bytes() == drawn.read_bytes(), shown
     if missing:
         pytest.skip(", ".join(sorted(missing)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_block_is_overlooked(page: Path) -> None:
+    """Indented code would be one, or a fence that only Markdown sees."""
+    text = page.read_text(encoding="utf-8")
+    tokens = MarkdownIt("commonmark").parse(text)
+    assert not [token.map for token in tokens if token.type == "code_block"]
+    fences = [
+        token.map[0] + 1 for token in tokens if token.type == "fence" and token.map
+    ]
+    assert fences == [block.line for block in blocks_of(text)]
 
 
 def test_few_blocks_are_not_run_and_each_says_why() -> None:
