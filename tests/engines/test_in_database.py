@@ -359,7 +359,7 @@ def test_a_type_that_cannot_be_learned_from_is_named(
     [
         ("mongodb://x", "expected duckdb://FILE, postgresql://..., spark:, sqlite:"),
         ("duckdb", "expected duckdb://FILE"),
-        ("duckdb://none.db", "'none.db': there is no such database file"),
+        ("duckdb://none.db", "no database file 'none.db'"),
         ("postgresql://127.0.0.1:1/x", "cannot connect to PostgreSQL: "),
     ],
 )

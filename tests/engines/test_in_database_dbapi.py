@@ -254,8 +254,8 @@ def test_a_list_may_be_spelt_by_comparisons(size: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("sqlite://none.db", "'none.db': there is no such database file"),
-        ("sqlite:", "'': there is no such database file"),
+        ("sqlite://none.db", "no database file 'none.db'"),
+        ("sqlite:", "no database file ''"),
         ("mysql://me:secret@127.0.0.1:1/x", "connect to mysql://me@127.0.0.1:1/x: "),
         ("mysql://me:secret@host", "--from mysql://me@host: say which database"),
     ],

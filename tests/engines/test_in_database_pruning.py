@@ -348,7 +348,7 @@ def test_the_client_gets_groups_and_not_too_many(
         monkeypatch.setattr(prune_rules, "MOST", cases.rows)
         prune_in_database(program, place, pruning.VALIDATION)
         monkeypatch.setattr(prune_rules, "MOST", cases.rows - 1)
-        with pytest.raises(DataError, match="kinds of rows apart: prune by a part"):
+        with pytest.raises(DataError, match="kinds of rows: prune by a part"):
             prune_in_database(program, place, pruning.VALIDATION)
 
 
@@ -410,7 +410,7 @@ def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
     train = sample(rng, 200)
     program = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=2)).program
     for rows, message in (
-        (train[:0], "^t has no row: expected rows with the target"),
+        (train[:0], "^t has no rows: expected rows with known targets"),
         (train.assign(y="new"), "^no row has a known 'y' in t: expected a label"),
     ):
         with (

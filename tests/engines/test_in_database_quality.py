@@ -175,7 +175,7 @@ def test_no_row_and_no_table_are_errors(tmp_path: Path) -> None:
     columns: Typed = {"f": (ValueType.STR, []), TARGET: (ValueType.STR, [])}
     program = Program(TARGET, "made", MODELS["text"])
     with table_of("duckdb", columns, tmp_path) as (url, table):
-        with pytest.raises(DataError, match="there is no row to evaluate on"):
+        with pytest.raises(DataError, match="there are no rows to evaluate on"):
             there(url, table, program)
         with pytest.raises(EngineError, match="none"):
             there(url, "none", program)

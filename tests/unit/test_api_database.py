@@ -109,7 +109,7 @@ def test_rows_to_validate_by_may_be_elsewhere(
 def test_what_needs_the_rows_says_so(folder: Path, frame: pd.DataFrame) -> None:
     orders = Table("duckdb://shop.db", "orders")
     model = learned(orders)
-    with pytest.raises(OptionError, match="for a Table, `score` makes another"):
+    with pytest.raises(OptionError, match="not a Table: use score"):
         model.predict(orders)
     with pytest.raises(OptionError, match="cross_validate needs the rows in memory"):
         treecompile.cross_validate(orders, target="y")

@@ -166,9 +166,9 @@ A = "@attribute a real\n"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "data.arff: no @data"),
+        ("", "data.arff: no line @data"),
         ("@relation r\n@data\n1\n", "line 2: no @attribute before @data"),
-        (A, "no @data"),
+        (A, "no line @data"),
         ("a,b\n1,2\n", "line 1: expected @attribute NAME TYPE or @data, not 'a,b'"),
         ("@attribute\n@data\n", "line 1: expected @attribute NAME TYPE"),
         ("@attribute a\n@data\n", "line 1: 'a' is declared as nothing"),
@@ -192,7 +192,7 @@ A = "@attribute a real\n"
         (A + "@data\n'1',,'2'\n", "line 3: value 2 is empty"),
         (A + "@data\n'1\n", 'line 3: cannot read "\'1": check the quotes'),
         (A + "@data\n'1'2\n", "line 3: cannot read"),
-        (A + "@data\n{0 1}\n", "line 3: sparse rows are not read"),
+        (A + "@data\n{0 1}\n", "line 3: sparse rows are not supported"),
         (
             "@attribute a {x,y}\n@data\nx\nX\n",
             "line 4: 'a' is 'X': expected one of the declared 'x', 'y', or [?]",

@@ -73,15 +73,15 @@ ORDERS = (*SHOP, "--table", "Orders")
     ("arguments", "message"),
     [
         ([], "Missing argument 'DATA'."),
-        ([*SHOP], "--from and a table belong together: add --table NAME"),
-        (["--table", "t"], "--from and a table belong together: add --from URL"),
+        ([*SHOP], "--from needs a table: add --table NAME"),
+        (["--table", "t"], "a table needs a database: add --from URL"),
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", 'a"b'], "expected NAME or SCHEMA.NAME"),
         ([*SHOP, "--table", "dated"], "column 'd' holds DATE values: encode it"),
         (["x.csv", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
         (["none/*.parquet"], "No files found"),
-        (["events/*.csv"], "a pattern of files is for Parquet"),
+        (["events/*.csv"], "a pattern can name only Parquet files"),
         (["events", "--validation", "x.csv"], "x.csv"),
         (["events", "--prune", "reduced-error"], "in a database, --validation-table"),
         (
@@ -114,7 +114,7 @@ def test_predictions_go_into_a_new_table(folder: Path) -> None:
     where = (*SHOP, "--table", "s.orders")
     run("learn", *where, "--target", "y", "-q")
     result = run("score", "model.json", *where, "--into", "s.predicted")
-    assert (result.exit_code, result.stderr) == (0, "made s.predicted\n")
+    assert (result.exit_code, result.stderr) == (0, "created s.predicted\n")
     with duckdb.connect("shop.db", read_only=True) as connection:
         query = "SELECT count(*), sum((prediction = y)::INT) FROM s.predicted"
         assert connection.execute(query).fetchall() == [(200, 200)]
@@ -156,7 +156,7 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
     run("learn", "events", "--target", "y", "-q")
     output = ("--output", "label,probability,rule", "--label", "yes")
     result = run("score", "model.json", "events", "--into", "all.parquet", *output)
-    assert (result.exit_code, result.stderr) == (0, "made all.parquet\n")
+    assert (result.exit_code, result.stderr) == (0, "created all.parquet\n")
     query = """SELECT DISTINCT prediction = y AND probability = (y = 'yes')::INT
         AND rule IN ('R1', 'R2', 'R3', 'R4') FROM 'all.parquet'"""
     with duckdb.connect() as connection:
@@ -173,7 +173,7 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
             "for one file or a DataFrame",
         ),
         (["events", "--into", "t"], "expected NAME.parquet"),
-        (["events", "--into", "events/1.parquet"], "exists already"),
+        (["events", "--into", "events/1.parquet"], "exists: choose another name"),
         ([*ORDERS, "--into", "Orders"], "already exists"),
         ([*ORDERS], "Missing option '--into'"),
     ],
@@ -216,8 +216,8 @@ def test_the_report_is_that_of_the_same_rows_in_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SHOP], "--from and a table belong together: add --table NAME"),
-        (["--table", "t"], "--from and a table belong together: add --from URL"),
+        ([*SHOP], "--from needs a table: add --table NAME"),
+        (["--table", "t"], "a table needs a database: add --from URL"),
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", "dated"], "no column 'seven': the columns are 'd', 'y'"),
@@ -292,9 +292,9 @@ def test_rules_are_pruned_by_a_table(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SHOP], "belong together: add --validation-table or --training-table"),
-        (["--validation-table", "t"], "belong together: add --from URL"),
-        (["--training-table", "t"], "belong together: add --from URL"),
+        ([*SHOP], "--from needs a table: add --validation-table or --training-table"),
+        (["--validation-table", "t"], "a table needs a database: add --from URL"),
+        (["--training-table", "t"], "a table needs a database: add --from URL"),
         (
             [*SHOP, "--validation-table", "t", "--training-table", "t"],
             "give --validation-table or --training-table, not both",

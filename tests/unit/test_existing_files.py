@@ -32,7 +32,7 @@ def refused(*arguments: str, why: str) -> None:
     assert contents(Path()) == before
 
 
-AN_INPUT = "is an input of this command, and would be overwritten"
+AN_INPUT = "is an input of this command and would be overwritten"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_other_files_are_overwritten_only_by_force(
     arguments: tuple[str, ...], name: str
 ) -> None:
     Path(name).write_text("version: 2\n\nmodels:\n  - name: mine\n")
-    refused(*arguments, why=f"{name!r} exists, and does not look like a file of")
+    refused(*arguments, why=f"{name!r} exists and does not look like a file that")
     good(*arguments, "--force")
     assert b"mine" not in Path(name).read_bytes()
     Path(name).write_text("")  # an empty file is nobody's loss

@@ -583,10 +583,10 @@ def test_glossary() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the first line must be"),
-        ("name,meaning\n", "the first line must be"),
-        ("name,description,unit\na,b\n", "entry 1 has 2 fields"),
-        ("name,description\na,b\na,c\n", "'a' is explained twice"),
+        ("", "line 1: expected name,description,unit"),
+        ("name,meaning\n", "line 1: expected name,description,unit"),
+        ("name,description,unit\na,b\n", "entry 1: 2 fields where the header has 3"),
+        ("name,description\na,b\na,c\n", "explains 'a' twice"),
         ('name,description\na,"b\n', "not CSV"),
     ],
 )

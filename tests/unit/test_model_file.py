@@ -439,14 +439,14 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         False,
     ),
     ("classifier", (*FIRST, "then"), 12, "nodes[0].branches[0].then", False),
-    ("classifier", (*FIRST, "then"), 2, "nodes: each but the first", False),
+    ("classifier", (*FIRST, "then"), 2, "nodes: each node but the first", False),
     ("classifier", (*FIRST, "then"), 10**400, "nodes[0].branches[0]", False),
-    ("classifier", ("nodes",), [], "nodes: a tree has at least one", True),
+    ("classifier", ("nodes",), [], "nodes: expected at least one", True),
     (
         "classifier",
         ("nodes", 0),
         {"value": "no", "weight": 1, "stats": [1, 1]},
-        "nodes: each but the first must be the child of exactly one",
+        "nodes: each node but the first must be the child of exactly one other",
         False,
     ),
     # partitions
@@ -565,12 +565,12 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         True,
     ),
     # rules
-    ("regression", ("rules",), [], "rules: the last one is the default", True),
+    ("regression", ("rules",), [], "rules: expected at least one, the default", True),
     (
         "regression",
         ("rules", 2, "if"),
         [{"feature": 0, "op": ">", "value": 1, "missing": True}],
-        "rules: the last one is the default: no conditions",
+        "rules: the last rule is the default and must have no conditions",
         False,
     ),
     ("regression", ("rules", 1, "id"), "R1", "rules: two have the same", False),
@@ -598,7 +598,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         True,
     ),
     # the file
-    ("classifier", ("rules",), [], 'needs either "nodes" or "rules"', True),
+    ("classifier", ("rules",), [], 'expected either "nodes" or "rules"', True),
     ("classifier", ("format",), "other", "not a model file: ", True),
     ("classifier", ("version",), 2, "version 2 of the format", True),
 ]

@@ -102,7 +102,7 @@ CASES: list[tuple[str, list[str | int], Any, str]] = [
         "classifier",
         ["nodes", 1, "weight"],
         -1.0,
-        r"nodes\[1\].weight: -1.0 is no weight",
+        r"nodes\[1\].weight: -1.0 is not a weight",
     ),
     (
         "classifier",
@@ -110,7 +110,7 @@ CASES: list[tuple[str, list[str | int], Any, str]] = [
         1e300,
         r"branches\[0\].weight",
     ),
-    ("classifier", ["nodes", 0, "gain"], 1e300, r"nodes\[0\].gain: times the weight"),
+    ("classifier", ["nodes", 0, "gain"], 1e300, r"nodes\[0\].gain: gain times weight"),
     ("regression", ["nodes", 0, "stats", "sse"], 1e301, r"nodes\[0\].stats.sse"),
     ("regression", ["nodes", 0, "stats", "weight"], 1e-300, r"nodes\[0\]"),
     ("classifier", ["options", "depth"], HUGE**3, "options.depth: .* 1,000 digits"),

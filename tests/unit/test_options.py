@@ -125,7 +125,8 @@ def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
         known = " or ".join(declared)
         flag = LEARNING[keyword].flag
         assert (
-            str(raised.value) == f"{flag} is for --algorithm {known}, not {algorithm}"
+            str(raised.value)
+            == f"{flag} is for --algorithm {known}, not {algorithm}: leave it out"
         )
 
 

@@ -143,7 +143,7 @@ def test_a_chain_is_pruned_without_recursion() -> None:
 
 def test_what_is_refused() -> None:
     frame = iris()
-    with pytest.raises(OptionError, match="--prune 'hard': cart has none, cost-"):
+    with pytest.raises(OptionError, match="--prune 'hard': expected none, cost-"):
         learn(frame, prune="hard")
     with pytest.raises(OptionError, match="--alpha is for --prune cost-complexity"):
         learn(frame, alpha=0.1)

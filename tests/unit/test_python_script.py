@@ -183,7 +183,7 @@ def test_a_script_writes_utf_8_whatever_the_locale(script: Path) -> None:
         (HEADER + b"a,1_0,z,9,true,low\n", "line 2: 'number' is '1_0'"),
         (HEADER + b"a,1,z,2.0,true,low\n", "line 2: 'code' is '2.0'"),
         (HEADER + b"a,1,z,2,yes,low\n", "line 2: 'flag' is 'yes'"),
-        (HEADER + b"a,1,z,2,true\n", "line 2: 5 fields instead of 6"),
+        (HEADER + b"a,1,z,2,true\n", "line 2: 5 fields where the header has 6"),
         (b"text,code,flag,grade\n", "column 'number'"),
         (HEADER.rstrip() + b",prediction\n", "'prediction'"),
         (b"\xff\xfe", "utf-8"),

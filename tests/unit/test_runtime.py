@@ -95,7 +95,7 @@ def test_booleans_are_written_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> 
         ("sky\nx\n", "column 'heat' occurs 0 times"),
         ("heat,sky,sky\n1,a,b\n", "column 'sky' occurs 2 times"),
         ("sky,heat,prediction\na,1,x\n", "there is already a column 'prediction'"),
-        ("heat,sky\n1\n", "line 2: 1 fields instead of 2"),
+        ("heat,sky\n1\n", "line 2: 1 fields where the header has 2"),
         ("sky,heat\na,warm\n", "line 2: 'heat' is 'warm': expected a number"),
     ],
 )

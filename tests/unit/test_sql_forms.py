@@ -186,10 +186,10 @@ def test_a_function_declares_the_type_of_its_answer(
     ("options", "said"),
     [
         ({"output": "labels"}, "^--output 'labels'"),
-        ({"output": "label,rule"}, "several need --as select, view or dbt"),
+        ({"output": "label,rule"}, "several outputs need --as select, view or dbt"),
         (
             {"output": "rule, rule", "form": "select", "table": "t"},
-            "^--output 'rule, rule': each output can be given only once",
+            "^--output 'rule, rule': an output is given twice",
         ),
         ({"label": "low"}, "^--label needs --output probability"),
         (
@@ -197,10 +197,10 @@ def test_a_function_declares_the_type_of_its_answer(
             "^--label 'mid' is not a label: expected one of low, high",
         ),
         ({"form": "table"}, "^--as 'table'"),
-        ({"form": "select"}, "^--as select needs --table, the table to read"),
+        ({"form": "select"}, "^--as select needs a table to read: add --table NAME"),
         (
             {"form": "function", "alias": "a", "dialect": "duckdb"},
-            "^--alias names a table, but a function reads none",
+            "^--alias is for a query, and a function reads no table",
         ),
         ({"form": "view", "table": "a..b"}, r"^--table 'a\.\.b': expected NAME or"),
         ({"form": "view", "table": "t", "name": "a."}, r"^--name 'a\.': expected"),

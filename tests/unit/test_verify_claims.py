@@ -65,7 +65,7 @@ def test_a_module_gives_everything() -> None:
         ],
     )
     for options in ({"output": "rule"}, {"label": "mid"}):
-        with pytest.raises(OptionError, match="a Python module has all outputs"):
+        with pytest.raises(OptionError, match="--output is for SQL, and this is Python"):
             claim(numeric(), text, **options)
 
 
@@ -88,8 +88,8 @@ def test_what_nobody_names_is_taken_for_the_label() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "reason"),
     [
-        ("'low'", {}, "does not say what it is for"),
-        ("'low'", {"engine": "oracle"}, "Oracle.* cannot be run from here"),
+        ("'low'", {}, "does not name its engine"),
+        ("'low'", {"engine": "oracle"}, "Oracle.* cannot be run here"),
         ("'low'", {"engine": "sqlit"}, "unknown engine 'sqlit'.*sqlite"),
         ("1", {"engine": "sqlite", "label": "mid"}, "--label needs"),
         (
@@ -116,7 +116,7 @@ def test_claims_that_make_no_sense(
 def test_the_last_label_has_a_probability_and_a_number_has_none() -> None:
     text = sql(output="probability", label="high")
     assert claim(numeric(), text).wanted == [("probability", 2)]
-    with pytest.raises(EngineError, match="a probability, the model a number"):
+    with pytest.raises(EngineError, match="a probability, and the model a number"):
         claim(balanced(1), text)
 
 
@@ -259,10 +259,10 @@ def test_answers_come_in_the_order_of_the_rows() -> None:
 @pytest.mark.parametrize(
     ("records", "reason"),
     [
-        ([(0, "a")], "^1 rows came out of 2"),
-        ([(0, "a"), (1, "b"), (2, "c")], "^more than 2 rows came out of 2"),
-        ([(0,), (1,)], "^1 column came out, not 2"),
-        ([(0, "a", "b"), (1, "a", "b")], "^3 columns came out, not 2"),
+        ([(0, "a")], "^1 rows came out for 2"),
+        ([(0, "a"), (1, "b"), (2, "c")], "^more than 2 rows came out for 2"),
+        ([(0,), (1,)], "^1 column came out: expected 2"),
+        ([(0, "a", "b"), (1, "a", "b")], "^3 columns came out: expected 2"),
         ([(0, "a"), (0, "b")], "does not keep"),
         ([(0, "a"), (2, "b")], "does not keep"),
         ([(-1, "a"), (0, "b")], "does not keep"),

@@ -124,7 +124,7 @@ def test_parentheses_are_counted() -> None:
     assert sql_form(fits, "duckdb").text == fits
     flat = "(1)" * (2 * DEEPEST)
     assert sql_form(flat, "duckdb").text == flat
-    with pytest.raises(RefusedError, match="nested over"):
+    with pytest.raises(RefusedError, match="nested more than"):
         sql_form(f"({fits})", "duckdb")
 
 

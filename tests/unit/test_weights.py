@@ -365,17 +365,17 @@ def test_the_row_is_that_of_the_file() -> None:
     ("options", "message"),
     [
         ({"weights": "v"}, "no column 'v'"),
-        ({"weights": "y"}, "--weights 'y': that is the target"),
-        ({"weights": "w", "ignore": "w"}, "--weights 'w': --ignore names it already"),
+        ({"weights": "y"}, "--weights 'y': this column is the target"),
+        ({"weights": "w", "ignore": "w"}, "--weights 'w': --ignore names this column"),
         ({"weights": "x"}, "'x' is 'a': expected a number"),
-        ({"class_weight": {"q": 2}}, "'y' has no label 'q': there are n, p"),
+        ({"class_weight": {"q": 2}}, "'y' has no label 'q': expected one of n, p"),
         ({"class_weight": {"n": 0}}, "--class-weight n=0: expected a number above 0"),
         ({"class_weight": {"n": -2}}, "--class-weight n=-2: expected"),
         ({"class_weight": {"n": np.inf}}, "--class-weight n=inf: expected"),
         ({"class_weight": {"n": np.nan}}, "--class-weight n=nan: expected"),
         ({"class_weight": "even"}, "class_weight 'even'"),
         ({"prior": {"n": 1.0}}, "--prior lacks the label 'p'"),
-        ({"prior": {"n": 0.5, "p": 0.6}}, "add up to 1.1, not to 1"),
+        ({"prior": {"n": 0.5, "p": 0.6}}, "add up to 1.1: expected a sum of 1"),
         ({"prior": {"n": 1.0, "p": 0}}, "--prior p=0: expected a number above 0"),
         ({"prior": {"n": 0.5, "q": 0.5}}, "--prior: 'y' has no label 'q'"),
         (
@@ -384,7 +384,7 @@ def test_the_row_is_that_of_the_file() -> None:
         ),
         (
             {"prior": {"n": 0.5, "p": 0.5}, "class_weight": "balanced"},
-            "leave out --class-weight",
+            "give one of them",
         ),
         ({"target": "w", "task": "regress", "prior": {"n": 1}}, "'w' is a number"),
         (

@@ -126,7 +126,7 @@ class Model:
         sets = [(how, data) for how, data in given.items() if data is not None]
         if len(sets) != 1:
             raise OptionError(
-                "prune with a validation set or with the training set: give one of them"
+                "prune needs validation rows or the training rows: give one of them"
             )
         return Model(*rows.prune_rules(self._origin, *sets[0], several(na_value)))
 
@@ -176,7 +176,9 @@ class Model:
 
         labels = self.program.body.labels
         if not labels:
-            raise OptionError("a regression has no probabilities")
+            raise OptionError(
+                "a model that predicts a number has no probabilities: use predict"
+            )
         found = shares(self.program.body, *self._encoded(data))
         index = getattr(data, "index", None)
         return pd.DataFrame(found, index=index, columns=list(labels))
@@ -185,8 +187,8 @@ class Model:
         """The columns of a table as the model reads them, and the number of rows."""
         if isinstance(data, Table):
             raise OptionError(
-                "predict returns a value for each row in memory: for a Table, `score`"
-                " makes another Table"
+                "predict needs the rows in memory, not a Table: use score, which writes"
+                " the predictions into another table"
             )
         table = read_table(rows.in_memory(data, "predict"))
         return encode_features(self.program, table), table.rows

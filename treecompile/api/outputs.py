@@ -56,15 +56,15 @@ def check_outputs(
         is_ours = OURS.match(beginning) or (also and also.match(beginning))
         if any(_is_input(output, source, bool(is_ours)) for source in sources):
             raise OptionError(
-                f"{str(output)!r} is an input of this command, and would be"
-                " overwritten: choose another file or folder for the result"
+                f"{str(output)!r} is an input of this command and would be overwritten:"
+                " choose another file or folder for the result"
             )
         if not is_ours:
             foreign.append(str(output))
     if foreign and not force:
         raise OptionError(
-            f"{foreign[0]!r} exists, and does not look like a file of treecompile:"
-            " choose another name, or overwrite it with --force"
+            f"{foreign[0]!r} exists and does not look like a file that treecompile"
+            " wrote: choose another name, or overwrite it with --force"
         )
 
 

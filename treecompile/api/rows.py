@@ -74,7 +74,7 @@ class Silent(Feedback):
 def in_memory(data: Data, verb: str) -> str | Path | pd.DataFrame:
     """The same data, unless it stays in a database."""
     if isinstance(data, (Table, ParquetFiles)):
-        raise OptionError(f"{verb} needs the rows in memory, not a Table")
+        raise OptionError(f"{verb} needs the rows in memory, not a Table: use a file")
     return data
 
 
@@ -114,10 +114,14 @@ def learn_from(
             )
     elif not temporary_tables:
         raise OptionError(
-            "--no-temporary-tables is for learning in a database, with --from"
+            "--no-temporary-tables is for learning in a database: leave it out, or add"
+            " --from"
         )
     elif isinstance(validation, Table):
-        raise OptionError("a Table to validate by goes with a Table to learn from")
+        raise OptionError(
+            "the validation rows are a Table, and the rows to learn from are not: use"
+            " a Table for both, or a file for both"
+        )
     else:
         from treecompile.learning import training
 

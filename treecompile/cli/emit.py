@@ -165,7 +165,9 @@ def verify(
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     if not 0 < timeout < inf:
-        raise OptionError(f"--timeout {timeout:g}: expected seconds, more than 0")
+        raise OptionError(
+            f"--timeout {timeout:g}: expected a number of seconds above 0"
+        )
     report = verify_supervised(
         program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
     )

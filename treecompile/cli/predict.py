@@ -112,7 +112,7 @@ def score(
     terminal = Terminal(quiet)
     program = read_model(model, terminal)
     terminal.notes(rows.score(program, source, into, output, label, na_value))
-    terminal.tell(f"made {into}")
+    terminal.tell(f"created {into}")
 
 
 @command(
@@ -163,8 +163,8 @@ def evaluate(
         na_values = keywords.pop("na_value", ())
         for name in keywords:
             raise OptionError(
-                f"{flag_of(name)} is for learning, and {files[0]!r} is a model: to"
-                " cross-validate give --cv, --target and DATA alone"
+                f"{flag_of(name)} is for learning, and {files[0]!r} is a model: leave"
+                " the option out, or to cross-validate, leave the model out"
             )
         data = files[1] if files[1:] else None
         source = required_source(data, url, table, memory_limit)
@@ -182,8 +182,8 @@ def evaluate(
         raise OptionError(f"{len(files)} files: expected {wanted}")
     elif "target" not in keywords:
         raise OptionError(
-            "one file: to measure a model add the DATA, to cross-validate on"
-            f" {files[0]!r} add --target COL"
+            f"only {files[0]!r} is given: to measure a model, add DATA; to"
+            " cross-validate, add --target COL"
         )
     else:
         result = _cross_validate(files[0], memory_limit, quiet, keywords)
@@ -204,13 +204,14 @@ def _cross_validate(
 
     if in_database(data, memory_limit):
         raise OptionError(
-            f"cross-validation needs the rows in memory, and {data!r} are many"
-            " files: put a part of them into one"
+            f"cross-validation needs the rows in memory, and {data!r} names many files:"
+            " put a sample of the rows into one file"
         )
     if keywords.pop("validation", None):
         raise OptionError(
-            "--cv measures on its folds: leave --validation out (to prune by other"
-            " rows, --validation-fraction holds some out of each fold's training rows)"
+            "--validation cannot be used in cross-validation, which measures on its"
+            " folds: leave it out (to prune by held-out rows of each fold, use"
+            " --validation-fraction)"
         )
     folds = keywords.pop("folds", FOLDS)
     columns, how = learn_options("evaluate", keywords.pop("target"), keywords)

@@ -159,8 +159,9 @@ def source_of(
     if url and data is not None:
         raise OptionError(f"give {data!r} or --from, not both")
     if bool(url) != bool(table):
-        missing = wanted if url else "--from URL"
-        raise OptionError(f"--from and a table belong together: add {missing}")
+        if url:
+            raise OptionError(f"--from needs a table: add {wanted}")
+        raise OptionError("a table needs a database: add --from URL")
     if url:
         return Table(url, table, memory_limit)
     return in_database(data, memory_limit) or data

@@ -105,7 +105,9 @@ def open_files(data: str, memory_limit: str = "") -> Iterator[TableLocation]:
     if Path(data).is_dir():
         pattern = str(Path(data) / "**" / "*.parquet")
     elif not data.lower().endswith(".parquet"):
-        raise DataError(f"{data!r}: a pattern of files is for Parquet, as *.parquet")
+        raise DataError(
+            f"{data!r}: a pattern can name only Parquet files, such as *.parquet"
+        )
     with open_store(IN_MEMORY, memory_limit) as store:
         relation = f"read_parquet({duckdb_string(pattern)})"
         yield TableLocation(relation, Path(data).name, store, is_files=True)

@@ -162,7 +162,7 @@ class RowGroups:
         )
         if len(found[0]) > MOST:
             raise DataError(
-                f"the rules tell more than {MOST:,} kinds of rows apart: prune by a"
+                f"the rules distinguish more than {MOST:,} kinds of rows: prune by a"
                 " part of the rows, or prune the tree first"
             )
         codes = [column.astype(np.int64) for column in found[: len(keys)]]

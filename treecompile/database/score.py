@@ -75,9 +75,7 @@ def _check_file(into: str) -> None:
     if not into.lower().endswith(PARQUET):
         raise OptionError(f"--into {into!r}: for Parquet files, expected NAME{PARQUET}")
     if os.path.lexists(into):
-        raise OptionError(
-            f"--into {into!r}: the file exists already, and is not overwritten"
-        )
+        raise OptionError(f"--into {into!r}: the file exists: choose another name")
 
 
 def _write(location: TableLocation, query: str, path: Path) -> None:

@@ -46,7 +46,9 @@ def python_literal(value: object) -> str:
 def c_string(text: str) -> str:
     """C and similar languages: UTF-8, everything but printable ASCII in octal."""
     if "\0" in text:
-        raise TargetError(f"a NUL character ends a string in C: {text!r}")
+        raise TargetError(
+            f"{text!r} has a NUL character, which ends a string in C: remove it"
+        )
     _require_unicode(text)
     return '"' + "".join(map(_c_byte, text.encode())) + '"'
 
@@ -70,7 +72,9 @@ def excel_string(text: str) -> str:
 def sql_string(text: str) -> str:
     """Standard SQL: quotes doubled, everything else unchanged."""
     if "\0" in text:
-        raise TargetError(f"a NUL character cannot be written in a string: {text!r}")
+        raise TargetError(
+            f"{text!r} has a NUL character, which no string can hold: remove it"
+        )
     _require_unicode(text)
     return "'" + text.replace("'", "''") + "'"
 
@@ -129,13 +133,17 @@ def tsql_string(text: str) -> str:
 
 def _require_unicode(text: str) -> None:
     if not is_unicode(text):
-        raise TargetError(f"{text!r} {NOT_UNICODE}, and no database can hold it")
+        raise TargetError(
+            f"{text!r} {NOT_UNICODE}, and no database can hold it: correct it"
+        )
 
 
 def sql_integer(value: int) -> str:
     """An integer that fits a 64-bit column."""
     if not -(2**63) <= value < 2**63:
-        raise TargetError(f"{value} does not fit a 64-bit integer column")
+        raise TargetError(
+            f"{value} does not fit a 64-bit integer column: store it as text"
+        )
     # -2^63 cannot be a literal: SQL reads the minus as an operator on 2^63.
     return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
 

@@ -201,18 +201,21 @@ def read_glossary(path: str | Path) -> dict[str, Entry]:
         records = csv.reader(io.StringIO(text, newline=""), strict=True)
         lines = [line for line in records if line]
     except csv.Error as error:
-        raise OptionError(f"{path}: not CSV: {error}") from None
+        raise OptionError(f"--glossary: {path} is not CSV: {error}") from None
     heads = tuple(lines[0]) if lines else ()
     if heads not in (HEADS, HEADS[:2]):
-        raise OptionError(f"{path}: the first line must be {','.join(HEADS)}")
+        raise OptionError(f"--glossary: {path}, line 1: expected {','.join(HEADS)}")
     entries: dict[str, Entry] = {}
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(heads):
             raise OptionError(
-                f"{path}: entry {number - 1} has {len(line)} fields, not {len(heads)}"
+                f"--glossary: {path}, entry {number - 1}: {len(line)} fields where the"
+                f" header has {len(heads)}"
             )
         name, *told = line
         if name in entries:
-            raise OptionError(f"{path}: {name!r} is explained twice")
+            raise OptionError(
+                f"--glossary: {path} explains {name!r} twice: keep one entry"
+            )
         entries[name] = Entry(*told)
     return entries

@@ -334,5 +334,5 @@ def database_file(url: str, *, is_optional: bool = False) -> str:
     """The path in an address such as duckdb://FILE."""
     path = url.partition(":")[2].removeprefix("//")
     if not Path(path).is_file() and (path or not is_optional):
-        raise EngineError(f"{path!r}: there is no such database file")
+        raise EngineError(f"no database file {path!r}: check the path")
     return path

@@ -120,7 +120,7 @@ def sandbox(url: str) -> Iterator[Connection]:
             session.execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
         except error_class as error:
             raise EngineError(
-                f"{shown(url)}: verify works in a database of its own, which this user"
+                f"{shown(url)}: verify needs a database of its own, which this user"
                 f" may not create: {_message(error)}"
             ) from None
         try:
@@ -136,15 +136,15 @@ def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     database = unquote(_split(url).path.strip("/"))
     if not database:
         raise OptionError(
-            f"--from {shown(url)}: say which database, as mysql://user@host/shop"
+            f"--from {shown(url)}: name the database, as in mysql://user@host/shop"
         )
     mode = f"SET SESSION sql_mode = '{MODE}'"
     with closing(_connect(url, database=database, init_command=mode)) as connection:
         version = connection.get_server_info()
         if "mariadb" not in version.lower():
             raise EngineError(
-                f"{shown(url)} is MySQL {version}: learning works in MariaDB, but not"
-                " in MySQL; learn from a file, or from a part of the table in a file"
+                f"{shown(url)} is MySQL {version}, and treecompile learns only in"
+                " MariaDB: export the table, or a part of it, to a file"
             )
         yield MariaDB(connection, driver("pymysql").Error)
 

@@ -167,7 +167,7 @@ class Spark(ArrowConnection):
             thread.daemon = True
             thread.start()
         except AssertionError:  # there is no Spark context any more
-            raise EngineError("Spark: the session has ended") from None
+            raise EngineError("Spark: the session has ended: start a new one") from None
         try:
             thread.join()
         except KeyboardInterrupt:

@@ -29,11 +29,14 @@ def import_tree(
     """Turn a fitted DecisionTreeClassifier or DecisionTreeRegressor into a program."""
     kind = type(estimator).__name__
     if kind not in SUPPORTED:
-        raise DataError(f"cannot import a {kind}: only {' and '.join(SUPPORTED)}")
+        raise DataError(f"cannot import a {kind}: expected {' or '.join(SUPPORTED)}")
     if not hasattr(estimator, "tree_"):
         raise DataError(f"the {kind} is not fitted: call fit first")
     if estimator.n_outputs_ != 1:
-        raise DataError(f"the {kind} predicts {estimator.n_outputs_} outputs at once")
+        raise DataError(
+            f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
+            " each output"
+        )
     features = tuple(
         ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
         for name in _feature_names(estimator, feature_names)
@@ -42,7 +45,7 @@ def import_tree(
     if hasattr(estimator, "classes_"):
         labels = _labels(estimator, class_names)
     elif class_names is not None:
-        raise DataError(f"class_names: a {kind} has no classes")
+        raise DataError(f"class_names: a {kind} has no classes: leave it out")
     tree = ir.Tree(features, labels, _nodes(estimator, labels))
     return ir.Program("prediction", f"scikit-learn {kind}", tree)
 
@@ -55,9 +58,11 @@ def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
         given = [f"x{i}" for i in range(count)]
     names = [str(name) for name in given]
     if len(names) != count:
-        raise DataError(f"feature_names: {len(names)} names for {count} features")
+        raise DataError(
+            f"feature_names: {len(names)} names for {count} features: give one for each"
+        )
     if len(set(names)) < count:
-        raise DataError("feature_names: two features have the same name")
+        raise DataError("feature_names: two features have the same name: rename one")
     return names
 
 
@@ -65,17 +70,20 @@ def _labels(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label,
     classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
     labels = tuple(classes if given is None else given)
     if len(labels) != len(classes):
-        raise DataError(f"class_names: {len(labels)} names for {len(classes)} classes")
+        raise DataError(
+            f"class_names: {len(labels)} names for {len(classes)} classes: give one for"
+            " each"
+        )
     if len({type(label) for label in labels}) > 1 or not isinstance(
         labels[0], (str, int, float)
     ):
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise DataError(
-            f"labels are all text, integers, booleans or floats, not {found}:"
-            " give class_names"
+            f"the classes are of type {found}: expected only text, only integers, only"
+            " booleans or only floats: give class_names"
         )
     if len(set(labels)) < len(labels):
-        raise DataError("class_names: two classes have the same name")
+        raise DataError("class_names: two classes have the same name: rename one")
     return labels
 
 

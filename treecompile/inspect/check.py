@@ -199,8 +199,8 @@ def _check_tree(tree: ir.Tree) -> Check:
     """In a tree only leaves that contradict themselves can be found."""
     if is_fractional(tree):
         raise TargetError(
-            "a tree that divides missing values among its branches does not decide by"
-            " its leaves alone: check its rules (treecompile rules)"
+            "cannot check a tree that divides missing values among its branches: turn"
+            " it into rules first, with `treecompile rules`"
         )
     space = Space(tree.features)
     ids = rule_ids(tree)

@@ -78,8 +78,8 @@ def diff(
     is_mixing = is_fractional(old.body) or is_fractional(new.body)
     if is_mixing and old.body != new.body:
         raise TargetError(
-            "a tree that divides missing values among its branches adds up shares and"
-            " has no regions: compare its rules (treecompile rules)"
+            "cannot compare a tree that divides missing values among its branches: turn"
+            " it into rules first, with `treecompile rules`"
         )
     found: dict[Box, Answers] = {}
     is_complete = old.body == new.body
@@ -287,7 +287,7 @@ def pair(old: ir.Program, new: ir.Program) -> Pair:
     if kinds[0] != kinds[1]:
         raise OptionError(
             f"the models predict {old.target!r} as {kinds[0]} and as {kinds[1]}:"
-            " nothing can be compared"
+            " compare models of the same kind"
         )
     olds = {feature.name: feature for feature in old.body.features}
     news = {feature.name: feature for feature in new.body.features}
@@ -321,8 +321,8 @@ def _common(old: ir.Feature | None, new: ir.Feature | None) -> ir.Feature:
         return known
     if old.type is not new.type:
         raise OptionError(
-            f"the feature {old.name!r} is {old.type.value} in the one model and"
-            f" {new.type.value} in the other: nothing can be compared"
+            f"the feature {old.name!r} is {old.type.value} in one model and"
+            f" {new.type.value} in the other: learn both from columns of one type"
         )
     if (old.kind, old.categories) == (new.kind, new.categories):
         return old

@@ -53,15 +53,15 @@ def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
             continue
         where = f"--costs: {path}, line {number}"
         if len(fields) != 2:
-            raise OptionError(f"{where}: expected column,cost")
+            raise OptionError(f"{where}: expected two fields, column,cost")
         name = fields[0]
         if name in costs:
-            raise OptionError(f"{where}: {name!r} is there already")
+            raise OptionError(f"{where}: {name!r} has a cost already: keep one line")
         try:
             costs[name] = float(fields[1])
         except ValueError:
             raise OptionError(
-                f"{where}: the cost {fields[1]!r} is not a number"
+                f"{where}: the cost is {fields[1]!r}: expected a number"
             ) from None
     return tuple(costs.items())
 
@@ -76,6 +76,8 @@ def check_costs(
                 f"--costs: {name!r} costs {cost:g}: expected a number above 0"
             )
         if name == target:
-            raise OptionError(f"--costs: {name!r} is the target")
+            raise OptionError(f"--costs: {name!r} is the target: remove its line")
         if name not in columns:
-            raise OptionError(f"--costs: there is no column {name!r}")
+            raise OptionError(
+                f"--costs: no column {name!r}: remove or correct its line"
+            )

@@ -305,9 +305,14 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
     """Refuse what no algorithm can use."""
     check_values(options)
     if options.prune != COST_COMPLEXITY and options.alpha is not None:
-        raise OptionError("--alpha is for --prune cost-complexity: add it")
+        raise OptionError(
+            "--alpha is for --prune cost-complexity: add that, or leave --alpha out"
+        )
     if options.alpha not in (CV, ONE_SE) and is_given(options, "alpha_folds"):
-        raise OptionError("--alpha-folds is for --alpha cv or 1se: add it")
+        raise OptionError(
+            "--alpha-folds is for --alpha cv or --alpha 1se: add one of them, or leave"
+            " --alpha-folds out"
+        )
     has_rows = has_validation or options.validation_fraction
     if options.prune == REDUCED_ERROR and not has_rows:
         raise OptionError(
@@ -321,19 +326,21 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
 def check_algorithm(options: LearnOptions, algorithm: str) -> None:
     """Refuse an unknown algorithm, and what the algorithm does not have."""
     if algorithm not in ALGORITHMS:
-        known = ", ".join(ALGORITHMS)
-        raise OptionError(f"--algorithm {algorithm!r}: there are {known}")
+        known = sentence(ALGORITHMS)
+        raise OptionError(f"--algorithm {algorithm!r}: expected {known}")
     for name, each in DECLARED.items():
         given = getattr(options, name)
         if given == each.default:
             continue
         if each.values and given not in each.values[algorithm]:
-            known = ", ".join(each.values[algorithm])
-            raise OptionError(f"{each.flag} {given!r}: {algorithm} has {known}")
+            known = sentence(each.values[algorithm])
+            raise OptionError(
+                f"{each.flag} {given!r}: expected {known} for {algorithm}"
+            )
         if each.algorithms and algorithm not in each.algorithms:
             known = sentence(each.algorithms)
             raise OptionError(
-                f"{each.flag} is for --algorithm {known}, not {algorithm}"
+                f"{each.flag} is for --algorithm {known}, not {algorithm}: leave it out"
             )
 
 

@@ -39,7 +39,7 @@ class Weighting:
             return
         if (self.class_weight or self.is_balanced) and self.prior:
             raise OptionError(
-                "--prior says how much each label counts: leave out --class-weight"
+                "--prior and --class-weight both weigh the labels: give one of them"
             )
         if not data.labels:
             raise OptionError(
@@ -55,10 +55,12 @@ class Weighting:
             raise OptionError(f"--prior lacks the label {label!r}: add it")
         if absent := given.keys() - present:
             label = data.labels[min(absent)]
-            raise OptionError(f"--prior: no row has the label {label!r}")
+            raise OptionError(f"--prior: no row has the label {label!r}: leave it out")
         total = fsum(given.values())
         if abs(total - 1) > PRIOR_SLACK:
-            raise OptionError(f"--prior: the priors add up to {total:g}, not to 1")
+            raise OptionError(
+                f"--prior: the priors add up to {total:g}: expected a sum of 1"
+            )
 
     def apply(self, data: Dataset) -> Dataset:
         """The dataset with weighted rows."""
@@ -98,8 +100,8 @@ class Weighting:
             if place < 0:
                 known = ", ".join(map(str, data.labels[:10]))
                 raise OptionError(
-                    f"{self.option}: {data.target!r} has no label {key!r}: there are"
-                    f" {known}" + ", ..." * (len(data.labels) > 10)
+                    f"{self.option}: {data.target!r} has no label {key!r}: expected"
+                    f" one of {known}" + ", ..." * (len(data.labels) > 10)
                 )
             if place in found:
                 raise OptionError(f"{self.option} names the label {key!r} twice")

@@ -97,11 +97,13 @@ def read_cases(
 
 
 def no_row(source: str) -> DataError:
-    return DataError(f"{source} has no row: expected rows with the target")
+    return DataError(f"{source} has no rows: expected rows with known targets")
 
 
 def nothing_to_evaluate() -> DataError:
-    return DataError("there is no row to evaluate on")
+    return DataError(
+        "there are no rows to evaluate on: expected rows with known targets"
+    )
 
 
 def no_known_answer(target: str, labels: Sequence[ir.Label], source: str) -> DataError:

@@ -70,7 +70,9 @@ def read_arff(lines: TextIO, name: str) -> RawTable:
     except UnicodeDecodeError as error:
         raise not_unicode(name, number, error) from error
     if not in_data:
-        raise DataError(f"{name}: no @data: expected @attribute lines, then @data")
+        raise DataError(
+            f"{name}: no line @data: expected @attribute lines, then @data, then rows"
+        )
     check_names(names)
     width = len(names)
     columns = [values[i::width] for i in range(width)]
@@ -108,10 +110,14 @@ def _declaration(name: str, text: str) -> Declared:
         if word in TYPES:
             return Declared(TYPES[word])
         known = ", ".join(TYPES)
-        advice = "make it columns of its own" if word == "relational" else "use another"
+        advice = (
+            "make it columns of its own"
+            if word == "relational"
+            else "convert it to one of these"
+        )
         raise ValueError(
-            f"{name!r} is declared as {word}, which is not read: there are {known} and"
-            f" {{categories}}: {advice}"
+            f"{name!r} is declared as {word}, which is not supported: expected {known}"
+            f" or {{categories}}: {advice}"
         )
     found = CATEGORIES.fullmatch(text)
     if not found:
@@ -129,7 +135,9 @@ def _declaration(name: str, text: str) -> Declared:
 
 def _row(line: str, width: int) -> Sequence[str | None]:
     if line.startswith("{"):
-        raise ValueError("sparse rows are not read: write out all values of each row")
+        raise ValueError(
+            "sparse rows are not supported: write out all values of each row"
+        )
     fields: list[str | None] = []
     if not ("'" in line or '"' in line or "%" in line or "\t" in line):
         fields += map(str.strip, line.split(","))

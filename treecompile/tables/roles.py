@@ -272,10 +272,13 @@ def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
         for name in mentioned:
             require_column(name, known)
             if name == options.target:
-                raise OptionError(f"--{option} {name!r}: that is the target")
+                raise OptionError(
+                    f"--{option} {name!r}: this column is the target: leave it out"
+                )
             if name in stated:
                 raise OptionError(
-                    f"--{option} {name!r}: --{stated[name]} names it already, keep one"
+                    f"--{option} {name!r}: --{stated[name]} names this column, too:"
+                    " keep one of them"
                 )
             stated[name] = option
     return stated
@@ -290,10 +293,10 @@ def parsed_list(
     except ValueError as error:
         raise OptionError(f"{option}: {error}, as in the data") from error
     if not parsed:
-        raise OptionError(f"{option} {name!r} lists nothing")
+        raise OptionError(f"{option} {name!r} lists no values: add them")
     seen = set()
     for value in parsed:
         if value in seen:
-            raise OptionError(f"{option} lists {value!r} twice")
+            raise OptionError(f"{option} lists {value!r} twice: keep one")
         seen.add(value)
     return parsed

@@ -57,14 +57,14 @@ def claim(
     header = HEADER.match(text)
     if not engine and not header and not MODULE.search(text):
         raise EngineError(
-            "the artefact does not say what it is for (SQL without comments does not):"
-            f" name its engine with --engine, one of {', '.join(RUNNERS)}"
+            "the artefact does not name its engine (SQL without comments does not):"
+            f" add --engine, one of {', '.join(RUNNERS)}"
         )
     engine = engine or (header["dialect"] if header else PYTHON)
     check_engine(engine)
     if engine == PYTHON:
         if output or label:
-            raise OptionError("--output is for SQL: a Python module has all outputs")
+            raise OptionError("--output is for SQL, and this is Python: leave it out")
         if identifiers:
             raise OptionError("--identifiers is for SQL: leave it out")
         shares = [("probability", place) for place in range(len(program.body.labels))]
@@ -77,7 +77,7 @@ def claim(
         if named and named != wanted:
             raise OptionError(
                 f"--output {output!r}: the artefact says that it gives"
-                f" {header['outputs']}"
+                f" {header['outputs']}: leave the option out"
             )
     wanted = wanted or _named_by_columns(text, engine)
     for part, place in wanted:
@@ -92,7 +92,7 @@ def check_engine(engine: str) -> None:
         return
     if engine in dialect_names():
         raise EngineError(
-            f"{read_dialect(engine).name} cannot be run from here, so its SQL is not"
+            f"{read_dialect(engine).name} cannot be run here, so its SQL cannot be"
             f" verified: the engines are {', '.join(RUNNERS)}"
         )
     raise EngineError(f"unknown engine {engine!r}{nearest(engine, RUNNERS)}")
@@ -103,7 +103,7 @@ def _named_by_user(program: Program, output: str, label: str) -> Wanted:
     for part in parts:
         check_choice("--output", part, OUTPUTS)
     if label and "probability" not in parts:
-        raise OptionError("--label needs --output probability")
+        raise OptionError("--label needs --output probability: add it")
     place = position_of(program.body.labels, label) if label else None
     return [(part, place if part == "probability" else None) for part in parts]
 
@@ -124,7 +124,10 @@ def _check_output(program: Program, output: str, label: int | None) -> None:
     """A probability can be compared only if the model has that label."""
     labels = program.body.labels
     if output == "probability" and not labels:
-        raise EngineError("the artefact gives a probability, the model a number")
+        raise EngineError(
+            "the artefact gives a probability, and the model a number: it was compiled"
+            " from another model"
+        )
     if label is not None and label >= len(labels):
         raise EngineError(
             f"the artefact gives the probability of label {label}, and the model has"

@@ -90,12 +90,14 @@ def _ordered(
     """The answers in the order of the rows; each record must be one row's."""
     if len(found) != rows:
         more = "more than " * (len(found) > rows)
-        raise RefusedError(f"{more}{min(len(found), rows)} rows came out of {rows}")
+        raise RefusedError(f"{more}{min(len(found), rows)} rows came out for {rows}")
     answers: dict[Any, Any] = {}
     for record in found:
         if len(record) != columns + outputs:
             found_columns = f"{len(record)} column{'s' * (len(record) != 1)}"
-            raise RefusedError(f"{found_columns} came out, not {columns + outputs}")
+            raise RefusedError(
+                f"{found_columns} came out: expected {columns + outputs}"
+            )
         number = record[0]
         if type(number) is not int or not 0 <= number < rows or number in answers:
             raise RefusedError("it does not keep the columns of the table as they are")

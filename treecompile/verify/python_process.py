@@ -185,12 +185,12 @@ def _answers(path: Path, rows: int) -> list[PythonAnswer]:
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise RefusedError("it ended before it had answered") from None
+        raise RefusedError("it ended before it gave an answer") from None
     except (ValueError, RecursionError):
         raise RefusedError("its answers cannot be read") from None
     if not isinstance(found, list) or len(found) != rows:
         count = len(found) if isinstance(found, list) else "no"
-        raise RefusedError(f"{count} answers came out of {rows} rows")
+        raise RefusedError(f"it gave {count} answers for {rows} rows")
     return [_answer(record) for record in found]
 
 

@@ -94,7 +94,9 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
     for match in scan(text, backslash=has_backslashes(dialect)):
         kind, found = str(match.lastgroup), match[0]
         if dialect in MYSQL and (problem := MYSQL_ONLY.match(found)):
-            raise RefusedError(f"MariaDB and MySQL read {problem[0][:40]!r} otherwise")
+            raise RefusedError(
+                f"MariaDB and MySQL read {problem[0][:40]!r} differently"
+            )
         if kind == "comment":
             _check_comment(found)
             continue
@@ -227,7 +229,9 @@ class _Reader:
             self._check_call(self.last)
             depths.append(False)
             if len(depths) > DEEPEST:  # some parsers take gigabytes for this
-                raise RefusedError(f"its parentheses are nested over {DEEPEST} deep")
+                raise RefusedError(
+                    f"its parentheses are nested more than {DEEPEST} levels deep"
+                )
         elif plain == ")":
             del depths[max(1, len(depths) - 1) :]
         elif plain == "FROM":

@@ -219,7 +219,8 @@ def read_header(reader: Any) -> list[str]:
     header: list[str] = next(filter(None, reader), [])
     for name in FEATURES:
         if header.count(name) != 1:
-            raise ValueError(f"column {name!r} occurs {header.count(name)} times")
+            found = f"column {name!r} occurs {header.count(name)} times"
+            raise ValueError(f"{found}: expected exactly one")
     if "prediction" in header:
         raise ValueError("there is already a column 'prediction': rename or remove it")
     return header
@@ -237,7 +238,9 @@ def parsed(
         row: dict[str, Any] = {}
         try:
             if len(record) != len(header):
-                raise ValueError(f"{len(record)} fields instead of {len(header)}")
+                raise ValueError(
+                    f"{len(record)} fields where the header has {len(header)}"
+                )
             for name, place in places.items():
                 text = record[place]
                 row[name] = None if text in BLANKS else PARSERS[name](name, text)

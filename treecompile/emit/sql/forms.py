@@ -41,19 +41,22 @@ def outputs(body: Body, options: EmitOptions) -> list[Asked]:
         check_choice("--output", part, OUTPUTS)
     if len(set(asked)) < len(asked):
         raise OptionError(
-            f"--output {options.output!r}: each output can be given only once"
+            f"--output {options.output!r}: an output is given twice: keep one"
         )
     if len(asked) > 1 and options.form not in WITH_TABLE:
         raise OptionError(
-            f"--output {options.output!r}: several need --as select, view or dbt"
+            f"--output {options.output!r}: several outputs need --as select, view or"
+            " dbt"
         )
     label = None
     if options.label:
         if "probability" not in asked:
-            raise OptionError("--label needs --output probability")
+            raise OptionError("--label needs --output probability: add it")
         label = position_of(body.labels, options.label)
     if "probability" in asked and not body.labels:
-        raise OptionError("--output probability: a regression has no probabilities")
+        raise OptionError(
+            "--output probability: the model predicts a number: leave it out"
+        )
     return [Asked(part, label if part == "probability" else None) for part in asked]
 
 
@@ -72,14 +75,18 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
     if options.identifiers:
         check_choice("--identifiers", options.identifiers, IDENTIFIERS)
     if options.form in WITH_TABLE and not options.table:
-        raise OptionError(f"--as {options.form} needs --table, the table to read")
+        raise OptionError(
+            f"--as {options.form} needs a table to read: add --table NAME"
+        )
     if options.form == FUNCTION and not dialect.functions.create:
         raise TargetError(
             f"{dialect.name} has no functions written in SQL:"
             " use --as expression, select or view"
         )
     if options.alias and options.form == FUNCTION:
-        raise OptionError("--alias names a table, but a function reads none")
+        raise OptionError(
+            "--alias is for a query, and a function reads no table: leave it out"
+        )
 
 
 # ---------------------------------------------------------------- columns

@@ -126,7 +126,7 @@ def weight(value: Any, where: str) -> float:
     found = number(value, where)
     if found and not LEAST_WEIGHT <= found <= MOST_WEIGHT:
         raise ModelFileError(
-            f"{where}: {found!r} is no weight: expected 0, or a number from"
+            f"{where}: {found!r} is not a weight: expected 0, or a number from"
             f" {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
         )
     return found

@@ -79,7 +79,7 @@ def _program(record: Any) -> ir.Program:
         )
     bodies = {"nodes", "rules"} & record.keys()
     if len(bodies) != 1:
-        raise ModelFileError('needs either "nodes" or "rules"')
+        raise ModelFileError('expected either "nodes" or "rules"')
     policy = ["missing"] if "nodes" in record else []
     checks.keys(record, [*HEAD, *policy, *bodies], "the file")
     checks.text(record["tool"], "tool")
@@ -160,7 +160,7 @@ class BodyReader:
         policy = checks.member(missing, MissingPolicy, "missing: unknown policy")
         nodes = checks.listed(item, "nodes", self.node)
         if not nodes:
-            raise ModelFileError("nodes: a tree has at least one")
+            raise ModelFileError("nodes: expected at least one")
         children = []
         for position, node in enumerate(nodes):
             if isinstance(node, ir.Split):
@@ -173,10 +173,12 @@ class BodyReader:
                     children.append(branch.then)
                 weights = sum(branch.weight for branch in node.branches)
                 if policy is MissingPolicy.FRACTIONAL and not 0 < weights < inf:
-                    raise ModelFileError(f"{where}: there is no weight to divide by")
+                    raise ModelFileError(
+                        f"{where}: expected a weight above 0 in some branch"
+                    )
         if sorted(children) != list(range(1, len(nodes))):
             raise ModelFileError(
-                "nodes: each but the first must be the child of exactly one"
+                "nodes: each node but the first must be the child of exactly one other"
             )
         return ir.Tree(self.features, self.labels, nodes, policy)
 
@@ -196,7 +198,7 @@ class BodyReader:
         )
         if abs(split.stats.weight * split.gain) > MOST_SQUARES:
             raise ModelFileError(
-                f"{where}.gain: times the weight it is more than {MOST_SQUARES:g}"
+                f"{where}.gain: gain times weight is more than {MOST_SQUARES:g}"
             )
         if not is_partition(split, self.features):
             raise ModelFileError(
@@ -214,9 +216,11 @@ class BodyReader:
     def rules(self, item: Any) -> ir.RuleSet:
         rules = checks.listed(item, "rules", self.rule)
         if not rules:
-            raise ModelFileError("rules: the last one is the default and must exist")
+            raise ModelFileError("rules: expected at least one, the default")
         if rules[-1].conditions:
-            raise ModelFileError("rules: the last one is the default: no conditions")
+            raise ModelFileError(
+                "rules: the last rule is the default and must have no conditions"
+            )
         checks.distinct((r.id for r in rules), "rules", "two have the same id")
         return ir.RuleSet(self.features, self.labels, rules[:-1], rules[-1])
 
