@@ -115,7 +115,7 @@ def test_what_needs_the_rows_says_so(folder: Path, frame: pd.DataFrame) -> None:
         treecompile.cross_validate(orders, target="y")
     with pytest.raises(OptionError, match="give one of them"):
         model.prune(orders, training=orders)
-    with pytest.raises(OptionError, match="a Table to validate by goes with a Table"):
+    with pytest.raises(OptionError, match="the validation rows are a Table"):
         learned(frame, validation=orders)
     with pytest.raises(OptionError, match="score is for a Table or many Parquet"):
         model.score(frame, "predicted")

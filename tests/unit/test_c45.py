@@ -583,7 +583,10 @@ def test_a_cheap_column_is_preferred() -> None:
         ({"cf": 0.0}, "--cf 0.0: expected a number above 0"),
         ({"cf": 1.5}, "--cf 1.5"),
         ({"cf": float("nan")}, "--cf nan"),
-        ({"criterion": "gini"}, "--criterion 'gini': expected gain-ratio or gain for c45"),
+        (
+            {"criterion": "gini"},
+            "--criterion 'gini': expected gain-ratio or gain for c45",
+        ),
         ({"prune": "some"}, "--prune 'some'"),
         ({"missing": "drop"}, "--missing 'drop'"),
         ({"predict_missing": "drop"}, "--predict-missing 'drop'"),

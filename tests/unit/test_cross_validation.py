@@ -164,7 +164,10 @@ def test_what_does_not_go_together(tmp_path: Path) -> None:
         ((str(model), data, "--cv", "5"), "--cv is for learning, and .* is a model"),
         ((str(model), data, "--target", "play"), "--target is for learning"),
         ((str(model), data, "--seed", "0"), "--seed is for learning"),
-        ((data, "--target", "play", "--validation", data), "--validation cannot be used in cross-validation"),
+        (
+            (data, "--target", "play", "--validation", data),
+            "--validation cannot be used in cross-validation",
+        ),
         ((data, "--target", "plya"), "no column 'plya': did you mean 'play'"),
         ((data, "--target", "play", "--cv", "0"), "--cv 0: expected 2 or more"),
     ):

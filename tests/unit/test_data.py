@@ -393,7 +393,11 @@ X, Z = ["a", "b"], ["1", "2"]
         (OptionError, {"ordinal": (("x", ()),)}, "'x' lists no values"),
         (OptionError, {"ignore": ("y",)}, "--ignore 'y': this column is the target"),
         (OptionError, {"numeric": ("y",)}, "--numeric 'y': this column is the target"),
-        (OptionError, {"numeric": ("z",), "ignore": ("z",)}, "'z': --numeric names this column"),
+        (
+            OptionError,
+            {"numeric": ("z",), "ignore": ("z",)},
+            "'z': --numeric names this column",
+        ),
         (OptionError, {"task": "guess"}, "'guess': expected classify or regress"),
         (OptionError, {"task": "regress"}, "'y' is text.*--task classify"),
         (OptionError, {"labels": ("n",)}, "lacks 'p'"),

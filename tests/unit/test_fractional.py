@@ -110,9 +110,7 @@ def test_the_file_keeps_the_policy() -> None:
 
 def test_a_file_without_weights_to_divide_by_is_refused() -> None:
     text = model_file.dumps(program()).replace('"weight": 6.0}', '"weight": 0.0}')
-    with pytest.raises(
-        ModelFileError, match=r"nodes\[0\].branches: expected a weight"
-    ):
+    with pytest.raises(ModelFileError, match=r"nodes\[0\].branches: expected a weight"):
         model_file.loads(text)
 
 

@@ -65,7 +65,9 @@ def test_a_module_gives_everything() -> None:
         ],
     )
     for options in ({"output": "rule"}, {"label": "mid"}):
-        with pytest.raises(OptionError, match="--output is for SQL, and this is Python"):
+        with pytest.raises(
+            OptionError, match="--output is for SQL, and this is Python"
+        ):
             claim(numeric(), text, **options)
 
 
