@@ -125,5 +125,5 @@ def test_what_needs_the_rows_says_so(folder: Path, frame: pd.DataFrame) -> None:
         limited = Table(connection, "orders", memory_limit="1GB")
         with pytest.raises(OptionError, match="memory_limit needs an address"):
             model.evaluate(limited)
-    with pytest.raises(EngineError, match="no such database file"):
+    with pytest.raises(EngineError, match="no database file 'none.db'"):
         model.evaluate(Table("duckdb://none.db", "orders"))
