@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite, nextafter
 
-from treecompile.emit.literals import DOUBLES, python_literal
+from treecompile.emit.literals import python_literal
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.text import Quoting, literal
+from treecompile.emit.sql.text import Quoting, literal, threshold_text
 from treecompile.model.ir import (
     Feature,
     Kind,
@@ -103,11 +103,10 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
     make = Breaker(text, (text.index("*/") + 2, len(text)))
     names = (column_of(feature, dialect) for feature in program.body.features)
     column = rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)"
-    double = DOUBLES[dialect.literals.double]
     for number in thresholds(program):
         for towards in (-inf, inf):
-            near = double(nextafter(number, towards))
-            written = re.escape(double(number))
+            near = threshold_text(nextafter(number, towards), dialect)
+            written = re.escape(threshold_text(number, dialect))
             make.each("ulp", rf"(?<=[<>=] ){written}(?![\d.])", always(near))
     for old, new in (
         (r" <= ", " < "),
@@ -190,7 +189,7 @@ def _sql_branches(make: Breaker, program: Program, dialect: Dialect) -> None:
     for feature in (program.body.features[p] for p in required_features(program.body)):
         name = column_of(feature, dialect)
         if feature.kind is Kind.NUMERIC:
-            new, used = "13.5", DOUBLES[dialect.literals.double](thresholds(program)[0])
+            new, used = "13.5", threshold_text(thresholds(program)[0], dialect)
         elif feature.type is ValueType.STR:
             new, used = "'added'", literal(texts_of(program)[-1], dialect)
         elif feature.type is ValueType.INT:

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import cache, partial
 from math import frexp, inf, ldexp, nextafter
 
@@ -154,6 +155,22 @@ def sql_double(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
+def plain_number(value: float, *, any_decimal: bool) -> str:
+    """A number as people write it, 40 or 40.5, if it is compared exactly; else "".
+
+    A database takes such text for an integer or an exact decimal, and converts it to
+    the double that it is compared with. That is exact for whole numbers, for decimals
+    that are doubles, and, in databases that convert with care, for `any_decimal` with
+    few digits.
+    """
+    if value == int(value):
+        return str(int(value)) if abs(value) < 1e9 else ""
+    text = repr(value)
+    if "e" in text or not _clearly_nearest(abs(value), text.lstrip("-")):
+        return ""
+    return text if any_decimal or Fraction(text) == Fraction(value) else ""
+
+
 def tsql_double(value: float) -> str:
     """Like `sql_double`; SQL Server has no subnormal numbers."""
     if 0.0 < abs(value) < MIN_NORMAL:
@@ -226,6 +243,7 @@ STRINGS: dict[str, Callable[[str], str]] = {
 BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
 # The shortest decimal is the one that reads back as the same double. Most databases
 # would take it for an exact decimal: a cast or a suffix makes it a double.
+PLAIN = ("", "exact", "decimal")  # which thresholds are written as plain numbers
 DOUBLES: dict[str, Callable[[float], str]] = {
     "sql": sql_double,
     "postgres": "{!r}::float8".format,

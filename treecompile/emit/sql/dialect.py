@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from treecompile.emit import targets
-from treecompile.emit.literals import DOUBLES, STRINGS
+from treecompile.emit.literals import DOUBLES, PLAIN, STRINGS
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.toml import (
     build,
@@ -93,6 +93,9 @@ class DialectLiterals:
 
     string: str = checked(choices=STRINGS)  # "mysql"
     double: str = checked(choices=DOUBLES)  # "postgres"
+    # Which thresholds are written as plain numbers: none, those that are exact decimals
+    # (40.5), or all short decimals (40.1).
+    plain: str = checked("", choices=PLAIN)
     false: str  # FALSE, 0
     true: str  # TRUE, 1
     # Appended to text literals, as `columns.text` appends it to the column, so that

@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from math import inf
 
-from treecompile.emit.literals import DOUBLES, STRINGS, sql_integer
+from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
 from treecompile.emit.lowering import form_of
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import BARE, LOWER, QUOTED, UPPER, Dialect
@@ -172,6 +172,14 @@ def literal(value: ir.Label | None, dialect: Dialect) -> str:
     return STRINGS[dialect.literals.string](value)
 
 
+def threshold_text(value: float, dialect: Dialect) -> str:
+    """A number as it is compared with a double: 40.5, or an exact form."""
+    plain = dialect.literals.plain
+    if plain and (text := plain_number(value, any_decimal=plain == "decimal")):
+        return text
+    return DOUBLES[dialect.literals.double](value + 0.0)  # -0.0 compares like 0.0
+
+
 def compared(value: ir.Label, dialect: Dialect) -> str:
     """A label or a category as it is compared with its column."""
     text = literal(value, dialect)
@@ -204,13 +212,17 @@ class ConditionWriter:
             for index, column in columns.items()
         }
         self.double = DOUBLES[dialect.literals.double]
+        self.threshold: Callable[[float], str] = partial(
+            threshold_text, dialect=dialect
+        )
         self.text = cache(self._text)
         limits = dialect.limits
         values = [condition.value for condition in conditions(body)]
         thresholds = {value for value in values if isinstance(value, float)}
         if 0 < limits.many_doubles < len(thresholds):
-            plain = self.double
-            self.double = lambda value: limits.double_of_many.fill(plain(value))
+            double, plain, many = self.double, self.threshold, limits.double_of_many
+            self.double = lambda value: many.fill(double(value))
+            self.threshold = lambda value: many.fill(plain(value))
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
@@ -230,7 +242,7 @@ class ConditionWriter:
             if name in ("missing", "known"):
                 name = f"number_{name}"
             elif test.value != inf:
-                values = [self.double(threshold(test) + 0.0)]  # -0.0 compares like 0.0
+                values = [self.threshold(threshold(test))]
         return self._filled(getattr(forms, name), test.feature, ", ".join(values))
 
     def _filled(self, form: Phrase, index: int, value: str) -> str:

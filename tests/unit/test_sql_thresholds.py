@@ -1,0 +1,109 @@
+"""Thresholds in SQL: plain numbers where they are exact, else a form that is."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+from math import inf, nextafter
+from random import Random
+
+import duckdb
+import pytest
+
+from tests.support.dialects import SQLITE, with_limits
+from tests.support.samples import balanced, stump
+from treecompile.emit.compiler import emit
+from treecompile.emit.literals import plain_number
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.phrases import Phrase
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.emit.sql.text import ConditionWriter, threshold_text
+
+WRITTEN = [
+    (40.0, "40", "40"),
+    (-3.0, "-3", "-3"),
+    (-0.0, "0", "0"),
+    (999999999.0, "999999999", "999999999"),
+    (1e9, "", ""),
+    (-1e9, "", ""),
+    (40.5, "40.5", "40.5"),
+    (-0.25, "-0.25", "-0.25"),
+    (0.1, "0.1", ""),
+    (-40.1, "-40.1", ""),
+    (0.03503766454344431, "", ""),  # too close to the middle of two doubles
+    (1e-7, "", ""),
+    (5e-324, "", ""),
+    (2.0**60 + 2.0**20, "", ""),
+]
+
+
+@pytest.mark.parametrize(("value", "decimal", "exact"), WRITTEN)
+def test_plain_numbers(value: float, decimal: str, exact: str) -> None:
+    assert plain_number(value, any_decimal=True) == decimal
+    assert plain_number(value, any_decimal=False) == exact
+
+
+def test_a_plain_number_is_the_double() -> None:
+    random = Random(1)
+    for _ in range(5000):
+        value = round(random.uniform(-1e4, 1e4), random.randint(0, 12))
+        if text := plain_number(value, any_decimal=True):
+            assert float(text) == value
+        if text := plain_number(value, any_decimal=False):
+            assert Fraction(text) == Fraction(value)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "forty", "half", "tenth"),
+    [
+        ("duckdb", "40", "40.5", "0.1"),
+        ("postgres", "40", "40.5", "0.1"),
+        ("sqlite", "40", "40.5", "0.1"),
+        ("snowflake", "40", "40.5", "CAST('0.1' AS DOUBLE PRECISION)"),
+        ("oracle", "40", "40.5", "0.1d"),
+        ("tsql", "40", "40.5", "0.1e0"),
+    ],
+)
+def test_thresholds_of_dialects(
+    dialect: str, forty: str, half: str, tenth: str
+) -> None:
+    made = read_dialect(dialect)
+    found = [threshold_text(value, made) for value in (40.0, 40.5, 0.1)]
+    assert found == [forty, half, tenth]
+    assert f"<= {half}" in emit(stump(40.5), "sql", EmitOptions(dialect=dialect)).text
+
+
+def test_answers_keep_the_type_of_a_double() -> None:
+    """A CASE of plain decimals would be an exact decimal."""
+    text = emit(balanced(2), "sql", EmitOptions(dialect="duckdb")).text
+    assert "<= 0.5 THEN 0.0e0" in text
+
+
+def test_many_thresholds_are_wrapped() -> None:
+    dialect = with_limits(many_doubles=0)
+    assert ConditionWriter(dialect, stump(0.5).body, {0: "x"}).threshold(40.0) == "40"
+    wrapped = Phrase("(SELECT {})", [""])
+    body = stump(0.5).body
+    dialect = with_limits(many_doubles=1, double_of_many=wrapped)
+    assert ConditionWriter(dialect, body, {0: "x"}).threshold(40.0) == "40"
+    writer = ConditionWriter(dialect, balanced(2).body, {0: "x"})
+    assert writer.threshold(40.0) == "(SELECT 40)"
+    assert writer.double(40.0) == "(SELECT 40.0)"
+    assert SQLITE.limits.many_doubles == 2000
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_one_ulp_beside_a_plain_threshold(engine: str) -> None:
+    random = Random(3)
+    for _ in range(60):
+        cut = round(random.uniform(-100, 100), random.randint(0, 9))
+        text = emit(stump(cut), "sql", EmitOptions(dialect=engine, comments=False)).text
+        values = [nextafter(cut, -inf), cut, nextafter(cut, inf)]
+        connect = sqlite3.connect if engine == "sqlite" else duckdb.connect
+        with closing(connect(":memory:")) as connection:
+            connection.execute("CREATE TABLE t (x DOUBLE)")
+            connection.executemany("INSERT INTO t VALUES (?)", [(v,) for v in values])
+            query = f"SELECT {text} FROM t ORDER BY x"
+            found = [answer for (answer,) in connection.execute(query).fetchall()]
+        assert found == ["low", "low", "high"], cut
