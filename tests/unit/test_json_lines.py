@@ -139,7 +139,7 @@ def test_every_verb_reads_it(tmp_path: Path) -> None:
     model = treecompile.learn(path, target="y", validation=path)
     assert model.predict(path).tolist() == [1] * 4 + [0] * 5
     assert model.evaluate(path).unknown == 0
-    lines = scored_csv(model.program, str(path)).splitlines()
+    lines = scored_csv(model.program, read_table(path)).splitlines()
     assert lines[0] == "b,x,y,prediction"
     assert lines[1] == "true,0.5,1,1"
     assert lines[5] == "false,2,0,0"

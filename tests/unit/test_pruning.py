@@ -65,7 +65,7 @@ def rules_of(path: str) -> RuleSet:
     return body
 
 
-MODES = {"validation": "valid.csv", "training": "train.csv"}
+MODES: dict[str, Any] = {"validation": "valid.csv", "training": "train.csv"}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import subprocess
@@ -99,7 +100,10 @@ def test_the_limit_of_csv_is_left_as_it_was(tmp_path: Path) -> None:
         (b"a,b,a,c,b\n", ["'a', 'b'", "rename"]),
         (b"a,b\n1,x\n2,caf\xe9\n", ["line 3", "0xe9", "UTF-8"]),
         (b"a,b\n" + b"1,x\n" * 9_999 + b"1,\xff\n", ["line 10001", "0xff"]),
-        ("a,b\n1,x\n".encode("utf-16"), ["line 1", "UTF-8"]),
+        (b"a,b\n" + b"1,x\n" * 30 + b"\xff\n", ["line 32", "--encoding"]),
+        ("a,b\n1,x\n".encode("utf-16-le"), ["UTF-16", "--encoding utf-16-le"]),
+        ("a,b\n1,x\n".encode("utf-16-be"), ["UTF-16", "--encoding utf-16-be"]),
+        (codecs.BOM_UTF16_LE + b"a\0\n\0\0\xd8", ["line 2", "not utf-16"]),
     ],
 )
 def test_a_damaged_file_says_where(
@@ -118,7 +122,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         "absent.csv": "No such file",
         "absent.parquet": "No such file",
         "folder.csv": "is a folder",
-        "data.xlsx": "unknown suffix.*[.]csv, [.]tsv, .*[.]parquet",
+        "data.xls": "unknown suffix.*[.]csv, [.]tsv, .*[.]parquet.*[.]gz",
+        "data.parquet.gz": "unknown suffix",
         "nul\0.csv": "cannot read .*x00",
     }.items():
         with pytest.raises(DataError, match=words):

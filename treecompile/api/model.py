@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from treecompile.api import rows
-from treecompile.api.options import EmitKeywords, several, with_keywords
+from treecompile.api.options import (
+    EmitKeywords,
+    ReadKeywords,
+    read_options,
+    several,
+    with_keywords,
+)
 from treecompile.api.rows import Data
 from treecompile.database.locations import Table
 from treecompile.emit import compiler
@@ -32,6 +38,7 @@ from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.dataset import encode_features
+from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import read_table
 from treecompile.verify.cells import BUDGET, probe_rows
 from treecompile.verify.reference import Reference
@@ -106,12 +113,13 @@ class Model:
         made = pruning.simplify(self.program)
         return Model(made, pruning.flattening_notes(self.program), self._origin)
 
+    @with_keywords(ReadKeywords, ReadOptions)
     def prune(
         self,
         validation: Data | None = None,
         *,
         training: Data | None = None,
-        na_value: str | Sequence[str] = (),
+        **reading: Unpack[ReadKeywords],
     ) -> Model:
         """Post-pruned rules, by a validation set or as c4.5rules makes them.
 
@@ -120,7 +128,8 @@ class Model:
         validation set. The rows of a `Table` are counted in its database.
 
         Both start from the paths of the tree that `rules()` was called on. A list of
-        rules that was loaded is pruned as it is.
+        rules that was loaded is pruned as it is. The other keywords say how to read a
+        file, as in `learn`.
         """
         given = {VALIDATION: validation, C45RULES: training}
         sets = [(how, data) for how, data in given.items() if data is not None]
@@ -128,7 +137,8 @@ class Model:
             raise OptionError(
                 "prune needs validation rows or the training rows: give one of them"
             )
-        return Model(*rows.prune_rules(self._origin, *sets[0], several(na_value)))
+        how = read_options("prune", reading)
+        return Model(*rows.prune_rules(self._origin, *sets[0], how))
 
     @with_keywords(EmitKeywords, EmitOptions)
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
@@ -153,25 +163,30 @@ class Model:
         chosen = emit_options(to, options)
         return compiler.emit(self.program, to, chosen, self.sha256).text
 
-    def predict(self, data: Data) -> pd.Series[Any]:
+    @with_keywords(ReadKeywords, ReadOptions)
+    def predict(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.Series[Any]:
         """The prediction for each row, with the index of the frame.
 
-        The data must have every column that a test reads; others are ignored.
+        The data must have every column that a test reads; others are ignored. The
+        keywords say how to read a file, as in `learn`.
         """
         import pandas as pd
 
-        found = predictions(self.program.body, *self._encoded(data))
+        encoded = self._encoded(data, read_options("predict", reading))
+        found = predictions(self.program.body, *encoded)
         labels = self.program.body.labels
         dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
             type(labels[0]) if labels else float
         ]
         if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
             dtype = "object"
-        index = getattr(data, "index", None)
-        return pd.Series(found, index=index, name="prediction", dtype=dtype)
+        return pd.Series(found, index=_index(data), name="prediction", dtype=dtype)
 
-    def predict_proba(self, data: Data) -> pd.DataFrame:
-        """The probability of each label (a column) for each row."""
+    @with_keywords(ReadKeywords, ReadOptions)
+    def predict_proba(
+        self, data: Data, **reading: Unpack[ReadKeywords]
+    ) -> pd.DataFrame:
+        """The probability of each label (a column) for each row; see `predict`."""
         import pandas as pd
 
         labels = self.program.body.labels
@@ -179,26 +194,28 @@ class Model:
             raise OptionError(
                 "a model that predicts a number has no probabilities: use predict"
             )
-        found = shares(self.program.body, *self._encoded(data))
-        index = getattr(data, "index", None)
-        return pd.DataFrame(found, index=index, columns=list(labels))
+        encoded = self._encoded(data, read_options("predict_proba", reading))
+        found = shares(self.program.body, *encoded)
+        return pd.DataFrame(found, index=_index(data), columns=list(labels))
 
-    def _encoded(self, data: Data) -> tuple[Columns, int]:
+    def _encoded(self, data: Data, how: ReadOptions) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and the number of rows."""
         if isinstance(data, Table):
             raise OptionError(
                 "predict needs the rows in memory, not a Table: use score, which writes"
                 " the predictions into another table"
             )
-        table = read_table(rows.in_memory(data, "predict"))
-        return encode_features(self.program, table), table.rows
+        table = read_table(rows.in_memory(data, "predict"), how)
+        return encode_features(self.program, table, how.na_values), table.rows
 
-    def evaluate(self, data: Data, *, na_value: str | Sequence[str] = ()) -> Evaluation:
+    @with_keywords(ReadKeywords, ReadOptions)
+    def evaluate(self, data: Data, **reading: Unpack[ReadKeywords]) -> Evaluation:
         """Accuracy, confusion and the figures of each rule, on rows with the target.
 
         The rows of a `Table`, and of many Parquet files, are counted in the database.
+        The keywords say how to read a file, as in `learn`.
         """
-        return rows.evaluate(self.program, data, several(na_value))
+        return rows.evaluate(self.program, data, read_options("evaluate", reading))
 
     def score(
         self,
@@ -267,3 +284,8 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write a model file, completely or not at all."""
         write_text(Path(path), model_file.dumps(self.program))
+
+
+def _index(data: Data) -> pd.Index[Any] | None:
+    """The index of a frame; a str has a method of that name."""
+    return None if isinstance(data, (str, Path)) else getattr(data, "index", None)

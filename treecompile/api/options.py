@@ -11,17 +11,27 @@ from treecompile.learning.options import BALANCED, LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
 from treecompile.model.options import Option, options_of
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class LearnKeywords(TypedDict, total=False):
+class ReadKeywords(TypedDict, total=False):
     """What type checkers see; a test compares it with what is declared."""
 
+    na_value: str | Sequence[str]
+    delimiter: str
+    decimal: str
+    clean_numbers: str | Sequence[str]
+    header: bool
+    no_header: bool
+    encoding: str
+    sheet: str
+
+
+class LearnKeywords(ReadKeywords, total=False):
     task: str | None
     labels: Sequence[str]
-    na_value: str | Sequence[str]
     categorical: str | Sequence[str]
     numeric: str | Sequence[str]
     ordinal: Mapping[str, Sequence[str]] | None
@@ -107,21 +117,31 @@ def learn_options(
     function: str, target: str, given: Mapping[str, Any]
 ) -> tuple[DataOptions, LearnOptions]:
     """Check the names of the keywords, and sort them by what they are about."""
-    known = keywords_of(DataOptions, LearnOptions)
-    for keyword in given:
-        if keyword not in known:
-            raise TypeError(
-                f"{function}() got an unexpected keyword argument {keyword!r}"
-            )
-    values = {
-        known[keyword].name: _plain(known[keyword], given[keyword]) for keyword in given
-    }
+    values = _values(function, given, DataOptions, LearnOptions)
     if given.get("class_weight") == BALANCED:
         values |= {"class_weight": (), "balanced": True}
     if given.get("one_hot") is True:
         values |= {"one_hot": (), "one_hot_all": True}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
     return DataOptions(target, **columns), LearnOptions(**values)
+
+
+def read_options(function: str, given: Mapping[str, Any]) -> ReadOptions:
+    """The keywords that say how to read a file."""
+    return ReadOptions(**_values(function, given, ReadOptions))
+
+
+def _values(function: str, given: Mapping[str, Any], *kinds: type) -> dict[str, Any]:
+    """The values of keywords, by the names of the fields; unknown ones are refused."""
+    known = keywords_of(*kinds)
+    for keyword in given:
+        if keyword not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {keyword!r}"
+            )
+    return {
+        known[keyword].name: _plain(known[keyword], given[keyword]) for keyword in given
+    }
 
 
 def _plain(option: Option, value: Any) -> Any:

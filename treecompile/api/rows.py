@@ -23,8 +23,9 @@ from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import NotedProgram, Program
 from treecompile.rules.pruning import Start, prune, silent
-from treecompile.tables.options import DataOptions
-from treecompile.tables.read import read_table
+from treecompile.tables.options import DataOptions, ReadOptions
+from treecompile.tables.read import FORMAT, read_table, refuse_format
+from treecompile.tables.suspicions import unmatched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,7 @@ def learn_from(
 
         with (
             open_location(place) as table,
-            validation_of(table, validation, place) as held_out,
+            validation_of(table, validation, place, columns) as held_out,
             feedback.levels(options.max_depth) as (start, on_level),
         ):
             learned = learn(
@@ -138,30 +139,38 @@ def prune_rules(
     program: Program,
     how: str,
     data: Data,
-    na_values: tuple[str, ...] = (),
+    reading: ReadOptions = ReadOptions(),
     feedback: Feedback = Silent(),
 ) -> NotedProgram:
     """Prune the rules of a program; `how` is VALIDATION or C45RULES."""
     place = in_database(data)
     with feedback.progress("pruning") as start:
         if place is None:
-            return prune(program, how, in_memory(data, "prune"), na_values, start)
+            return prune(program, how, in_memory(data, "prune"), reading, start)
         from treecompile.database.prune_rules import prune_in_database
 
+        refuse_format(reading, "a database", FORMAT)
+
         with open_location(place) as table:
-            return prune_in_database(program, table, how, na_values, start)
+            return prune_in_database(program, table, how, reading.na_values, start)
 
 
 def evaluate(
-    program: Program, data: Data, na_values: tuple[str, ...] = ()
+    program: Program,
+    data: Data,
+    reading: ReadOptions = ReadOptions(),
+    feedback: Feedback = Silent(),
 ) -> Evaluation:
-    place = in_database(data)
+    place, na_values = in_database(data), reading.na_values
     if place is None:
-        return evaluate_on(program, read_table(in_memory(data, "evaluate")), na_values)
+        table = read_table(in_memory(data, "evaluate"), reading)
+        feedback.notes([*table.notes, *unmatched(table, na_values)])
+        return evaluate_on(program, table, na_values)
     from treecompile.database import evaluate as in_a_database
 
-    with open_location(place) as table:
-        return in_a_database.evaluate(table.store, table.relation, program, na_values)
+    refuse_format(reading, "a database", FORMAT)
+    with open_location(place) as there:
+        return in_a_database.evaluate(there.store, there.relation, program, na_values)
 
 
 def score(

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from treecompile.api.model import Model
-from treecompile.api.options import LearnKeywords, learn_options, with_keywords
+from treecompile.api.options import (
+    LearnKeywords,
+    ReadKeywords,
+    learn_options,
+    read_options,
+    with_keywords,
+)
 from treecompile.api.rows import Data, in_memory, learn_from
 from treecompile.importers.sklearn import import_tree
 from treecompile.inspect import diff as inspect_diff
@@ -18,7 +24,7 @@ from treecompile.learning.options import LearnOptions
 from treecompile.model.ir import Label
 from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_source
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import read_table
 
 if TYPE_CHECKING:
@@ -35,7 +41,8 @@ def learn(
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
 
-    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet).
+    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON lines, Parquet,
+    Excel; text files may be compressed).
     It can also be a `Table` in a database, or a folder or pattern of Parquet files:
     these are not read into memory.
 
@@ -96,17 +103,20 @@ def from_sklearn(
     return Model(import_tree(estimator, feature_names, class_names))
 
 
+@with_keywords(ReadKeywords, ReadOptions)
 def diff(
     old: Model,
     new: Model,
     data: str | Path | pd.DataFrame | None = None,
     *,
     budget: int = STEPS,
+    **reading: Unpack[ReadKeywords],
 ) -> Diff:
     """The regions in which two models decide differently, each with an example row.
 
     With `data`, also how many of its rows are in each region. Features are matched by
-    name.
+    name. The other keywords say how to read a file, as in `learn`.
     """
-    table = None if data is None else read_table(data)
-    return inspect_diff.diff(old.program, new.program, table, budget)
+    how = read_options("diff", reading)
+    table = None if data is None else read_table(data, how)
+    return inspect_diff.diff(old.program, new.program, table, budget, how.na_values)

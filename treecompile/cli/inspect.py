@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,11 +13,12 @@ from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     argument,
     budget_option,
+    given,
     json_option,
     list_option,
-    na_option,
     out_option,
     quiet_option,
+    reading_options,
     value,
 )
 from treecompile.model.options import DATA, SEARCH
@@ -186,7 +187,7 @@ def check(
 @argument("old")
 @argument("new")
 @value("--data", "FILE", "Count the rows of this file in each region.", group=DATA)
-@na_option
+@reading_options
 @budget_option
 @list_option
 @json_option
@@ -194,10 +195,10 @@ def diff(
     old: str,
     new: str,
     data: str | None,
-    na_value: tuple[str, ...],
     budget: int,
     most: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Show where two models decide differently.
 
@@ -206,14 +207,17 @@ def diff(
     The exit code is 0 if the models are the same everywhere, 1 if they differ, and 3 if
     that is undecided within the budget.
     """
+    from treecompile.api.options import read_options
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import read_model
     from treecompile.inspect.diff import diff as differences
     from treecompile.tables.read import read_table
 
-    table = read_table(data) if data else None
-    result = differences(read_model(old), read_model(new), table, budget, na_value)
+    how = read_options("diff", given(options))
+    table = read_table(data, how) if data else None
+    na_values = how.na_values
+    result = differences(read_model(old), read_model(new), table, budget, na_values)
     if as_json:
         shown = len(result.regions) if most is None else most
         streams.write(json_reports.dumped(json_reports.compared(result, shown)))

@@ -16,9 +16,9 @@ from treecompile.cli.options import (
     learning_options,
     memory_option,
     model_option,
-    na_option,
     place_options,
     quiet_option,
+    reading_options,
     url_option,
     value,
 )
@@ -159,7 +159,7 @@ def learn(
     group=DATABASE,
 )
 @memory_option
-@na_option
+@reading_options
 @model_option("rules.json")
 @quiet_option
 def rules(
@@ -170,16 +170,17 @@ def rules(
     validation_table: str,
     training_table: str,
     memory_limit: str,
-    na_value: tuple[str, ...],
     out: str,
     force: bool,
     quiet: bool,
+    **options: Any,
 ) -> None:
     """Turn a tree into an ordered list of simplified rules, and prune it if asked.
 
     Without --validation and --training, every row keeps its answer. MODEL may also be a
     list of rules.
     """
+    from treecompile.api.options import read_options
     from treecompile.api.rows import prune_rules
     from treecompile.cli.terminal import (
         Terminal,
@@ -194,6 +195,7 @@ def rules(
     from treecompile.tables.raw import counted
 
     check_output(out, force=force)
+    reading = read_options("rules", given(options))
     named = {
         "--validation": validation,
         "--training": training,
@@ -218,7 +220,7 @@ def rules(
     else:
         is_training = training or training_table
         how = pruning.C45RULES if is_training else pruning.VALIDATION
-        made, notes = prune_rules(program, how, rows, na_value, terminal)
+        made, notes = prune_rules(program, how, rows, reading, terminal)
     output(out, dumps(made))
     terminal.notes(notes)
     terminal.tell(f"{counted(leaf_count(made.body), 'rule')}: wrote {out}")

@@ -15,6 +15,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.options import (
     COMMON,
     DATABASE,
+    FILES,
     OUTPUT,
     PRUNING,
     SEARCH,
@@ -22,7 +23,7 @@ from treecompile.model.options import (
     options_of,
     sentence,
 )
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
 
 READ = ("FILE", "DIR", "URL", "TARGET")  # metavars
 WRITTEN = ("out", "folder")  # parameters
@@ -87,7 +88,7 @@ def help_of(each: Option, *, says_where: bool = True) -> str:
         parts.append(f"Only for {sentence(each.algorithms, 'and')}.")
     if says_where and each.in_database:
         parts.append(f"In a database, only for {sentence(each.in_database, 'and')}.")
-    elif says_where and each.in_database == ():
+    elif says_where and each.in_database == () and each.group != FILES:
         parts.append("Not in a database.")
     if each.repeatable:
         parts.append("Repeatable.")
@@ -240,6 +241,7 @@ out_option = apply(
 )
 quiet_option = option("-q", "--quiet", is_flag=True, help="Print only errors.")
 na_option = declared(DataOptions, "na_values")
+reading_options = declared(ReadOptions)
 budget_option = value(
     "--budget",
     "N",

@@ -16,15 +16,18 @@ from treecompile.cli.options import (
     out_option,
     place_options,
     quiet_option,
+    reading_options,
     value,
 )
 from treecompile.model.errors import OptionError
-from treecompile.model.options import COMMON
+from treecompile.model.options import COMMON, options_of
+from treecompile.tables.options import ReadOptions
 
 if TYPE_CHECKING:
     from treecompile.learning.cross_validation import CrossValidation
 
 FOLDS = 10  # if only the target is given
+READING = [each.keyword for each in options_of(ReadOptions).values()]
 
 
 @command(
@@ -35,22 +38,28 @@ FOLDS = 10  # if only the target is given
 )
 @argument("model")
 @argument("data")
-@na_option
+@reading_options
 @out_option
 def predict(
-    model: str, data: str, na_value: tuple[str, ...], out: str | None, force: bool
+    model: str, data: str, out: str | None, force: bool, **options: Any
 ) -> None:
     """Predict for every row of DATA, by the reference evaluator.
 
-    DATA is a CSV, TSV, Parquet, ARFF or JSON lines file, or - for CSV on standard
-    input. `python predict.py DATA` writes the same for a CSV file.
+    DATA is a CSV, TSV, Parquet, ARFF, Excel or JSON lines file, or - for CSV on
+    standard input. `python predict.py DATA` writes the same for a CSV file.
     """
+    from treecompile.api.options import read_options
     from treecompile.api.outputs import SCORED
-    from treecompile.cli.terminal import check_output, output, read_model
+    from treecompile.cli.terminal import Terminal, check_output, output, read_model
     from treecompile.measure.quality import scored_csv
+    from treecompile.tables.read import read_table
+    from treecompile.tables.suspicions import unmatched
 
     check_output(out, force=force, also=SCORED)
-    output(out, scored_csv(read_model(model), data, na_value))
+    how, program = read_options("predict", given(options)), read_model(model)
+    table = read_table(data, how)
+    Terminal(False).notes([*table.notes, *unmatched(table, how.na_values)])
+    output(out, scored_csv(program, table, how.na_values))
 
 
 @command(
@@ -153,14 +162,15 @@ def evaluate(
     The options for that are those of `learn`.
     """
     from treecompile.api import rows
+    from treecompile.api.options import read_options
     from treecompile.cli import json_reports
     from treecompile.cli.reports import cross_validation, evaluation
-    from treecompile.cli.terminal import read_model, required_source
+    from treecompile.cli.terminal import Terminal, read_model, required_source
 
     has_model = len(files) == 2 or bool(files and (url or table))
-    keywords = given(options, ("na_value",) if has_model else None)
+    keywords = given(options, READING if has_model else None)
     if has_model:
-        na_values = keywords.pop("na_value", ())
+        reading = {name: keywords.pop(name) for name in READING if name in keywords}
         for name in keywords:
             raise OptionError(
                 f"{flag_of(name)} is for learning, and {files[0]!r} is a model: leave"
@@ -169,7 +179,8 @@ def evaluate(
         data = files[1] if files[1:] else None
         source = required_source(data, url, table, memory_limit)
         program = read_model(files[0])
-        measured = rows.evaluate(program, source, na_values)
+        how = read_options("evaluate", reading)
+        measured = rows.evaluate(program, source, how, Terminal(quiet))
         if as_json:
             report = json_reports.evaluated(program, measured)
             streams.write(json_reports.dumped(report))

@@ -22,6 +22,7 @@ from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
 from treecompile.tables.columns import DATE_ADVICE, Raw
 from treecompile.tables.dataset import (
+    ColumnDigest,
     FeatureColumn,
     digest_of,
     dropped_note,
@@ -43,6 +44,7 @@ from treecompile.tables.roles import (
     target_notes,
     task_for,
     too_many_categories,
+    type_for_task,
 )
 
 FEW = 256  # a column with at most this many distinct numbers is counted by value
@@ -92,13 +94,13 @@ class Schema:
 def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
     """Decide what each column of a table is."""
     reader = SchemaReader(store, relation, options)
-    labels, notes = reader.labels()
     rows, dropped = reader.count_rows()
+    labels, notes = reader.labels(has_missing=bool(dropped))
     names = feature_names([*reader.columns], reader.stated, options)
     columns = reader.queried([reader.column_sql(name) for name in names])
     found = dict(zip(names, columns, strict=True))
     made, more = make_features(
-        names, options.target, lambda name: reader.feature(found[name], rows)
+        names, reader.stated, options, lambda name: reader.feature(found[name], rows)
     )
     return Schema(
         relation,
@@ -132,9 +134,13 @@ class StoredTable:
 
     def is_na(self, column: str) -> str:
         """The condition that a text is one of those that mean missing."""
+        return self.is_among(column, self.na_values)
+
+    def is_among(self, column: str, texts: Sequence[str]) -> str:
+        """The condition that a text is one of some."""
         value = self.dialect.columns.text.fill(column)
-        texts = ", ".join(compared(text, self.dialect) for text in self.na_values)
-        return f"{value} IN ({texts})"
+        listed = ", ".join(compared(text, self.dialect) for text in texts)
+        return f"{value} IN ({listed})"
 
     def one_row(self, query: str) -> list[Any]:
         return [column[0] for column in self.store.arrays(query)]
@@ -196,19 +202,21 @@ class SchemaReader(StoredTable):
 
     # ------------------------------------------------------------ target and weights
 
-    def labels(self) -> tuple[tuple[Label, ...], list[str]]:
+    def labels(self, *, has_missing: bool) -> tuple[tuple[Label, ...], list[str]]:
         """The labels of the target, none of a regression, and notes about them."""
         target, family = self.target, self.target.family
         distinct = self.distinct(target, MOST_LABELS)
         if family.is_number and len(distinct):
             type_ = ValueType.INT if family is Family.INTEGER else ValueType.FLOAT
             count = len(distinct)
+            judged = type_for_task(type_, distinct.tolist(), has_missing=has_missing)
             if count > MOST_LABELS:
                 count = self.count_distinct(target)
-            if task_for(target.name, type_, count, self.options) == REGRESS:
+            if task_for(target.name, judged, count, self.options) == REGRESS:
                 self._check_numbers()
                 return (), target_notes(target.name, type_, count, (), self.options)
-        labels, _, notes = make_target(self._raw(target, distinct), self.options)
+        raw = self._raw(target, distinct)
+        labels, _, notes = make_target(raw, self.options, has_missing=has_missing)
         return labels, notes
 
     def _check_numbers(self) -> None:
@@ -300,17 +308,37 @@ class SchemaReader(StoredTable):
         else:
             values = self.distinct(sql, MOST_CATEGORIES, where)
             if len(values) > MOST_CATEGORIES:
-                raise too_many_categories(sql.name, self.count_distinct(sql, where))
+                return self._too_many(found, rows)
             raw = self._raw(sql, values)
         order = dict(self.options.ordinal).get(sql.name, ())
         made = make_feature(raw, self.stated.get(sql.name), order)
         assert made is not None
-        digest = replace(digest_of(*made), rows=rows, known=found.known)
+        count = partial(self._count_rows_with, sql)
+        digest = replace(digest_of(*made), rows=rows, known=found.known, count=count)
         if made[0].kind is Kind.NUMERIC:
             whole = f"{where} AND {sql.value} = floor({sql.value})"
-            count = partial(self.count_distinct, sql, whole)
-            digest = replace(digest, distinct=count)
+            digest = replace(digest, distinct=partial(self.count_distinct, sql, whole))
         return FeatureColumn(made[0], digest, found)
+
+    def _too_many(
+        self, found: QueriedColumn, rows: int
+    ) -> FeatureColumn[QueriedColumn] | None:
+        """A column with too many categories to fetch them: it will be left out."""
+        sql = found.sql
+        count = self.count_distinct(sql, self.target.known)
+        if sql.name in self.stated:
+            raise too_many_categories(sql.name, count)
+        feature = Feature(sql.name, Kind.CATEGORICAL, ValueType.STR)
+        digest = ColumnDigest(rows, found.known, None, None, lambda: count)
+        return FeatureColumn(feature, digest, found)
+
+    def _count_rows_with(self, sql: ColumnSql, texts: Sequence[str]) -> int:
+        """The rows to learn from that have one of some texts."""
+        (count,) = self.one_row(
+            f"SELECT count(*) FROM {self.relation} WHERE {self.target.known}"
+            f" AND {self.is_among(sql.column, texts)}"
+        )
+        return int(count)
 
     # ------------------------------------------------------------ distinct values
 

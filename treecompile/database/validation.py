@@ -24,6 +24,7 @@ from treecompile.measure.quality import Evaluation, no_known_answer, read_cases
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import Label, Program, Tree
 from treecompile.model.semantics import is_fractional
+from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
@@ -110,7 +111,10 @@ def validation_table(location: TableLocation, name: str) -> ValidationInDatabase
 
 @contextmanager
 def validation_of(
-    location: TableLocation, validation: Any, data: Table | ParquetFiles | None = None
+    location: TableLocation,
+    validation: Any,
+    data: Table | ParquetFiles | None = None,
+    reading: ReadOptions = ReadOptions(),
 ) -> Iterator[Validation | None]:
     """The rows that a user names: a table, or anything that `read_table` takes.
 
@@ -124,7 +128,7 @@ def validation_of(
     if validation is None:
         yield None
     elif other is None:
-        yield ValidationInMemory(read_table(validation))
+        yield ValidationInMemory(read_table(validation, reading))
     elif (
         isinstance(data, Table)
         and isinstance(other, Table)

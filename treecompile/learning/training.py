@@ -90,7 +90,7 @@ def learn(
     """Read the data, grow a tree, and measure it."""
     check_options(options, validation is not None)
     whole = read_dataset(data, columns, options)
-    other = None if validation is None else read_table(validation)
+    other = None if validation is None else read_table(validation, columns)
     training, held_out = split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
 
@@ -130,7 +130,7 @@ def read_dataset(
     data: str | Path | pd.DataFrame, columns: DataOptions, options: LearnOptions
 ) -> Dataset:
     """Read the data, and refuse options that do not suit it."""
-    table = read_table(data)
+    table = read_table(data, columns)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
     weighting_of(options).check(whole)

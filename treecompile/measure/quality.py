@@ -24,7 +24,6 @@ from treecompile.model.paths import outcomes
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.raw import RawTable
-from treecompile.tables.read import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +202,10 @@ def accuracy(quality: ir.ClassQuality) -> float | None:
 PREDICTION = "prediction"
 
 
-def scored_csv(program: ir.Program, data: str, na_values: tuple[str, ...] = ()) -> str:
-    """The rows of a file as CSV, with the predictions in a last column."""
-    table = read_table(data)
+def scored_csv(
+    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
+) -> str:
+    """The rows of a table as CSV, with the predictions in a last column."""
     if PREDICTION in table.names:
         raise DataError(
             f"there is a column {PREDICTION!r} already: rename or remove it"

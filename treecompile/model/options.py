@@ -22,13 +22,14 @@ KEY = "option"  # of the metadata of a field
 
 # The headings of the help.
 COMMON, DATA, GROWTH = "Common options", "Data", "Growth of the tree"
+FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES = "Weights and costs", "Rules"
 IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
-    *(COMMON, DATA, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
+    *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
     *(IN_PYTHON, IN_SQL, IN_DOCUMENT, TEMPLATES, TESTING, SEARCH, DATABASE, OUTPUT),
 )
 

@@ -20,6 +20,7 @@ from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
+from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import read_table
 
 if TYPE_CHECKING:
@@ -120,16 +121,17 @@ def prune(
     program: Program,
     how: str,
     data: Data,
-    na_values: tuple[str, ...] = (),
+    reading: ReadOptions = ReadOptions(),
     start: Start = silent,
 ) -> NotedProgram:
     """Prune the rules of a program by the rows of a table; see `prune_by`."""
-    table, by_training = read_table(data), how == C45RULES
-    cases = read_cases(program, table, na_values, with_all=by_training)
+    table, by_training = read_table(data, reading), how == C45RULES
+    cases = read_cases(program, table, reading.na_values, with_all=by_training)
     training, validation = (cases, None) if by_training else (None, cases)
     pruned = prune_by(program, how, training, validation, start)
     left_out = table.rows - cases.rows
-    return NotedProgram(pruned, pruning_notes(program, how, cases.rows, left_out))
+    notes = pruning_notes(program, how, cases.rows, left_out)
+    return NotedProgram(pruned, (*table.notes, *notes))
 
 
 def pruning_notes(

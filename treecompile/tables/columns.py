@@ -37,7 +37,9 @@ from treecompile.model.values import (
     parse_number,
     parse_text,
 )
-from treecompile.tables.raw import Column, Declared, RawTable, Stated, read_numbers
+from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
+from treecompile.tables.raw import Column, Declared, RawTable, Stated
+from treecompile.tables.suspicions import almost_numbers
 
 Codes = NDArray[np.int32]
 
@@ -78,6 +80,7 @@ class Raw:
     na: frozenset[str]
     kept: Positions | None  # rows of the source; None: all
     declared: Declared | None  # by its file
+    format: NumberFormat = PLAIN_NUMBERS  # of a text file
 
     @classmethod
     def of(
@@ -91,9 +94,22 @@ class Raw:
         if kept is not None:
             data = data.take(kept)
         declared = table.declared[table.place(name)] if table.declared else None
-        if table.text and not declared:
+        if table.is_inferred:
             na |= {""}
-        return cls(name, data, table.text, na, kept, declared)
+        how = table.reading
+        format_ = NumberFormat(how.decimal, name in how.clean_numbers)
+        return cls(name, data, table.text, na, kept, declared, format_)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the source lists the categories."""
+        dtype: Any = self.data.dtype
+        return bool(dtype.name == CATEGORICAL or self.stated is Stated.NOMINAL)
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether its type comes from its texts; then a blank is a missing value."""
+        return self.text and not self.declared
 
     @property
     def stated(self) -> Stated | None:
@@ -112,7 +128,8 @@ class Raw:
                 return _plain_numbers(values)
             if self.na != {""} or None in values:
                 values = ["" if v is None or v in self.na else v for v in values]
-            return read_numbers(values)
+            self.format.check_units(self.name, values)
+            return self.format.read(values)
         if self.data.dtype.kind not in "iuf":
             return None
         return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -127,8 +144,8 @@ class Raw:
             values, codes = [values[place] for place in known], places[codes]
         dtype: Any = self.data.dtype
         ordered = dtype.name == CATEGORICAL and bool(dtype.ordered)
-        declared = dtype.name == CATEGORICAL or self.stated is Stated.NOMINAL
-        return Distinct(self, values, codes.astype(np.int32), declared, ordered)
+        codes = codes.astype(np.int32)
+        return Distinct(self, values, codes, self.is_declared, ordered)
 
     def _factorized(self) -> tuple[list[Any], Array]:
         """The values that the column lists or has, and the code of each row."""
@@ -156,7 +173,9 @@ class Raw:
         return [value for _, value in keys], codes
 
     def _misses(self, value: Any) -> bool:
-        return value in self.na if isinstance(value, str) else is_missing(value)
+        if not isinstance(value, str):
+            return is_missing(value)
+        return value in self.na or (self.is_inferred and value.isspace())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,14 +204,14 @@ class Distinct:
 
     def _converted(self, type_: ValueType, place: int) -> Any:
         convert = (PARSE if self.raw.text else CONVERT)[type_]
+        text = self.values[place]
+        if self.raw.text and type_ is ValueType.FLOAT:
+            plain = self.raw.format.plain(text)
+            text = text if plain is None else plain
         try:
-            value = convert(self.raw.name, self.values[place])
+            value = convert(self.raw.name, text)
         except (TypeError, ValueError, ArithmeticError) as error:
-            advice = (
-                "if it means missing, say so with --na-value"
-                if isinstance(self.values[place], str)
-                else "convert the column first"
-            )
+            advice = self._advice(type_, text)
             raise DataError(f"{self.where(place)}{error}; {advice}") from error
         if isinstance(value, str):
             if not is_unicode(value):
@@ -203,6 +222,17 @@ class Distinct:
             said = f"{self.raw.name!r} is an integer of more than {DIGITS:,} digits"
             raise DataError(f"{self.where(place)}{said}: correct it")
         return value
+
+    def _advice(self, type_: ValueType, value: Any) -> str:
+        """What to do about a value that cannot be converted."""
+        if not isinstance(value, str):
+            return "convert the column first"
+        decimal = self.raw.format.decimal
+        if self.raw.text and type_ is ValueType.FLOAT:
+            almost = almost_numbers([value])
+            if almost:
+                return almost.advice([self.raw.name], decimal)
+        return "if it means missing, say so with --na-value"
 
 
 def _indexed(
@@ -253,7 +283,7 @@ def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
             truths = {BOOLEANS.get(text) for text in column.values}
             is_bool = None not in truths and len(truths) == len(column.values)
             return ValueType.BOOL if is_bool else ValueType.STR
-        if read_numbers(texts) is not None:
+        if column.raw.format.read(texts) is not None:
             return ValueType.FLOAT
         return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
     samples = {type(value): value for value in column.values}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -16,14 +17,20 @@ from treecompile.tables.columns import Raw, coded, numbers_of
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.roles import (
+    MOST_CATEGORIES,
     check_range,
     make_feature,
     make_target,
     stated_kinds,
     weights_of,
 )
+from treecompile.tables.suspicions import Count, Suspicions, unmatched
 
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
+MANY_CATEGORIES = 50  # that are too many if most rows have their own
+IDENTIFIER = re.compile(
+    r"(?i:(?:^|[\W_])(?:id|key|index|idx|nr|no|number)$|^unnamed)|I[dD]$|^$"
+)
 Values = TypeVar("Values")
 
 
@@ -48,6 +55,8 @@ class Dataset:
 
 def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
     """Decide what every column of a table is, and convert it."""
+    if table.doubt:
+        raise DataError(table.doubt)
     stated = stated_kinds(table.names, options)
     na = frozenset(options.na_values)
     target = Raw.of(table, options.target, na)
@@ -60,9 +69,11 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
     def make(name: str) -> FeatureColumn[np.ndarray] | None:
         raw = Raw.of(table, name, na, known if dropped else None)
         made = make_feature(raw, stated.get(name), dict(options.ordinal).get(name, ()))
-        return made and FeatureColumn(made[0], digest_of(*made), made[1])
+        if not made:
+            return None
+        return FeatureColumn(made[0], digest_of(*made), made[1], raw.is_declared)
 
-    made, more = make_features(names, options.target, make)
+    made, more = make_features(names, stated, options, make, is_file=table.is_inferred)
     weights = None
     if options.weights:
         weights = weights_of(Raw.of(table, options.weights, na, known))
@@ -75,7 +86,13 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         tuple(each.values for each in made),
         labels,
         y[known],
-        (*dropped_note(options.target, dropped), *notes, *more),
+        (
+            *table.notes,
+            *unmatched(table, options.na_values),
+            *dropped_note(options.target, dropped),
+            *notes,
+            *more,
+        ),
         table.source,
         weights,
     )
@@ -93,6 +110,7 @@ class ColumnDigest:
     low: float | None  # the range of the known values, or of the category codes
     high: float | None
     distinct: Callable[[], int]  # number of distinct values; of numbers, the integers
+    count: Count = lambda texts: 0  # the rows with one of some categories
 
 
 def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
@@ -103,28 +121,42 @@ def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
     def distinct() -> int:
         return len(np.unique(known[known % 1 == 0] if is_numeric else known))
 
-    return ColumnDigest(len(column), len(known), low, high, distinct)
+    def count(categories: Sequence[str]) -> int:
+        codes = [i for i, each in enumerate(feature.categories) if each in categories]
+        return int(np.isin(known, codes).sum())
+
+    return ColumnDigest(len(column), len(known), low, high, distinct, count)
 
 
-def warnings(feature: Feature, digest: ColumnDigest) -> list[str]:
-    if digest.low == digest.high:
-        return [f"column {feature.name!r} has one value only and cannot split"]
-    if _looks_like_identifier(feature, digest):
-        advice = f"leave it out with --ignore {feature.name!r}"
-        return [f"column {feature.name!r} looks like an identifier: {advice}"]
-    return []
+def identifier_note(feature: Feature, digest: ColumnDigest) -> list[str]:
+    """A note on numbers that look like those of rows: they will not occur again."""
+    if feature.kind is not Kind.NUMERIC or digest.known < FEWEST_IDENTIFIERS:
+        return []
+    assert digest.low is not None
+    assert digest.high is not None
+    are_consecutive = digest.high - digest.low == digest.known - 1
+    is_likely = are_consecutive or IDENTIFIER.search(feature.name)
+    if digest.low % 1 or not is_likely or digest.distinct() != digest.known:
+        return []
+    advice = f"leave it out with --ignore {feature.name!r}"
+    return [f"column {feature.name!r} looks like an identifier: {advice}"]
 
 
-def _looks_like_identifier(feature: Feature, digest: ColumnDigest) -> bool:
-    """Categories that never repeat, or consecutive integers in any order."""
-    if digest.known < FEWEST_IDENTIFIERS or feature.kind is Kind.ORDINAL:
-        return False
-    if feature.kind is Kind.NUMERIC:
-        assert digest.low is not None
-        assert digest.high is not None
-        if digest.high - digest.low != digest.known - 1 or digest.low % 1:
-            return False
-    return digest.distinct() == digest.known
+def why_left_out(feature: Feature, digest: ColumnDigest) -> str:
+    """Why a column has too many categories to learn from; "" if it has not.
+
+    Identifiers and free text are other values in every row: a tree that splits them
+    knows the training rows by heart, and nothing about new ones.
+    """
+    if feature.kind is not Kind.CATEGORICAL or digest.known < FEWEST_IDENTIFIERS:
+        return ""
+    distinct = digest.distinct()
+    if distinct == digest.known:
+        return "no value occurs twice, as in an identifier or a text"
+    is_many = distinct > MANY_CATEGORIES and 2 * distinct > digest.known
+    if is_many or distinct > MOST_CATEGORIES:
+        return f"it has {distinct:,} categories in {digest.known:,} rows"
+    return ""
 
 
 def summary(feature: Feature, digest: ColumnDigest) -> ColumnSummary:
@@ -141,6 +173,13 @@ class FeatureColumn(Generic[Values]):
     feature: Feature
     digest: ColumnDigest
     values: Values  # an array, or how to query them in a database
+    is_declared: bool = False  # the file lists its categories
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The distinct texts, if they may be something else than categories."""
+        is_open = not self.is_declared and self.feature.kind is Kind.CATEGORICAL
+        return tuple(t for t in self.feature.categories if is_open and type(t) is str)
 
 
 def feature_names(
@@ -153,24 +192,39 @@ def feature_names(
 
 def make_features(
     names: Sequence[str],
-    target: str,
+    stated: Mapping[str, str],
+    options: DataOptions,
     make: Callable[[str], FeatureColumn[Values] | None],
+    *,
+    is_file: bool = False,
 ) -> tuple[list[FeatureColumn[Values]], list[str]]:
     """The features of a table, and notes about their columns.
 
-    `make` returns None for a column that has no known value.
+    `make` returns None for a column that has no known value. `is_file` says that the
+    types of columns come from the texts in a file.
     """
-    found, notes = [], []
+    found: list[FeatureColumn[Values]] = []
+    notes: list[str] = []
+    suspicions = Suspicions(options.decimal, is_file=is_file)
     for name in names:
         made = make(name)
         if made is None:
             notes.append(f"column {name!r} has no known value: dropped")
             continue
-        notes += warnings(made.feature, made.digest)
+        is_open = name not in stated
+        if is_open:
+            suspicions.look(name, made.texts, made.digest.count)
+        why = why_left_out(made.feature, made.digest) if is_open else ""
+        if why:
+            advice = f"--categorical {name!r} keeps it"
+            notes.append(f"column {name!r} is left out: {why} ({advice})")
+            continue
+        notes += identifier_note(made.feature, made.digest)
         found.append(made)
     if not found:
-        raise DataError(f"no column but {target!r} is left to learn from")
-    return found, notes
+        said = f"no column but {options.target!r} is left to learn from"
+        raise DataError("; ".join((said, *suspicions.said(), *notes)))
+    return found, [*suspicions.said(), *notes]
 
 
 def dropped_note(target: str, dropped: int) -> list[str]:

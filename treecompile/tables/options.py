@@ -1,16 +1,86 @@
-"""What a user can say about the columns of a table."""
+"""What a user can say about a file, and about the columns of a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.model.options import DATA, WEIGHTS, option
+from treecompile.model.options import DATA, FILES, WEIGHTS, option
 
 CLASSIFY, REGRESS = "classify", "regress"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How to read a file. All but `na_values` are about its format."""
+
+    na_values: tuple[str, ...] = option(
+        (),
+        "Text that means missing, in addition to the empty text.",
+        "TEXT",
+        keyword="na_value",
+        repeatable=True,
+        group=DATA,
+    )
+    delimiter: str = option(
+        "",
+        "CSV: the character between fields, or `tab`.",
+        "CHAR",
+        shown="found in the file: comma, semicolon, tab or vertical bar",
+        in_database=(),
+        group=FILES,
+    )
+    decimal: str = option(
+        ".",
+        "Text files: the decimal sign of numbers, `.` or `,`.",
+        "SIGN",
+        accepts=lambda sign: sign in (".", ","),
+        expected=". or ,",
+        shown="a point",
+        in_database=(),
+        group=FILES,
+    )
+    clean_numbers: tuple[str, ...] = option(
+        (),
+        "Text files: read the numbers of this column without thousands separators,"
+        " currency signs and per cent signs: `$1,234.50` is 1234.5, `45 %` is 45.",
+        "COL",
+        repeatable=True,
+        in_database=(),
+        group=FILES,
+    )
+    header: bool = option(
+        False,
+        "CSV, Excel: the first line has the names of the columns, even if it looks like"
+        " data.",
+        in_database=(),
+        group=FILES,
+    )
+    no_header: bool = option(
+        False,
+        "CSV, Excel: the first line is data. The columns are named `c1`, `c2`, ...",
+        in_database=(),
+        group=FILES,
+    )
+    encoding: str = option(
+        "",
+        "Text files: the encoding, such as `latin-1` or `cp1252`.",
+        "NAME",
+        shown="UTF-8, or UTF-16 with a byte order mark",
+        in_database=(),
+        group=FILES,
+    )
+    sheet: str = option(
+        "",
+        "Excel: the name of the sheet.",
+        "NAME",
+        shown="the first",
+        in_database=(),
+        group=FILES,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class DataOptions:
+class DataOptions(ReadOptions):
     """How to read a table for learning. Only the target is required."""
 
     target: str
@@ -28,14 +98,6 @@ class DataOptions:
         "All labels, in the order that breaks ties.",
         "A,B,C",
         shown="sorted",
-        group=DATA,
-    )
-    na_values: tuple[str, ...] = option(
-        (),
-        "Text that means missing, in addition to the empty text.",
-        "TEXT",
-        keyword="na_value",
-        repeatable=True,
         group=DATA,
     )
     categorical: tuple[str, ...] = option(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treecompile.model.errors import DataError
 from treecompile.model.suggestions import similar
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
+from treecompile.tables.options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 Column: TypeAlias = "np.ndarray | pd.Series[Any]"
 
 NAMES_SHOWN = 10
+PLAIN = ReadOptions()
+
+# Texts that often mean missing. They are ordinary values until a user says so.
+SUSPECTS = frozenset(
+    [
+        *("?", "-", "--", ".", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
+        *("NaN", "nan", "NAN", "null", "NULL", "Null"),
+    ]
+)
 
 
 class Stated(StrEnum):
@@ -55,11 +65,19 @@ class RawTable:
     text: bool  # all values are text, still to be parsed
     source: str  # the file's name without its folder, "" for a frame
     declared: tuple[Declared, ...] = ()  # one for each column, or none
+    reading: ReadOptions = field(default=PLAIN)  # what the user said about the file
+    notes: tuple[str, ...] = ()  # what was found in it, one line each
+    doubt: str = ""  # why its first line may be data, not names
     places: dict[str, int] = field(init=False, repr=False)  # of the columns
 
     def __post_init__(self) -> None:
         places = {name: place for place, name in enumerate(self.names)}
         object.__setattr__(self, "places", places)
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether the types of the columns come from their texts."""
+        return self.text and not self.declared
 
     @property
     def rows(self) -> int:
@@ -72,6 +90,8 @@ class RawTable:
     def place(self, name: str) -> int:
         """The position of a column."""
         if name not in self.places:
+            if self.doubt:
+                raise DataError(self.doubt)
             require_column(name, self.names)
         return self.places[name]
 
@@ -86,8 +106,11 @@ def require_column(name: str, names: Collection[str]) -> None:
     raise DataError(f"no column {name!r}: the columns are {listed(tuple(names))}")
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Refuse two columns with the same name, and names that are not text."""
+def check_names(names: Sequence[str], doubt: str = "") -> None:
+    """Refuse two columns with the same name, and names that are not text.
+
+    `doubt` says why they may be no names.
+    """
     for place, name in enumerate(names, start=1):
         if not is_unicode(name):
             raise DataError(
@@ -95,7 +118,8 @@ def check_names(names: Sequence[str]) -> None:
             )
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(f"more than one column is named {listed(twice)}: rename them")
+        said = f"more than one column is named {listed(twice)}: rename them"
+        raise DataError(doubt or said)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -122,7 +146,7 @@ def not_unicode(name: str, lines_read: int, error: UnicodeDecodeError) -> DataEr
     line = lines_read + 1 + error.object[: error.start].count(b"\n")
     return DataError(
         f"{name}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): "
-        "convert the file to UTF-8"
+        "convert the file to UTF-8, or name its encoding, such as --encoding cp1252"
     )
 
 

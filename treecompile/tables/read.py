@@ -1,6 +1,6 @@
 """Read a file or a frame into a table of raw columns.
 
-Nothing is interpreted here. A CSV field stays text, a JSON value keeps its type, a
+No value is interpreted here. A CSV field stays text, a JSON value keeps its type, a
 series of a frame keeps its dtype, and what an ARFF file declares is recorded. `roles`
 decides what it all means. pandas is imported only where it is needed, so that a command
 on a CSV file starts quickly.
@@ -8,21 +8,26 @@ on a CSV file starts quickly.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from treecompile.model.errors import DataError
+from treecompile.model.errors import DataError, OptionError
 from treecompile.model.files import json_reason
+from treecompile.model.options import check_values, options_of
 from treecompile.model.unicode import NOT_UNICODE, file_name, is_unicode
 from treecompile.tables.arff import read_arff
-from treecompile.tables.lines import MOST_BYTES, open_lines, standard_input
-from treecompile.tables.raw import RawTable, check_names, counted, not_unicode, objects
+from treecompile.tables.delimited import read_delimited
+from treecompile.tables.excel import EXCEL, read_excel
+from treecompile.tables.lines import inner_suffix, open_lines, standard_input
+from treecompile.tables.options import ReadOptions
+from treecompile.tables.packed import PACKED
+from treecompile.tables.raw import RawTable, check_names, not_unicode, objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,46 +35,6 @@ if TYPE_CHECKING:
 PARQUET = ".parquet"
 STANDARD_INPUT = "-"
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a surrogate pair
-
-
-# ---------------------------------------------------------------- CSV and TSV
-
-
-def read_delimited(lines: TextIO, delimiter: str, name: str) -> RawTable:
-    """Read a header with the column names, then records of the same length."""
-    limit = csv.field_size_limit(MOST_BYTES)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    start = 1  # the first line of the current record, which may span several
-    header: list[str] = []
-    fields: list[str] = []  # of all records, one after the other
-    try:
-        for record in reader:
-            if not header:
-                header = record
-            elif len(record) == len(header):
-                fields += record
-            elif not record:  # a blank line; in a single column it is a missing value
-                fields += [""] * (len(header) == 1)
-            else:
-                raise DataError(
-                    f"{name}, line {start}: {counted(len(record), 'field')} where the "
-                    f"header has {len(header)}: correct the line or quote the field"
-                )
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(
-            f"{name}, line {start}: {error}: check the quotes from there on"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise not_unicode(name, reader.line_num, error) from error
-    finally:
-        csv.field_size_limit(limit)
-    if not header:
-        raise DataError(f"{name} is empty: expected a header with the column names")
-    check_names(header)
-    width = len(header)
-    columns = tuple(objects(fields[i::width]) for i in range(width))
-    return RawTable(tuple(header), columns, text=True, source=name)
 
 
 # ---------------------------------------------------------------- JSON lines
@@ -178,49 +143,94 @@ def _refuse_nested(name: str, key: str, column: list[Any], places: list[int]) ->
 
 # ---------------------------------------------------------------- any file or frame
 
-read_csv = partial(read_delimited, delimiter=",")
-READERS: dict[str, Callable[..., RawTable]] = {  # of text files, by suffix
-    ".csv": read_csv,
-    ".tsv": partial(read_delimited, delimiter="\t"),
-    ".arff": read_arff,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
+Reader = Callable[[TextIO, str, ReadOptions], RawTable]
+DELIMITED: dict[str, Reader] = {  # by suffix
+    ".csv": read_delimited,
+    ".tsv": partial(read_delimited, usual="\t"),
+    ".tab": partial(read_delimited, usual="\t"),
+    ".txt": read_delimited,
+    ".data": read_delimited,
 }
+READERS: dict[str, Reader] = {  # of text files
+    **DELIMITED,
+    ".arff": lambda lines, name, how: read_arff(lines, name),
+    ".jsonl": lambda lines, name, how: read_json_lines(lines, name),
+    ".ndjson": lambda lines, name, how: read_json_lines(lines, name),
+}
+OTHERS = (PARQUET, EXCEL)
 
 
-def read_table(source: str | Path | pd.DataFrame) -> RawTable:
+def read_table(
+    source: str | Path | pd.DataFrame, how: ReadOptions = ReadOptions()
+) -> RawTable:
     """Read a file by its suffix, "-" (CSV on standard input), or a frame."""
+    check_values(how)
     if isinstance(source, (str, Path)):
-        return _read_file(str(source))
-    import pandas as pd
+        table = replace(_read_file(str(source), how), reading=how)
+    else:
+        import pandas as pd
 
-    if isinstance(source, pd.DataFrame):
-        return _from_frame(source, "")
-    found = type(source).__name__
-    raise DataError(f"a table is a file or a pandas DataFrame, not {found}")
+        if not isinstance(source, pd.DataFrame):
+            found = type(source).__name__
+            raise DataError(f"a table is a file or a pandas DataFrame, not {found}")
+        refuse_format(how, "a DataFrame", FORMAT)
+        table = _from_frame(source, "")
+    for name in how.clean_numbers:
+        table.place(name)
+    return table
 
 
-def _read_file(path: str) -> RawTable:
+FORMAT = tuple(name for name in options_of(ReadOptions) if name != "na_values")
+OF_DELIMITED = ("delimiter", "decimal", "clean_numbers", "header", "no_header")
+
+
+def refuse_format(how: ReadOptions, thing: str, names: Iterable[str]) -> None:
+    """Refuse options that a kind of file does not have."""
+    options = options_of(ReadOptions)
+    for each in map(options.__getitem__, names):
+        if getattr(how, each.name) != each.default:
+            raise OptionError(f"{each.flag} is not for {thing}: leave it out")
+
+
+def _read_file(path: str, how: ReadOptions) -> RawTable:
     if path == STANDARD_INPUT:
-        with standard_input("standard input") as lines:
-            return read_csv(lines, name="standard input")
-    name, suffix = file_name(Path(path).name), Path(path).suffix.lower()
+        refuse_format(how, "CSV", ("sheet",))
+        with standard_input("standard input", how.encoding) as lines:
+            return read_delimited(lines, "standard input", how)
+    name, suffix = file_name(Path(path).name), inner_suffix(path)
     try:
         if not path:
             raise DataError("the name of the data file is empty: name a file")
         if Path(path).is_dir():
             raise DataError(f"{path!r} is a folder: name a file in it")
-        if suffix == PARQUET:
-            return _read_parquet(path)
+        if suffix == Path(path).suffix.lower() and suffix in OTHERS:
+            return _read_typed(path, name, suffix, how)
         if suffix not in READERS:
-            known = ", ".join((*READERS, PARQUET))
-            raise DataError(f"{path!r} has an unknown suffix: expected one of {known}")
-        with open_lines(path, name) as lines:
-            return READERS[suffix](lines, name=name)
+            known = ", ".join((*READERS, *OTHERS))
+            raise DataError(
+                f"{path!r} has an unknown suffix: expected one of {known}; a text file"
+                f" may be compressed ({' or '.join(PACKED)})"
+            )
+        refuse_format(how, f"{suffix} files", ("sheet",))
+        if suffix not in DELIMITED:
+            refuse_format(how, f"{suffix} files", OF_DELIMITED)
+        with open_lines(path, name, how.encoding) as lines:
+            return READERS[suffix](lines, name, how)
     except OSError as error:
         raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error
     except ValueError as error:  # the name contains a NUL
         raise DataError(f"cannot read {path!r}: {error}") from error
+
+
+def _read_typed(path: str, name: str, suffix: str, how: ReadOptions) -> RawTable:
+    """A file whose values have types."""
+    if suffix == PARQUET:
+        refuse_format(how, "Parquet", FORMAT)
+        return _read_parquet(path)
+    text_only = set(FORMAT) - {"header", "no_header", "sheet"}
+    refuse_format(how, "Excel", sorted(text_only))
+    with open(path, "rb") as file:
+        return read_excel(file, name, how)
 
 
 def _read_parquet(path: str) -> RawTable:

@@ -28,7 +28,8 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import Stated, counted, require_column
+from treecompile.tables.raw import SUSPECTS, Stated, counted, require_column
+from treecompile.tables.suspicions import almost_numbers
 
 LARGEST = float_info.max
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number
@@ -48,9 +49,12 @@ SHOWN = {
 
 
 def make_target(
-    raw: Raw, options: DataOptions
+    raw: Raw, options: DataOptions, *, has_missing: bool = False
 ) -> tuple[tuple[Label, ...], np.ndarray, list[str]]:
-    """The labels, the target of every row (-1 or NaN if missing), and notes."""
+    """The labels, the target of every row (-1 or NaN if missing), and notes.
+
+    `has_missing` says that rows outside the column have no target.
+    """
     column = raw.distinct()
     name, count = raw.name, len(column.used)
     if not count:
@@ -59,7 +63,12 @@ def make_target(
     type_ = type_of(column)
     if options.task is None:
         refuse_dates(column)
-    task = task_for(name, type_, count, options, raw.stated)
+    is_text = type_ is ValueType.STR and not column.declared
+    if is_text and options.task != CLASSIFY:
+        _refuse_almost_numbers(column, options.task)
+    has_missing |= bool((column.codes < 0).any())
+    judged = type_for_task(type_, column.typed(type_), has_missing=has_missing)
+    task = task_for(name, judged, count, options, raw.stated)
     if task == REGRESS:
         y: np.ndarray = numbers_of(raw)
         known = y[~np.isnan(y)]
@@ -68,7 +77,43 @@ def make_target(
         return (), y, target_notes(name, type_, count, (), options)
     labels = _labels(column, type_, options.labels)
     y = coded(column, type_, labels)
-    return labels, y, target_notes(name, type_, count, labels, options)
+    notes = target_notes(name, type_, count, labels, options)
+    if is_text and not options.labels:
+        notes += _suspect_labels(labels)
+    return labels, y, notes
+
+
+def _refuse_almost_numbers(column: Distinct, task: str | None) -> None:
+    """Refuse numbers that would become hundreds of labels because of a few texts."""
+    almost, raw = almost_numbers(column.values), column.raw
+    if not almost or not (raw.is_inferred or almost.odd):
+        return
+    if task == REGRESS or almost.numbers > MOST_INTEGER_LABELS:
+        decimal = raw.format.decimal
+        advice = almost.advice([raw.name], decimal, is_file=raw.is_inferred)
+        raise DataError(
+            f"target {raw.name!r} is text{almost.why(decimal)}: {advice}; for labels,"
+            " use --task classify"
+        )
+
+
+def _suspect_labels(labels: Sequence[Label]) -> list[str]:
+    found = [text for text in labels if str(text).strip() in SUSPECTS]
+    means = "add --na-value {0!r} if it means missing"
+    return [f"{text!r} is a label: {means.format(text)}" for text in found]
+
+
+def type_for_task(
+    type_: ValueType, values: Sequence[Any], *, has_missing: bool
+) -> ValueType:
+    """The type of a target that decides on its task.
+
+    With missing values, pandas stores integers as floats: 0, 1 and a missing one are
+    labels, not numbers.
+    """
+    if type_ is not ValueType.FLOAT or not has_missing:
+        return type_
+    return ValueType.INT if all(value % 1 == 0 for value in values) else type_
 
 
 def task_for(
@@ -171,7 +216,10 @@ def make_feature(
         if stated == "ordinal":
             return _ordinal(column, order)
         if stated == "categorical" or (stated is None and _is_categorical(column)):
-            return _categorical(column, ordered=stated is None and column.ordered)
+            made = _categorical(column, ordered=stated is None and column.ordered)
+            if stated and len(made[0].categories) > MOST_CATEGORIES:
+                raise too_many_categories(raw.name, len(made[0].categories))
+            return made
         numbers = numbers_of(raw)
     elif np.isnan(numbers).all():
         return None
@@ -181,6 +229,8 @@ def make_feature(
 def _is_categorical(column: Distinct) -> bool:
     refuse_dates(column)
     type_ = type_of(column)
+    if column.raw.format.is_cleaned:
+        return False
     return column.declared or type_ in (ValueType.STR, ValueType.BOOL)
 
 
@@ -191,8 +241,6 @@ def _categorical(column: Distinct, ordered: bool) -> tuple[Feature, np.ndarray]:
     categories: tuple[Category, ...] = tuple(
         dict.fromkeys(typed) if column.declared else sorted(set(typed))
     )
-    if len(categories) > MOST_CATEGORIES:
-        raise too_many_categories(name, len(categories))
     kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
     codes = coded(column, type_, categories)
     return Feature(name, kind, type_, categories), codes
@@ -232,8 +280,8 @@ def _category_type(column: Distinct, order: tuple[str, ...] = ()) -> ValueType:
 
 def too_many_categories(name: str, count: int) -> DataError:
     return DataError(
-        f"column {name!r} has {count} categories, more than {MOST_CATEGORIES}:"
-        " leave it out with --ignore or make it numeric"
+        f"--categorical {name!r}: it has {count:,} categories, and {MOST_CATEGORIES:,}"
+        " is the maximum: leave it out with --ignore or make it numeric"
     )
 
 

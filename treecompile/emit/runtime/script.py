@@ -127,7 +127,8 @@ def parsed(
                 )
             for name, place in places.items():
                 text = record[place]
-                row[name] = None if text in BLANKS else PARSERS[name](name, text)
+                is_blank = text in BLANKS or text.isspace()
+                row[name] = None if is_blank else PARSERS[name](name, text)
         except ValueError as error:
             raise ValueError(f"line {reader.line_num}: {error}") from None
         yield record, row

@@ -1,0 +1,374 @@
+"""Files as they are found: delimiters, headers, encodings, compression, Excel."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+import treecompile
+from treecompile import OptionError
+from treecompile.model.errors import DataError
+from treecompile.model.ir import ClassQuality
+from treecompile.tables import excel, packed
+from treecompile.tables.dataset import make_dataset
+from treecompile.tables.options import DataOptions, ReadOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+def cells(table: RawTable) -> dict[str, list[object]]:
+    columns = zip(table.names, table.columns, strict=True)
+    return {name: column.tolist() for name, column in columns}
+
+
+def read(folder: Path, content: bytes, name: str = "data.csv", **how: Any) -> RawTable:
+    path = folder / name
+    path.write_bytes(content)
+    return read_table(path, ReadOptions(**how))
+
+
+# ---------------------------------------------------------------- delimiters
+
+POSSIBLE = "delimiter: ',' (';' is possible, too): if this is wrong, add --delimiter"
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "note"),
+    [
+        ("a;b\n1;2\n", ["a", "b"], "delimiter: ';'"),
+        ("a\tb\n1\t2\n", ["a", "b"], "delimiter: tab"),
+        ("a|b\n1|2\n", ["a", "b"], "delimiter: '|'"),
+        ("a;b\n1,5;2,5\n", ["a", "b"], "delimiter: ';'"),
+        ("x1,5;y\n1,5;2\n", ["x1", "5;y"], POSSIBLE),
+        ("0,5;-1,5\n1,5;2\n", ["0,5", "-1,5"], "delimiter: ';'"),
+        ("0,5;1\n1,5;2\n", ["0,5", "1"], "delimiter: ';'"),
+        ("a;b;c\nx,y|z;1|2;t\nx|y;u;v\n", ["a", "b", "c"], "delimiter: ';'"),
+        ('a;b\n"x;y\nz";2\n', ["a", "b"], "delimiter: ';'"),
+        ('\n\na;b\n\n1;"2"\n', ["a", "b"], "delimiter: ';'"),
+        ("a|b|c;d\n1|2|3;4\n", ["a", "b", "c;d"], "delimiter: '|'"),
+        ("a,b\n1,2\n", ["a", "b"], None),
+        ("a,b\n1;2,2\n", ["a", "b"], None),
+        ("text\nhello; you\nso; what; else\n", ["text"], None),
+        ("a\nx;y\n", ["a"], None),
+        ("a\n1\n", ["a"], None),
+        ("a,1;b,2;c\n1,5;2,5;3\n", ["a", "1;b", "2;c"], POSSIBLE),
+    ],
+)
+def test_the_delimiter_is_found_and_said(
+    tmp_path: Path, content: str, names: list[str], note: str | None
+) -> None:
+    table = read(tmp_path, content.encode())
+    assert list(table.names) == names
+    assert table.notes == (() if note is None else (note,))
+
+
+def test_a_record_may_go_on_after_the_lines_that_are_looked_at(tmp_path: Path) -> None:
+    content = b"a;b\n" + b"1;2\n" * 18 + b'3;"x\n' + b"y\n" * 50 + b'"\n'
+    table = read(tmp_path, content)
+    assert table.rows == 19
+    assert table.names == ("a", "b")
+
+
+def test_the_delimiter_that_is_set_is_used(tmp_path: Path) -> None:
+    table = read(tmp_path, b"a;b,c\n1;2,3\n", delimiter=",")
+    assert cells(table) == {"a;b": ["1;2"], "c": ["3"]}
+    assert table.notes == ()
+    for tab in ("tab", "\t", "\\t"):
+        assert read(tmp_path, b"a\tb,c\n1\t2\n", delimiter=tab).names == ("a", "b,c")
+    assert read(tmp_path, b"a:b\n1:2\n", delimiter=":").names == ("a", "b")
+    assert read(tmp_path, b"a;b\n1;2\n", "d.tsv", delimiter=";").names == ("a", "b")
+    for wrong in (";;", '"', "\n", "\0"):
+        with pytest.raises(OptionError, match="--delimiter .*: expected one character"):
+            read(tmp_path, b"a;b\n", delimiter=wrong)
+
+
+def test_standard_input_has_its_delimiter_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO("ä;b\n1;x\n".encode("utf-16")))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert cells(read_table("-")) == {"ä": ["1"], "b": ["x"]}
+    assert not stdin.closed
+
+
+def test_options_of_other_formats_are_refused(tmp_path: Path) -> None:
+    for name, how, flag in (
+        ("x.jsonl", {"delimiter": ";"}, "--delimiter"),
+        ("x.arff", {"no_header": True}, "--no-header"),
+        ("x.csv", {"sheet": "a"}, "--sheet"),
+        ("x.parquet", {"encoding": "latin-1"}, "--encoding"),
+        ("x.xlsx", {"decimal": ","}, "--decimal"),
+    ):
+        with pytest.raises(OptionError, match=f"{flag} is not for .*: leave it out"):
+            read(tmp_path, b"", name, **how)
+    with pytest.raises(OptionError, match="--delimiter is not for a DataFrame"):
+        read_table(pd.DataFrame({"a": [1]}), ReadOptions(delimiter=";"))
+
+
+# ---------------------------------------------------------------- headers
+
+
+HEADLESS = [
+    "5.1,3.5,setosa\n4.9,3.0,setosa\n6.0,3.1,virginica\n",
+    "p,x,s\ne,x,y\np,y,s\n",
+    "?,1,a\n2,2,b\n3,1,c\n",
+    "1,1,1\n2,1,2\n",  # names that occur twice are no better explanation
+    "39, State-gov, <=50K\n50, Private, <=50K\n",
+    "Ford,1995\nVolvo,1996\nFiat,NA\n",
+]
+
+
+@pytest.mark.parametrize("content", HEADLESS)
+def test_a_first_line_of_data_is_never_lost(tmp_path: Path, content: str) -> None:
+    target = content.partition("\n")[0].split(",")[-1]
+    for read_and_learn in (
+        lambda: make_dataset(read(tmp_path, content.encode()), DataOptions(target)),
+        lambda: read(tmp_path, content.encode()).column("class"),
+    ):
+        with pytest.raises(
+            DataError, match="first line looks like data.*--no-header.*--header"
+        ):
+            read_and_learn()
+    table = read(tmp_path, content.encode(), no_header=True)
+    lines = content.splitlines()
+    assert table.names == tuple(f"c{n + 1}" for n in range(len(lines[0].split(","))))
+    assert table.rows == len(lines)
+    assert [str(column[0]) for column in table.columns] == lines[0].split(",")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\n1,x\n2,y\n",
+        "2019,2020,name\nx,y,1\nz,y,2\n",
+        ",x\n0,1\n1,2\n",  # the index that pandas writes
+        "outlook,play\nsunny,no\nrainy,yes\n",
+        "x,1\n5,x\n6,y\n",
+        "NA,b\n1,x\n2,y\n",
+        "1,2\n",
+        "x1\n3\n",
+    ],
+)
+def test_names_are_not_doubted(tmp_path: Path, content: str) -> None:
+    assert read(tmp_path, content.encode()).doubt == ""
+
+
+def test_a_user_may_insist_on_names(tmp_path: Path) -> None:
+    content = b"country,2019,2020\nFR,1.5,2.5\nDE,1.5,3.5\n"
+    assert "--header" in read(tmp_path, content).doubt
+    assert read(tmp_path, content).column("2020").tolist() == ["2.5", "3.5"]
+    table = read(tmp_path, content, header=True)
+    data = make_dataset(table, DataOptions("2020"))
+    assert [feature.name for feature in data.features] == ["country", "2019"]
+    with pytest.raises(OptionError, match="--header or --no-header, not both"):
+        read(tmp_path, content, header=True, no_header=True)
+
+
+# ---------------------------------------------------------------- encodings
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "utf-8-sig"])
+def test_unicode_is_told_apart(tmp_path: Path, encoding: str) -> None:
+    for name, text in (
+        ("x.csv", "größe,y\nä🌳,1\n" + "b,2\n" * 9_000),
+        ("x.jsonl", '{"größe": "ä🌳"}\n'),
+        ("x.arff", "@attribute größe string\n@data\nä🌳\n"),
+    ):
+        table = read(tmp_path, text.encode(encoding), name)
+        assert table.column("größe")[0] == "ä🌳"
+
+
+def test_other_encodings_are_named(tmp_path: Path) -> None:
+    content = "größe,y\r\nä,1\r\n".encode("cp1252")
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(byte 0xf6\).*--encoding"):
+        read(tmp_path, content)
+    table = read(tmp_path, content, encoding="cp1252")
+    assert cells(table) == {"größe": ["ä"], "y": ["1"]}
+    assert cells(read(tmp_path, content, encoding="latin-1")) == cells(table)
+    content = "a,b\n1,ü\n2,".encode("cp1252") + b"\x81\n"
+    with pytest.raises(DataError, match=r"data.csv, line 3: not cp1252: check"):
+        read(tmp_path, content, encoding="cp1252")
+    text = "größe,y\nä,1\n"
+    content = text.encode("utf-16-le")
+    assert read(tmp_path, content, encoding="utf-16-le").names == ("größe", "y")
+    assert read(tmp_path, text.encode(), encoding="utf-8").names == ("größe", "y")
+    for wrong in ("martian", "zlib", "a\0b", "é"):
+        with pytest.raises(OptionError, match="--encoding .* is not known"):
+            read(tmp_path, content, encoding=wrong)
+
+
+# ---------------------------------------------------------------- compression
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".zst": zstd.compress,
+}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_files_are_read(tmp_path: Path, suffix: str) -> None:
+    pack = PACKERS[suffix]
+    content = b"a;b\n" + b"1;x\n" * 50_000
+    table = read(tmp_path, pack(content), f"data.csv{suffix}")
+    assert table.rows == 50_000
+    assert table.source == f"data.csv{suffix}"
+    twice = pack(b"a,b\n1,2\n") + pack(b"3,4\n")
+    table = read(tmp_path, twice, f"data.csv{suffix}")
+    assert cells(table) == {"a": ["1", "3"], "b": ["2", "4"]}
+    assert read(tmp_path, pack(b'{"a": 1}\n'), f"D.JSONL{suffix.upper()}").rows == 1
+    wide = pack("ä,b\n1,2\n".encode("utf-16"))
+    assert read(tmp_path, wide, f"data.csv{suffix}").names == ("ä", "b")
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_damaged_archive_is_refused(tmp_path: Path, suffix: str) -> None:
+    whole = PACKERS[suffix](b"a,b\n" + b"1,2\n" * 9_000)
+    for content in (whole[:-6], whole[:20] + b"damage" + whole[26:], b"a,b\n1,2\n"):
+        with pytest.raises(DataError, match=f"data.csv{suffix} is damaged, or cut off"):
+            read(tmp_path, content, f"data.csv{suffix}")
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr(packed, "MOST_BYTES", 1 << 20)
+    bomb = PACKERS[suffix](b"a,b\n" + b"1,2\n" * 300_000)
+    assert len(bomb) < 9_000
+    with pytest.raises(DataError, match="expands to more than 1,048,576 bytes: if you"):
+        read(tmp_path, bomb, f"data.csv{suffix}")
+
+
+# ---------------------------------------------------------------- Excel
+
+
+def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)  # type: ignore[arg-type]
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+TABLE: list[list[Any]] = [
+    ["size", "colour", "ok", "y"],
+    [1.5, "red", True, "a"],
+    [2, None, False, "b"],
+    [],
+    [None, "blue", True, "#N/A"],
+]
+
+
+def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
+    table = read_table(workbook(tmp_path / "x.xlsx", One=TABLE))
+    assert cells(table) == {
+        "size": [1.5, 2, None],
+        "colour": ["red", None, "blue"],
+        "ok": [True, False, True],
+        "y": ["a", "b", None],
+    }
+    assert not table.text
+    assert table.notes == ()
+
+
+def test_a_sheet_is_chosen_and_said(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "x.xlsx", One=TABLE, Two=[["p"], [1]])
+    (note,) = read_table(path).notes
+    assert note == "sheet: 'One' (of 'One', 'Two'; --sheet NAME)"
+    table = read_table(path, ReadOptions(sheet="Two"))
+    assert cells(table) == {"p": [1]}
+    assert table.notes == ()
+    with pytest.raises(OptionError, match="--sheet 'Three'.*'One', 'Two'"):
+        read_table(path, ReadOptions(sheet="Three"))
+
+
+def test_a_sheet_without_header(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "x.xlsx", One=[[5.1, "a"], [4.9, "b"], [5.1, "a"]])
+    assert "--no-header" in read_table(path).doubt
+    table = read_table(path, ReadOptions(no_header=True))
+    assert cells(table) == {"c1": [5.1, 4.9, 5.1], "c2": ["a", "b", "a"]}
+
+
+def test_a_damaged_workbook_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workbook(tmp_path / "x.xlsx", One=TABLE)
+    whole = path.read_bytes()
+    for content in (b"", b"PK", whole[:-30], whole[: len(whole) // 2]):
+        with pytest.raises(DataError, match="x.xlsx is not a sound workbook"):
+            read(tmp_path, content, "x.xlsx")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other.txt", "x")
+    with pytest.raises(DataError, match="x.xlsx is not a sound workbook"):
+        read_table(path)
+    with pytest.raises(DataError, match="x.xlsx is empty"):
+        read_table(workbook(path, One=[]))
+    with pytest.raises(DataError, match="row 2: 3 cells where the first row has 2"):
+        read_table(workbook(path, One=[["a", "b"], [1, 2, 3]]))
+    monkeypatch.setattr(excel, "MOST_BYTES", 1 << 10)
+    with pytest.raises(DataError, match="x.xlsx expands to more than 1,024 bytes"):
+        read(tmp_path, whole, "x.xlsx")
+
+
+def test_a_workbook_of_far_cells_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet["A1"], sheet["B1"], sheet["A1048576"] = "a", "b", 1
+    book.save(path)
+    assert read_table(path).rows == 1
+
+
+def test_dates_in_a_sheet_are_refused(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [
+        ["when", "y"],
+        *([datetime(2020, 1, n), "ab"[n % 2]] for n in range(1, 9)),
+    ]
+    path = workbook(tmp_path / "x.xlsx", One=rows)
+    with pytest.raises(DataError, match="'when' holds datetime values"):
+        treecompile.learn(path, target="y")
+
+
+# ---------------------------------------------------------------- by a model
+
+
+def test_every_verb_reads_files_by_their_format(tmp_path: Path) -> None:
+    rows = "".join(f"{n},5;{'ab'[n > 9]}\n" for n in range(20))
+    path = tmp_path / "x.csv"
+    path.write_text(rows)
+    how: Any = {"no_header": True, "decimal": ","}
+    model = treecompile.learn(path, target="c2", validation=path, **how)
+    assert model.notes[0] == "delimiter: ';'"
+    expected = ["ab"[n > 9] for n in range(20)]
+    for data in (path, str(path)):
+        assert model.predict(data, **how).tolist() == expected
+        assert model.predict_proba(data, **how)["a"].tolist() == [1.0] * 10 + [0.0] * 10
+        quality = model.evaluate(data, **how).quality
+        assert quality == ClassQuality(((10, 0), (0, 10)))
+        assert model.prune(data, **how).n_leaves == 2
+        assert model.prune(training=data, **how).n_leaves == 2
+        assert treecompile.diff(model, model, data, **how).differing == 0
+    with pytest.raises(DataError, match="first line looks like data"):
+        model.predict(path, decimal=",")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dezimal'"):
+        model.predict(path, dezimal=",")  # type: ignore[call-arg]
