@@ -257,7 +257,7 @@ def test_a_list_may_be_spelt_by_comparisons(size: int, tmp_path: Path) -> None:
         ("sqlite://none.db", "no database file 'none.db'"),
         ("sqlite:", "no database file ''"),
         ("mysql://me:secret@127.0.0.1:1/x", "connect to mysql://me@127.0.0.1:1/x: "),
-        ("mysql://me:secret@host", "--from mysql://me@host: say which database"),
+        ("mysql://me:secret@host", "--from mysql://me@host: name the database"),
     ],
 )
 def test_an_address_without_a_database_is_one_line(url: str, message: str) -> None:

@@ -168,7 +168,7 @@ def test_parquet_files_go_into_one(tmp_path: Path) -> None:
         assert found["prediction"].tolist() == Model(program).predict(frame).tolist()
         before = into.read_bytes()
         for wrong, message in (
-            (into, "exists already"),
+            (into, "the file exists"),
             (tmp_path / "out.csv", "expected NAME.parquet"),
             (tmp_path / "none" / "out.parquet", "none"),
         ):
@@ -183,7 +183,7 @@ def test_parquet_files_go_into_one(tmp_path: Path) -> None:
 
 WRONG: tuple[tuple[dict[str, Any], type[TreecompileError], str], ...] = (
     ({"output": "all"}, OptionError, "--output 'all': expected one of"),
-    ({"output": "label,label"}, OptionError, "each output can be given only once"),
+    ({"output": "label,label"}, OptionError, "an output is given twice"),
     ({"label": "0.5"}, OptionError, "--label needs --output probability"),
     ({"output": "probability", "label": "x"}, OptionError, "is not a label"),
     ({"into": 'a"b'}, OptionError, "--into 'a\"b': expected NAME"),
