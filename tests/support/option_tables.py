@@ -17,7 +17,7 @@ from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
 from treecompile.model.options import Option, options_of
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
 
 PAGE = ROOT / "docs" / "commands.md"
 MARKED = r"(?s)<!-- {} -->\n.*?<!-- end -->"
@@ -39,11 +39,16 @@ def algorithms(names: Sequence[str]) -> str:
     return ", ".join(sorted(names, key=("id3", "c45", "cart").index))
 
 
+def reading_table() -> str:
+    rows = [option(each) for each in options_of(ReadOptions).values()]
+    return table(["option", "meaning"], rows)
+
+
 def learn_table() -> str:
     rows = []
     for kind in (DataOptions, LearnOptions):
         for each in options_of(kind).values():
-            if each.is_hidden:
+            if each.is_hidden or each.name in options_of(ReadOptions):
                 continue
             own = algorithms(each.algorithms) or "all"
             there = own if each.in_database is None else algorithms(each.in_database)
@@ -60,8 +65,11 @@ def emit_table() -> str:
 
 
 def command_table(command: str, *, without: Sequence[str] = ()) -> str:
-    """The options of a command, except those that a table of their own has."""
-    rows = [command_option(o) for o in _options(command) if _flag(o) not in without]
+    """The options of a command, except those that are in a table of their own."""
+    elsewhere, reading = {*without}, {*_declared(ReadOptions)}
+    if reading <= {*_flags(command)}:
+        elsewhere |= reading
+    rows = [command_option(o) for o in _options(command) if _flag(o) not in elsewhere]
     return table(["option", "meaning"], rows)
 
 
@@ -96,6 +104,7 @@ def _declared(*kinds: type) -> list[str]:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "files": reading_table,
     "learn": learn_table,
     "learn, other options": lambda: command_table(
         "learn", without=_declared(DataOptions, LearnOptions)
