@@ -73,7 +73,7 @@ def test_every_measure_finds_the_cuts_of_memory(
     frame = random_frame(np.random.default_rng(classes), 2000)
     y = frame["normal"].fillna(0) * 2 + np.random.default_rng(0).normal(size=2000)
     frame["y"] = np.clip(np.floor(y + classes / 2), 0, classes - 1).astype(int)
-    options = LearnOptions("cart", max_depth=4, criterion=criterion)
+    options = LearnOptions("cart", prune="none", max_depth=4, criterion=criterion)
     with table_of("duckdb", frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
@@ -129,7 +129,7 @@ def test_booleans_may_be_read_as_numbers(store: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(2), 200)
     frame["y"] = np.where(frame["flag"], frame["y"], 0)  # so that some split is on it
     columns = replace(COLUMNS, numeric=("flag",))
-    options = LearnOptions(algorithm="cart", max_depth=3)
+    options = LearnOptions(algorithm="cart", prune="none", max_depth=3)
     with table_of(store, frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
@@ -157,7 +157,7 @@ def test_moving_rows_is_said_in_few_words(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "noise.parquet")
     lengths: list[int] = []
     nodes: list[int] = []
-    options = LearnOptions("cart", max_depth=9)
+    options = LearnOptions("cart", prune="none", max_depth=9)
     with open_files(str(tmp_path)) as there:
         watched = Watched(there.store)
 
@@ -183,7 +183,7 @@ def test_the_rows_stay_where_they_are(
     noise = rng.normal(size=rows)
     frame["y"] = np.where(frame["x0"] + frame["x1"] ** 2 + noise > 1, "a", "b")
     frame.to_parquet(tmp_path / "many.parquet")
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     with open_files(str(tmp_path), "200MB") as there:
         watched = Watched(there.store)
         found = in_database.learn(watched, there.relation, COLUMNS, options)
@@ -240,7 +240,7 @@ def test_a_server_is_left_as_it_was_found(
 @pytest.mark.parametrize("store", STORES)
 def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(6), 300)
-    options = LearnOptions("cart", max_depth=3)
+    options = LearnOptions("cart", prune="none", max_depth=3)
     here = training.learn(frame, COLUMNS, options)
     with table_of(store, frame, tmp_path) as (url, table):
         if store == "duckdb":

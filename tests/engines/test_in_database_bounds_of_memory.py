@@ -113,7 +113,7 @@ def assert_bounded(
     columns = DataOptions(
         "y", task="regress" if kind == "noisy numbers" else "classify"
     )
-    options = LearnOptions("cart", max_depth=2, min_leaf=3)
+    options = LearnOptions("cart", prune="none", max_depth=2, min_leaf=3)
     asked: list[int] = []
     held: list[int] = []
     lines: list[int] = []
@@ -168,7 +168,7 @@ def test_nodes_are_counted_some_at_once(
     if kind == "numbers":
         frame["y"] = frame["normal"].fillna(0) * 2 + rng.normal(size=900)
     columns = DataOptions("y", task="regress" if kind == "numbers" else "classify")
-    options = LearnOptions("cart", min_leaf=2)
+    options = LearnOptions("cart", prune="none", min_leaf=2)
     held: list[int] = []
     joined = BinHistogram.joined
 

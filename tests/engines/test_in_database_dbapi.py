@@ -109,7 +109,9 @@ def test_numbers_are_learned(store: str, tmp_path: Path) -> None:
     columns, options = replace(COLUMNS, target="single"), LearnOptions(max_depth=3)
     with table_of(store, frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, columns, options).program.body
-    here = training.learn(frame, columns, replace(options, algorithm="cart"))
+    here = training.learn(
+        frame, columns, replace(options, algorithm="cart", prune="none")
+    )
     assert isinstance(there, Tree)
     assert isinstance(here.program.body, Tree)
     assert branches_of(there) == branches_of(here.program.body)
@@ -122,7 +124,9 @@ def branches_of(tree: Tree) -> list[Any]:
 @pytest.mark.parametrize("store", STORES)
 def test_predictions_are_made_in_the_database(store: str, tmp_path: Path) -> None:
     frame = frame_for(store, 7, 300)
-    learned = training.learn(frame, COLUMNS, LearnOptions("cart", max_depth=5))
+    learned = training.learn(
+        frame, COLUMNS, LearnOptions("cart", prune="none", max_depth=5)
+    )
     with table_of(store, frame, tmp_path) as (url, table):
         with open_table(url, table, writes=True) as there:
             score(learned.program, there, "predicted")
@@ -173,7 +177,7 @@ def test_what_no_table_has_is_one_line(store: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("store", STORES)
 def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> None:
     frame = frame_for(store, 6, 300).drop(columns="flag")
-    options = LearnOptions("cart", max_depth=3)
+    options = LearnOptions("cart", prune="none", max_depth=3)
     here = training.learn(frame, COLUMNS, options)
     with table_of(store, frame, tmp_path) as (url, table):
         with open_store(url, writes=True) as opened:
@@ -283,7 +287,7 @@ def test_a_limit_of_memory_is_for_duckdb(url: str) -> None:
 
 def test_without_the_right_to_temporary_tables_it_goes_on(tmp_path: Path) -> None:
     frame = frame_for("mariadb", 8, 200)
-    options = LearnOptions("cart", max_depth=3)
+    options = LearnOptions("cart", prune="none", max_depth=3)
     with table_of("mariadb", frame, tmp_path) as (url, table):
         user, database = f"r{uuid4().hex}", urlsplit(url).path.strip("/")
         with open_store(url, writes=True) as opened:
@@ -308,7 +312,7 @@ def test_a_run_goes_on_unless_the_rows_have_changed(store: str, tmp_path: Path) 
     known = frame.dropna()
     places = pd.Index([known["y"].idxmin(), known["y"].idxmax()])
     other.loc[places, "normal"] = frame.loc[places[::-1], "normal"].to_numpy()
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where:
         with pytest.raises(StoppedError):

@@ -77,7 +77,7 @@ def random_options(rng: np.random.Generator) -> LearnOptions:
         max_leaves=one_of(None, None, 6),
         min_gain=one_of(0.0, 0.01),
         min_sse=one_of(None, None, 5.0),
-        prune=one_of("", "cost-complexity"),
+        prune=one_of("none", "cost-complexity"),
     )
 
 
@@ -113,7 +113,7 @@ def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
     frame = numbers_frame(np.random.default_rng(0), "skewed")[:300]
     frame = frame[["normal", "text", "y"]]
     frame.to_parquet(tmp_path / "one.parquet")
-    options = LearnOptions("cart", max_depth=1)
+    options = LearnOptions("cart", prune="none", max_depth=1)
     table = f'parquet."{tmp_path}/one.parquet"'
     there = learned_in_database("spark:local[1]", table, COLUMNS, options)
     here = training.learn(frame, COLUMNS, options)
@@ -130,7 +130,7 @@ def test_the_rows_stay_and_every_run_gives_the_same_bytes(
     frame = pd.DataFrame({f"x{i}": rng.normal(size=rows) for i in range(3)})
     frame["y"] = frame["x0"] + frame["x1"] ** 2 + np.exp(2 * rng.normal(size=rows))
     frame.to_parquet(tmp_path / "many.parquet")
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     texts = set()
     for _ in range(2):
         with open_files(str(tmp_path), "200MB") as there:
@@ -147,7 +147,7 @@ def test_the_rows_stay_and_every_run_gives_the_same_bytes(
 @pytest.mark.parametrize("store", STORES)
 def test_a_run_goes_on_with_and_without_a_table(store: str, tmp_path: Path) -> None:
     frame = numbers_frame(np.random.default_rng(2), "two sizes")[:300]
-    options = LearnOptions("cart", max_depth=5)
+    options = LearnOptions("cart", prune="none", max_depth=5)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where:
         whole, _, _ = run_journalled(where, state, options, COLUMNS)

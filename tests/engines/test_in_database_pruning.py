@@ -99,7 +99,9 @@ def test_the_tree_pruned_by_a_table_is_that_of_memory(
     here = training.learn(train, COLUMNS, options, held_out)
     assert dumps(found.program) == dumps(here.program)
     assert found.notes == here.notes
-    unpruned = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=6))
+    unpruned = training.learn(
+        train, COLUMNS, LearnOptions("cart", prune="none", max_depth=6)
+    )
     assert isinstance(unpruned.program.body, Tree)
     assert isinstance(found.program.body, Tree)
     if prune:
@@ -311,7 +313,9 @@ def test_rules_of_a_learned_tree_are_pruned_by_a_table(
     rng = np.random.default_rng(11)
     train, held_out = sample(rng, 400), sample(rng, 300)
     learned = training.learn(
-        train, DataOptions(target=target), LearnOptions("cart", max_depth=6)
+        train,
+        DataOptions(target=target),
+        LearnOptions("cart", prune="none", max_depth=6),
     )
     with (
         table_of("duckdb", typed(held_out), tmp_path) as (url, table),
@@ -332,7 +336,9 @@ def test_the_client_gets_groups_and_not_too_many(
 ) -> None:
     rng = np.random.default_rng(1)
     train, held_out = sample(rng, 200), sample(rng, 5000)
-    learned = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=2))
+    learned = training.learn(
+        train, COLUMNS, LearnOptions("cart", prune="none", max_depth=2)
+    )
     assert isinstance(learned.program.body, Tree)
     rules = extract(learned.program.body)
     program = replace(learned.program, body=rules)
@@ -408,7 +414,9 @@ def test_any_rules_are_pruned_as_c45rules_does(seed: int, tmp_path: Path) -> Non
 def test_rules_are_not_pruned_by_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     train = sample(rng, 200)
-    program = training.learn(train, COLUMNS, LearnOptions("cart", max_depth=2)).program
+    program = training.learn(
+        train, COLUMNS, LearnOptions("cart", prune="none", max_depth=2)
+    ).program
     for rows, message in (
         (train[:0], "^t has no rows: expected rows with known targets"),
         (train.assign(y="new"), "^no row has a known 'y' in t: expected a label"),

@@ -76,8 +76,8 @@ def test_a_chain_is_longer_than_a_case_nests(store: str, tmp_path: Path) -> None
     rows = 110
     frame = pd.DataFrame({"x": np.arange(float(rows)), "y": np.arange(rows) % 2})
     with table_of(store, frame, tmp_path) as (url, table):
-        there = read_only(url, table, COLUMNS, LearnOptions("cart"))
-    here = training.learn(frame, COLUMNS, LearnOptions("cart"))
+        there = read_only(url, table, COLUMNS, LearnOptions("cart", prune="none"))
+    here = training.learn(frame, COLUMNS, LearnOptions("cart", prune="none"))
     assert there.program.body == here.program.body
     assert len(there.program.body.nodes) == 2 * rows - 1  # type: ignore[union-attr]
 
@@ -116,7 +116,7 @@ def test_who_may_only_read_is_told_that_it_is_slower(
     setting: str, tmp_path: Path
 ) -> None:
     frame = random_frame(np.random.default_rng(7), 300)
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     said: list[str] = []
     with table_of("postgres", frame, tmp_path) as (url, table), role(setting) as user:
         address = f"{url}{'&' if '?' in url else '?'}user={user}"

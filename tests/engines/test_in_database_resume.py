@@ -34,8 +34,8 @@ from treecompile.model.errors import DataError, EngineError
 from treecompile.model.file.write import dumps
 
 OPTIONS = (
-    LearnOptions("cart", max_depth=6),
-    LearnOptions("cart", max_leaves=9, criterion="entropy"),
+    LearnOptions("cart", prune="none", max_depth=6),
+    LearnOptions("cart", prune="none", max_leaves=9, criterion="entropy"),
     LearnOptions("cart", min_leaf=3, prune="cost-complexity", alpha=0.001, chi2=0.2),
 )
 
@@ -92,7 +92,7 @@ def test_every_query_can_be_the_last_of_a_run(tmp_path: Path) -> None:
 
 def test_without_a_table_it_goes_on_as_well(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(13), 300)[["normal", "few", "y"]]
-    options = LearnOptions("cart", max_depth=5)
+    options = LearnOptions("cart", prune="none", max_depth=5)
     here = dumps(training.learn(frame, COLUMNS, options).program)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
@@ -118,7 +118,7 @@ def test_another_run_starts_anew_and_says_why(
     columns: dict[str, Any], options: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     frame = random_frame(np.random.default_rng(14), 200)[["normal", "few", "y"]]
-    first = LearnOptions("cart", max_depth=4)
+    first = LearnOptions("cart", prune="none", max_depth=4)
     other = replace(COLUMNS, **columns), replace(first, **options)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
@@ -152,7 +152,7 @@ def test_other_rows_are_another_run(store: str, tmp_path: Path) -> None:
     frame = random_frame(rng, 200)[["normal", "few", "text", "y"]]
     frame["w"] = rng.integers(1, 9, 200)
     columns = replace(COLUMNS, weights="w")
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     state = tmp_path / "state"
     with table_of(store, frame, tmp_path) as where, pytest.raises(StoppedError):
         run_journalled(where, state, options, columns, level=3)
@@ -181,20 +181,20 @@ def test_what_no_digest_sees_is_refused(
     frame = pd.DataFrame({"x": x, "y": (x > 10) ^ (x > 30)})
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
-        run_journalled(where, state, LearnOptions("cart"), level=2)
+        run_journalled(where, state, LearnOptions("cart", prune="none"), level=2)
     (tmp_path / "data.db").unlink()
     frame["x"] = np.where((x > 5) & (x < 15), 20 - x, x)
     with (
         table_of("duckdb", frame, tmp_path) as where,
         pytest.raises(DataError, match="remove its state file to start over"),
     ):
-        run_journalled(where, state, LearnOptions("cart"))
+        run_journalled(where, state, LearnOptions("cart", prune="none"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "older", "bytes"])
 def test_a_damaged_state_is_not_believed(damage: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(16), 200)[["normal", "few", "y"]]
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
@@ -220,7 +220,7 @@ def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(17), 300)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where, pytest.raises(StoppedError):
-        run_journalled(where, state, LearnOptions("cart"), level=4)
+        run_journalled(where, state, LearnOptions("cart", prune="none"), level=4)
     text = state.read_text().splitlines()[1]
     assert state_text(read_state(text)) == text
     assert len(text) < 40_000
@@ -228,7 +228,7 @@ def test_a_state_comes_back_to_the_last_bit(tmp_path: Path) -> None:
 
 def test_a_lost_connection_keeps_what_is_finished(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(21), 200)[["normal", "few", "y"]]
-    options = LearnOptions("cart", max_depth=4)
+    options = LearnOptions("cart", prune="none", max_depth=4)
     journal = Journal(tmp_path / "state")
     with table_of("postgres", frame, tmp_path) as where:
 
@@ -267,7 +267,7 @@ def test_spark_goes_on(tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(18), 300)[["normal", "text", "y"]]
     frame.to_parquet(tmp_path / "one.parquet")
     where = ("spark:local[1]", f'parquet."{tmp_path}/one.parquet"')
-    options = LearnOptions("cart", max_depth=2)
+    options = LearnOptions("cart", prune="none", max_depth=2)
     state = tmp_path / "state"
     with pytest.raises(StoppedError):
         run_journalled(where, state, options, level=2)

@@ -77,7 +77,9 @@ def test_the_model_is_that_of_memory(
 @pytest.mark.parametrize("criterion", ["gini", "gain-ratio", "distance"])
 def test_labels_alone_can_have_weights(criterion: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(3), 500)
-    options = LearnOptions("cart", max_depth=4, balanced=True, criterion=criterion)
+    options = LearnOptions(
+        "cart", prune="none", max_depth=4, balanced=True, criterion=criterion
+    )
     columns = DataOptions("y")
     with table_of("duckdb", frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, columns, options)
@@ -96,7 +98,7 @@ def test_id3_takes_weights(tmp_path: Path) -> None:
 
 def test_a_note_where_weights_are_no_cases(tmp_path: Path) -> None:
     frame = weighted_frame(6, 200, "whole").assign(w=1000.0)
-    options = LearnOptions("cart", chi2=0.05, max_depth=2)
+    options = LearnOptions("cart", prune="none", chi2=0.05, max_depth=2)
     with table_of("duckdb", frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, WEIGHTED, options)
     assert there.notes == training.learn(frame, WEIGHTED, options).notes
@@ -105,7 +107,7 @@ def test_a_note_where_weights_are_no_cases(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_with_weights(tmp_path: Path) -> None:
     frame = weighted_frame(7, 300, "fractions")
-    options = LearnOptions("cart", max_depth=5)
+    options = LearnOptions("cart", prune="none", max_depth=5)
     state = tmp_path / "state"
     with table_of("duckdb", frame, tmp_path) as where:
         with pytest.raises(StoppedError):
@@ -135,7 +137,7 @@ def test_refusals_say_what_to_do(
 ) -> None:
     frame = weighted_frame(8, 100, "whole")
     frame["normal0"] = frame["normal"].fillna(0)
-    given = LearnOptions(algorithm="cart", **options)
+    given = LearnOptions(algorithm="cart", prune="none", **options)
     with (
         table_of("duckdb", frame, tmp_path) as (url, table),
         pytest.raises(TreecompileError) as caught,

@@ -60,8 +60,10 @@ def learned(frame: pd.DataFrame, folder: Path, *how: Any) -> Any:
 
 
 OPTIONS = (
-    LearnOptions("cart", max_depth=2, min_leaf=3),
-    LearnOptions("cart", max_depth=3, max_leaves=4, chi2=0.05, criterion="entropy"),
+    LearnOptions("cart", prune="none", max_depth=2, min_leaf=3),
+    LearnOptions(
+        "cart", prune="none", max_depth=3, max_leaves=4, chi2=0.05, criterion="entropy"
+    ),
 )
 
 
@@ -94,7 +96,9 @@ def test_id3_has_a_branch_for_every_category(session: Any, tmp_path: Path) -> No
 
 def test_numbers_are_learned(session: Any, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(6), 400)[["tied", "few", "single"]]
-    columns, options = DataOptions("single"), LearnOptions("cart", max_depth=2)
+    columns, options = DataOptions("single"), LearnOptions(
+        "cart", prune="none", max_depth=2
+    )
     there = learned(frame, tmp_path, columns, options)
     here = training.learn(frame, columns, options)
     found, expected = there.program.body, here.program.body
@@ -134,7 +138,7 @@ def test_many_features_make_no_long_methods(
     monkeypatch.setattr(Spark, "arrays", explained)
     monkeypatch.setattr(Spark, "make", made)
     monkeypatch.setattr(refine, "FEW_ROWS", 2000)
-    learned(frame, tmp_path, COLUMNS, LearnOptions("cart", max_depth=2))
+    learned(frame, tmp_path, COLUMNS, LearnOptions("cart", prune="none", max_depth=2))
     assert len(sizes) > 5
     assert min(sizes) > 0  # -1: it did not compile at all
     assert max(sizes) < JIT

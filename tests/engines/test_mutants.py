@@ -213,7 +213,12 @@ def learned() -> Program:
     names = [*(f"n{i}" for i in range(6)), "town", "size", "code", "y"]
     frame = pd.DataFrame(rows, columns=names)
     model = treecompile.learn(
-        frame, target="y", algorithm="cart", categorical=["code"], min_leaf=4
+        frame,
+        target="y",
+        algorithm="cart",
+        prune="none",
+        categorical=["code"],
+        min_leaf=4,
     )
     assert 150 < model.n_leaves < 300, model.n_leaves
     return model.program

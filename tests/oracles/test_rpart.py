@@ -20,7 +20,7 @@ from treecompile.learning.training import learn
 from treecompile.model.ir import ClassCounts, Leaf, Moments, Op, Split, Tree
 from treecompile.tables.options import DataOptions
 
-DEFAULTS: dict[str, Any] = {"min_split": 20, "min_leaf": 7}
+DEFAULTS: dict[str, Any] = {"min_split": 20, "min_leaf": 7, "prune": "none"}
 SETS = ("kyphosis", "iris", "cars")
 every_set = pytest.mark.parametrize("name", SETS)
 
@@ -123,7 +123,9 @@ def test_the_cross_validated_error_is_as_printed_within_noise() -> None:
     columns = DataOptions("Kyphosis")
     for seed in range(3):
         options = LearnOptions(
-            algorithm="cart", prune="cost-complexity", alpha="cv", seed=seed, **DEFAULTS
+            **{**DEFAULTS, "algorithm": "cart", "prune": "cost-complexity"},
+            alpha="cv",
+            seed=seed,
         )
         choice = learn(rows_of("kyphosis")[0], columns, options).choice
         assert choice is not None

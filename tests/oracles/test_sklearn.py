@@ -98,6 +98,7 @@ def learn_both(given: Problem, depth: int | None) -> tuple[treecompile.Model, An
         given.frame().assign(y=given.y),
         target="y",
         algorithm="cart",
+        prune="none",
         task="regress" if given.is_regression else "classify",
         max_depth=depth,
         min_leaf=given.min_leaf,
@@ -236,7 +237,7 @@ def test_iris_cuts_that_rpart_prints() -> None:
     data = datasets.load_iris()
     frame = pd.DataFrame(data.data).add_prefix("x").assign(y=data.target)
     tree = treecompile.learn(
-        frame, target="y", algorithm="cart", max_depth=2
+        frame, target="y", algorithm="cart", prune="none", max_depth=2
     ).program.body
     assert isinstance(tree, Tree)
     cuts = [split_of(node) for node in tree.nodes if isinstance(node, Split)]

@@ -23,7 +23,9 @@ def frame_of(seed: int, is_regression: bool) -> pd.DataFrame:
 
 
 def tree_of(frame: pd.DataFrame, **options: Any) -> Tree:
-    tree = treecompile.learn(frame, target="y", algorithm="cart", **options)
+    tree = treecompile.learn(
+        frame, target="y", algorithm="cart", prune="none", **options
+    )
     assert isinstance(tree.program.body, Tree)
     return tree.program.body
 

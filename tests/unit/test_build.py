@@ -38,7 +38,10 @@ def test_python_and_the_command_write_the_same_files() -> None:
         "predict.sql": "sqlite",
     }
     assert treecompile.load("one/model.json").sha256 == made.model.sha256
-    assert made.model.notes == ("task: classify (target 'play' is text with 2 labels)",)
+    assert made.model.notes == (
+        "task: classify (target 'play' is text with 2 labels)",
+        "pruning: none, as the table has fewer than 50 rows; --alpha 0.01 prunes",
+    )
 
 
 def test_a_frame_is_data() -> None:
@@ -139,7 +142,9 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """Engine, address and text of everything that is verified; all of it passes."""
     seen: list[tuple[str, str, str]] = []
 
-    def watching(program: Any, text: str, engine: str, url: str = "") -> Report:
+    def watching(
+        program: Any, text: str, engine: str, url: str = "", **options: Any
+    ) -> Report:
         seen.append((engine, url, text))
         return Report(engine, 1, True, 1, 1)
 
@@ -187,7 +192,7 @@ def test_other_engines_get_the_templates(verified: list[tuple[str, str, str]]) -
 def test_nothing_is_written_that_was_not_verified(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def differing(program: Any, text: str, engine: str, url: str = "") -> Report:
+    def differing(program: Any, text: str, engine: str, **options: Any) -> Report:
         mismatches = (Mismatch({"wind": "weak"}, "yes", "no"),)
         return Report(engine, 1, True, 1, 1, mismatches=mismatches)
 

@@ -608,7 +608,7 @@ def test_a_cheap_column_is_preferred() -> None:
         ({"algorithm": "cart", "costs": {"outlook": 1.0}}, "--costs is for"),
         (
             {"algorithm": "cart", "prune": "pessimistic"},
-            "--prune 'pessimistic': expected none,",
+            "--prune 'pessimistic': expected cost-complexity, none",
         ),
         ({"algorithm": "cart", "cf": 0.1}, "--cf is for"),
     ],

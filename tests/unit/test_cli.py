@@ -46,7 +46,8 @@ def test_learn_says_what_it_chose_and_what_it_wrote(folder: Path) -> None:
     said = result.stderr.splitlines()
     assert "algorithm: c45" in said
     assert any(line.startswith("task: classify") for line in said)
-    assert said[-1] == "5 leaves, depth 2: wrote model.json"
+    assert said[-2].startswith("5 leaves, depth 2, learned in ")
+    assert said[-1] == "wrote model.json"
     model = json.loads((folder / "model.json").read_text())
     assert "play" in json.dumps(model)
 
@@ -119,7 +120,7 @@ def test_show_draws_the_tree_and_lists_the_rules(folder: Path) -> None:
 
 def test_rules_decide_as_the_tree_does(folder: Path) -> None:
     said = good("rules", "tennis.json").stderr
-    assert said == "5 rules: wrote rules.json\n"
+    assert said.splitlines()[-1] == "5 rules of at most 2 tests: wrote rules.json"
     by_rules = good("predict", "rules.json", TENNIS)
     assert by_rules.stdout == good("predict", "tennis.json", TENNIS).stdout
 

@@ -19,9 +19,9 @@ import pytest
 import treecompile
 from tests.support.samples import balanced
 from treecompile.learning import cart
+from treecompile.learning.alpha import choose_alpha
 from treecompile.learning.options import ONE_SE, GrowthLimits, LearnOptions
 from treecompile.learning.pruning import (
-    choose_alpha,
     collapse,
     cost_complexity,
     reduced_error,
@@ -339,7 +339,7 @@ def test_the_rule_of_one_standard_error() -> None:
 def test_alpha_is_chosen_and_told() -> None:
     frame = sample(5, "classify", 150)
     options: dict[str, Any] = {"algorithm": "cart", "prune": "cost-complexity"}
-    full = treecompile.learn(frame, target="y", algorithm="cart")
+    full = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
     small = treecompile.learn(frame, target="y", alpha="1se", **options)
     large = treecompile.learn(frame, target="y", alpha="cv", alpha_folds=5, **options)
     assert small.n_leaves <= large.n_leaves < full.n_leaves
@@ -368,7 +368,7 @@ def test_a_single_label_has_nothing_to_choose() -> None:
             {"prune": "reduced-error", "validation_fraction": 0.001},
             "--validation-fraction holds out no row to prune by",
         ),
-        ({"alpha": "cv"}, "--alpha is for --prune cost-complexity"),
+        ({"alpha": "cv", "prune": "none"}, "--alpha is for --prune cost-complexity"),
         (
             {"prune": "cost-complexity", "alpha": "best"},
             "--alpha 'best': expected 0 or more, cv",

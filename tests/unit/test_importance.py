@@ -44,6 +44,7 @@ def test_labels_as_in_scikit_learn(criterion: str, depth: int) -> None:
         criterion=criterion,
         max_depth=depth,
         min_leaf=100,
+        prune="none",
     )
     expected = theirs.feature_importances_.tolist()
     assert list(ours.importances) == [f"x{i}" for i in range(6)]
@@ -57,7 +58,9 @@ def test_numbers_as_in_scikit_learn() -> None:
     theirs = trees.DecisionTreeRegressor(max_depth=4, min_samples_leaf=5).fit(
         table.drop(columns="y"), table["y"]
     )
-    ours = treecompile.learn(table, target="y", task="regress", max_depth=4, min_leaf=5)
+    ours = treecompile.learn(
+        table, target="y", task="regress", max_depth=4, min_leaf=5, prune="none"
+    )
     assert list(ours.importances.values()) == pytest.approx(
         theirs.feature_importances_.tolist(), abs=1e-9
     )

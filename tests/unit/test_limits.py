@@ -72,7 +72,7 @@ def test_a_node_with_little_squared_error_is_not_split() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=400)
     frame = pd.DataFrame({"x": x, "y": np.sin(2 * x) + random.normal(size=400) / 5})
-    free, stopped = tree_of(frame), tree_of(frame, min_sse=4.0)
+    free, stopped = (tree_of(frame, prune="none", min_sse=s) for s in (0.0, 4.0))
     assert 1 < len(stopped.nodes) < len(free.nodes)
     for node in stopped.nodes:
         assert isinstance(node.stats, Moments)
@@ -80,7 +80,7 @@ def test_a_node_with_little_squared_error_is_not_split() -> None:
         assert (node.stats.sse >= 4.0) == isinstance(node, Split)
     whole = free.nodes[0].stats
     assert isinstance(whole, Moments)
-    assert len(tree_of(frame, min_sse=whole.sse, max_depth=1).nodes) == 3
+    assert len(tree_of(frame, min_sse=whole.sse, max_depth=1, prune="none").nodes) == 3
     assert whole.sse is not None
     assert len(tree_of(frame, min_sse=whole.sse * 1.001).nodes) == 1
 

@@ -111,7 +111,7 @@ def test_scikit_learn_has_the_same_path_for_numbers() -> None:
     data = datasets.load_diabetes()
     x = data.data.astype(np.float32).astype(np.float64)
     frame = pd.DataFrame(x).add_prefix("x").assign(y=data.target)
-    tree = learn(frame, task="regress", max_depth=5, min_leaf=5)
+    tree = learn(frame, task="regress", max_depth=5, min_leaf=5, prune="none")
     theirs = trees.DecisionTreeRegressor(max_depth=5, min_samples_leaf=5)
     path = theirs.cost_complexity_pruning_path(x, data.target)
     steps = weakest_links(tree)
@@ -143,9 +143,11 @@ def test_a_chain_is_pruned_without_recursion() -> None:
 
 def test_what_is_refused() -> None:
     frame = iris()
-    with pytest.raises(OptionError, match="--prune 'hard': expected none, cost-"):
+    with pytest.raises(OptionError, match="--prune 'hard': expected cost-complexity"):
         learn(frame, prune="hard")
     with pytest.raises(OptionError, match="--alpha is for --prune cost-complexity"):
-        learn(frame, alpha=0.1)
+        learn(frame, alpha=0.1, prune="none")
+    with pytest.raises(OptionError, match="--alpha is for --prune cost-complexity: a"):
+        treecompile.learn(frame, target="y", algorithm="c45", alpha=0.1)
     with pytest.raises(OptionError, match="--alpha -1"):
         learn(frame, prune="cost-complexity", alpha=-1)

@@ -203,7 +203,7 @@ def numbers_model() -> Program:
     dice = random.Random(6)
     frame = pd.DataFrame({"x": [dice.gauss(0, 1e6) for _ in range(300)]})
     frame["y"] = [dice.random() for _ in range(300)]
-    return treecompile.learn(frame, target="y").program
+    return treecompile.learn(frame, target="y", prune="none").program
 
 
 def deep_model() -> Program:
@@ -287,7 +287,16 @@ def test_the_same_data_give_the_same_bytes_whatever_the_hash_seed(
         subprocess.run(
             [
                 *(sys.executable, "-m", "treecompile", "build", data, "--target", "y"),
-                *("--algorithm", "cart", "--out", folder, "--no-verify", "-q"),
+                *(
+                    "--algorithm",
+                    "cart",
+                    "--prune",
+                    "none",
+                    "--out",
+                    folder,
+                    "--no-verify",
+                    "-q",
+                ),
             ],
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
@@ -301,6 +310,8 @@ def test_the_same_data_give_the_same_bytes_whatever_the_hash_seed(
 
 def test_mypy_finds_nothing_in_it(tmp_path: Path) -> None:
     programs = [ORDINARY[name]() for name in ("every type", "numbers")]
+    alone = pd.DataFrame({"x": [1.5, 2.5], "y": [0.5, 0.5]})
+    programs.append(treecompile.learn(alone, target="y").program)  # it tests nothing
     for policy in MissingPolicy:
         for place, program in enumerate(programs):
             assert isinstance(program.body, Tree)

@@ -19,7 +19,7 @@ from treecompile.model.ir import Op, Split, Tree
 
 def root_of(frame: pd.DataFrame, **options: Any) -> Split:
     tree = treecompile.learn(
-        frame, target="y", algorithm="cart", max_depth=1, **options
+        frame, target="y", algorithm="cart", prune="none", max_depth=1, **options
     ).program.body
     assert isinstance(tree, Tree)
     assert isinstance(tree.nodes[0], Split)

@@ -142,6 +142,7 @@ def test_neither_the_order_of_rows_nor_the_unit_of_weights_matters(
         "algorithm": algorithm,
         "criterion": criterion,
         "weights": "w",
+        "prune": "none",
     }
     options["task"] = "classify" if criterion else "regress"
     first = tree_of(frame, **options)
@@ -194,6 +195,7 @@ def test_scikit_learn_grows_the_same_tree_from_weighted_rows(
         task="regress" if is_regression else "classify",
         max_depth=depth,
         min_leaf=5,
+        prune="none",
     )
     assert_like_theirs(tree, theirs.tree_)
 
@@ -245,6 +247,7 @@ def test_class_weights_are_those_of_scikit_learn(seed: int, given: Any) -> None:
     ).fit(x, y)
     frame = pd.DataFrame(x).add_prefix("x").assign(y=y)
     options: dict[str, Any] = {"algorithm": "cart", "max_depth": 3, "min_leaf": 5}
+    options["prune"] = "none"
     assert_like_theirs(tree_of(frame, class_weight=given, **options), theirs.tree_)
     # And on top of the weights of the rows.
     w = random.gamma(2.0, size=150)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, Unpack
 
+from treecompile.api import forms
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
@@ -23,23 +25,31 @@ from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
+from treecompile.inspect.advice import advice
 from treecompile.learning.options import LearnOptions
+from treecompile.learning.training import Learned
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
+from treecompile.model.ir import Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules import pruning
 from treecompile.rules.language.document import holds_model, is_rules, read_source
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions
-from treecompile.tables.raw import counted
 from treecompile.verify import verification
+from treecompile.verify.cells import BUDGET
 from treecompile.verify.verification import Report
 
 FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
 _, PYTHON, SQL, _ = FILES
+ROWS, ROWS_PER_LEAF = 4_000, 8  # to verify an artefact by
+FEWER_ROWS = (
+    "the validation rows prune the rules, so the tree does not learn from them, and the"
+    " quality on them is optimistic: --rules c45rules learns from all rows"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +82,10 @@ def build(
     engine: str | Sequence[str] = (),
     url: str = "",
     glossary: str | Path | None = None,
+    full: bool = False,
     templates: str | Path = "",
     verify: bool = True,
+    estimate: bool = True,
     force: bool = False,
     feedback: Feedback = Silent(),
     **options: Unpack[LearnKeywords],
@@ -87,7 +99,12 @@ def build(
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
     that of predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
-    server among them. `glossary` and `templates` are as for `Model.emit`.
+    server among them. `glossary`, `full` and `templates` are as for
+    `Model.emit`.
+
+    With `estimate`, the quality on new rows is estimated by cross-validation where that
+    takes some seconds, and the notes of the model name a form that is shorter and at
+    least as accurate.
 
     Files in `out` that treecompile did not write are overwritten only with `force`, and
     the data never.
@@ -105,7 +122,7 @@ def build(
     if isinstance(data, (str, Path)) and holds_model(data):
         model = _read_model(data, {**given, **options}, feedback)
     else:
-        model = _learn(data, given, dict(options), feedback)
+        model = _learn(data, given, dict(options), feedback, estimate=estimate)
 
     program = model.program
 
@@ -114,22 +131,27 @@ def build(
         return compiler.emit(program, to, chosen)
 
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
-    document = emitted("markdown", glossary=glossary)
+    document = emitted("markdown", glossary=glossary, full=full)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.notes(sql.notes)
+    feedback.notes((*sql.notes, *document.notes))
     reports = {}
     if verify:
         if not own.engine:
             feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
+        # Rows for all cells and edges, and many more. `verify` tries more still.
+        budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.
         prove = verification.verify_supervised if templates else verification.verify
         for name, on, artefact in found:
             if on:
                 server = "" if is_of_another(url, on) else url
-                reports[name] = prove(program, artefact.text, on, url=server)
+                with feedback.progress(f"verifying {name}"):
+                    reports[name] = prove(
+                        program, artefact.text, on, url=server, budget=budget
+                    )
     made = Built(model, {}, reports)
     if not made.passed:
         return made
@@ -156,7 +178,12 @@ def _read_model(
 
 
 def _learn(
-    data: Data, given: Mapping[str, Any], options: dict[str, Any], feedback: Feedback
+    data: Data,
+    given: Mapping[str, Any],
+    options: dict[str, Any],
+    feedback: Feedback,
+    *,
+    estimate: bool,
 ) -> Model:
     """The tree that is learned, or the rules made of it."""
     form, validation = given.get("rules"), given.get("validation")
@@ -178,19 +205,34 @@ def _learn(
             "build needs the rows in memory: in a database, use learn, and emit from"
             " the model"
         )
+    began = monotonic()
     columns, how = learn_options("build", given["target"], options)
     learned = learn_from(data, columns, how, validation, feedback)
-    model = Model(learned.program, learned.notes)
-    feedback.tell(size(model.program.body))
+    made, notes = _in_form(learned, form, feedback)
+    if estimate:
+        made = forms.estimated(made, learned, how, form or "")
+    feedback.made(made, monotonic() - began)
+    found = [*advice(made)]
+    if estimate and not form:
+        shorter = list(forms.shorter_form(made, learned, how))
+        feedback.tell(*shorter)
+        found += shorter
+    return Model(made, (*learned.notes, *notes, *found))
+
+
+def _in_form(
+    learned: Learned, form: str | None, feedback: Feedback
+) -> tuple[Program, list[str]]:
+    """The learned tree, or its rules; with notes about these."""
     if form is None:
-        return model
-    notes = pruning.flattening_notes(learned.program)
+        return learned.program, []
+    feedback.tell(f"tree: {size(learned.program.body)}")
+    notes = list(pruning.flattening_notes(learned.program))
+    if form == VALIDATION:
+        notes.append(FEWER_ROWS)
     feedback.notes(notes)
     with feedback.progress("pruning") as start:
         if form == FLAT:
-            made = pruning.simplify(learned.program)
-        else:
-            cases = (learned.training, learned.validation)
-            made = pruning.prune_by(learned.program, form, *cases, start)
-    feedback.tell(counted(leaf_count(made.body), "rule"))
-    return Model(made, (*learned.notes, *notes))
+            return pruning.simplify(learned.program), notes
+        cases = (learned.training, learned.validation)
+        return pruning.prune_by(learned.program, form, *cases, start), notes

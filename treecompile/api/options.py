@@ -78,6 +78,7 @@ class EmitKeywords(TypedDict, total=False):
     comments: bool
     templates: str | Path
     glossary: str | Path | None
+    full: bool
 
 
 def keywords_of(*kinds: type) -> dict[str, Option]:

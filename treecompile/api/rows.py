@@ -54,6 +54,10 @@ class Feedback(Protocol):
         """A tree has been learned."""
         return
 
+    def made(self, program: Program, seconds: float) -> None:
+        """The model is finished and measured."""
+        return
+
     @contextmanager
     def progress(self, label: str) -> Iterator[Start]:
         """A progress bar."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from time import monotonic
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     argument,
     declared,
+    estimate_option,
     force_option,
     given,
     learning_options,
@@ -27,7 +29,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.options import COMMON, DATABASE, PRUNING, RULES, TESTING
 
 # The options of `build` that are not for learning.
-COMPILING = ("dialect", "glossary", "templates", "engine", "url", "verify")
+COMPILING = ("dialect", "glossary", "full", "templates", "engine", "url", "verify")
 
 
 @command(
@@ -55,6 +57,7 @@ COMPILING = ("dialect", "glossary", "templates", "engine", "url", "verify")
     group=DATABASE,
     help="In a database: create no temporary tables. This is slower.",
 )
+@estimate_option
 @model_option("model.json", COMMON)
 def learn(
     data: str | None,
@@ -65,6 +68,7 @@ def learn(
     validation: str | None,
     validation_table: str,
     no_temporary_tables: bool,
+    estimate: bool,
     out: str,
     force: bool,
     quiet: bool,
@@ -76,6 +80,7 @@ def learn(
     input. It can also be a folder or a pattern of Parquet files, which DuckDB reads, or
     a table in a database. Neither of these has to fit into memory.
     """
+    from treecompile.api.forms import estimated
     from treecompile.api.options import learn_options
     from treecompile.api.rows import learn_from
     from treecompile.cli.terminal import (
@@ -88,7 +93,6 @@ def learn(
     )
     from treecompile.database.locations import Table, in_database
     from treecompile.model.file.write import dumps
-    from treecompile.model.paths import size
 
     check_output(out, force=force)
     terminal = Terminal(quiet)
@@ -109,7 +113,8 @@ def learn(
         check_output(state_file(out), force=force)
     state = resumable(out) if is_resumable else nullcontext()
     with state as journal:
-        program = learn_from(
+        began = monotonic()
+        learned = learn_from(
             rows,
             columns,
             how,
@@ -117,9 +122,13 @@ def learn(
             terminal,
             temporary_tables=not no_temporary_tables,
             journal=journal,
-        ).program
+        )
+        program = learned.program
+        if estimate:
+            program = estimated(program, learned, how)
         output(out, dumps(program))
-    terminal.tell(f"{size(program.body)}: wrote {out}")
+    terminal.made(program, monotonic() - began)
+    terminal.tell(f"wrote {out}")
 
 
 @command(
@@ -189,10 +198,10 @@ def rules(
         read_model,
         source_of,
     )
+    from treecompile.inspect.advice import quality_line
     from treecompile.model.file.write import dumps
-    from treecompile.model.paths import leaf_count
+    from treecompile.model.paths import size
     from treecompile.rules import pruning
-    from treecompile.tables.raw import counted
 
     check_output(out, force=force)
     reading = read_options("rules", given(options))
@@ -223,7 +232,9 @@ def rules(
         made, notes = prune_rules(program, how, rows, reading, terminal)
     output(out, dumps(made))
     terminal.notes(notes)
-    terminal.tell(f"{counted(leaf_count(made.body), 'rule')}: wrote {out}")
+    if line := quality_line(made):
+        terminal.tell(line)
+    terminal.tell(f"{size(made.body)}: wrote {out}")
 
 
 @command(
@@ -252,7 +263,8 @@ def rules(
     " rows (validation), or pruned as c4.5rules does (c45rules).",
     group=RULES,
 )
-@declared(EmitOptions, "dialect", "glossary", "templates")
+@estimate_option
+@declared(EmitOptions, "dialect", "glossary", "full", "templates")
 @value(
     "--engine",
     "NAME",

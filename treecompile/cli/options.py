@@ -240,6 +240,16 @@ out_option = apply(
     value("-o out", "FILE", "Output file. [default: standard output]"), force_option
 )
 quiet_option = option("-q", "--quiet", is_flag=True, help="Print only errors.")
+estimate_option = option(
+    "--no-estimate",
+    "estimate",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    group=PRUNING,
+    help="Do not estimate the quality on new rows, by cross-validation or on held-out"
+    " rows. Without this option it is estimated where that takes some seconds.",
+)
 na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)
 budget_option = value(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from treecompile.measure.quality import Evaluation
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
+from treecompile.model.paths import size
 
 if TYPE_CHECKING:
+    from treecompile.learning.alpha import Validated
     from treecompile.learning.cross_validation import CrossValidation
-    from treecompile.learning.pruning import PruningStep, Validated
+    from treecompile.learning.pruning import PruningStep
     from treecompile.verify.verification import Report
 
 MISMATCHES_SHOWN = 5
@@ -45,6 +47,16 @@ def verification(name: str, report: Report) -> Iterator[str]:
         if report.complete:
             extent = "every combination of values at the edges"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
+
+
+def finished(program: ir.Program, seconds: float) -> Iterator[str]:
+    """The end of a command that learns: how good the model is, and how large."""
+    from treecompile.inspect.advice import advice, quality_line
+
+    if line := quality_line(program):
+        yield line
+    yield f"{size(program.body)}, learned in {seconds:.1f} s"
+    yield from (f"note: {note}" for note in advice(program))
 
 
 def evaluation(program: ir.Program, result: Evaluation) -> Iterator[str]:

@@ -45,11 +45,16 @@ class Terminal:
     def notes(self, notes: Iterable[str]) -> None:
         self.tell(*(f"note: {note}" for note in notes))
 
+    def made(self, program: Program, seconds: float) -> None:
+        from treecompile.cli.reports import finished
+
+        self.tell(*finished(program, seconds))
+
     def learned(self, result: Learned) -> None:
         from treecompile.cli.reports import pruning_sequence
 
         self.tell(*result.notes)
-        if result.choice is not None:
+        if result.choice is not None and "alpha" in dict(result.program.options):
             table = result.choice.table
             steps = [entry.step for entry in table]
             self.tell(*pruning_sequence(steps, table, result.choice.place))

@@ -37,7 +37,6 @@ from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
 from treecompile.learning.options import (
     C45,
-    COST_COMPLEXITY,
     CV,
     ID3,
     ONE_SE,
@@ -50,7 +49,7 @@ from treecompile.learning.options import (
     chosen,
     given_options,
 )
-from treecompile.learning.pruning import cost_complexity, smallest
+from treecompile.learning.pruning import smallest
 from treecompile.learning.weighting import odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
@@ -216,14 +215,12 @@ def _by_impurity(run: TableRun) -> GrownTree:
 
 
 def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
-    if run.options.prune == COST_COMPLEXITY:
-        return cost_complexity(tree, training.alpha_of(run.options))
     if run.options.prune == REDUCED_ERROR:
         assert validation is not None
         columns = run.columns
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
         return smallest(tree, validation.losses(grown), price=0.0)
-    return tree
+    return training.with_fixed_alpha(tree, run.options)
 
 
 def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:

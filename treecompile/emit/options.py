@@ -29,6 +29,7 @@ PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
 
 HEADS = ("name", "description", "unit")  # of a glossary
 MOST_GLOSSARY = 1 << 26  # bytes
+MOST_RULES = 5_000  # in a document; nobody reads more
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,12 @@ class EmitOptions:
         "FILE",
         targets=MARKDOWN,
         group=IN_DOCUMENT,
+    )
+    full: bool = option(
+        False,
+        f"Markdown: all rules, also if there are more than {MOST_RULES:,}. Otherwise"
+        " the document shows the most frequent ones.",
+        targets=MARKDOWN,
     )
 
 

@@ -1,20 +1,25 @@
-"""k-fold cross-validation of a way of learning.
+"""k-fold cross-validation of a way of learning, and the quality to expect of it.
 
 The types of the columns are decided once, on the whole table. Each fold is predicted by
-a tree that was grown and pruned without it.
+a model that was learned without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from treecompile.learning.options import LearnOptions, Progress, check_options
+from treecompile.learning.options import (
+    ENOUGH,
+    LearnOptions,
+    Progress,
+    check_options,
+)
 from treecompile.learning.training import (
     ToPruneBy,
     default_algorithm,
@@ -23,13 +28,17 @@ from treecompile.learning.training import (
     split_off,
 )
 from treecompile.measure.quality import accuracy, measure
+from treecompile.model.arrays import Array, Positions
 from treecompile.model.batch import answers
-from treecompile.model.ir import ClassQuality, Label, Leaf, Quality, Tree
+from treecompile.model.ir import Body, ClassQuality, Estimate, Label, Quality, Tree
+from treecompile.model.paths import leaf_count
 from treecompile.tables.dataset import Dataset, fold_of, take
 from treecompile.tables.options import DataOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+AnyBody = TypeVar("AnyBody", bound=Body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +107,13 @@ def cross_validate(
     tell = (progress or _silent)(len(whole.y) * (k - 1))
     predicted = np.empty(len(whole.y), np.intp if whole.labels else np.float64)
     folds = []
-    for number in range(k):
-        here = number_of == number
-        tree = _without(take(whole, ~here), algorithm, options)
-        held_out = take(whole, here)
-        predicted[here] = answers(tree, held_out.columns, len(held_out.y))
-        quality = measure(whole.labels, predicted[here], held_out.y)
-        leaves = sum(isinstance(node, Leaf) for node in tree.nodes)
-        folds.append(Fold(quality, len(tree.nodes), leaves))
-        tell(int((~here).sum()))
+    for here, tree, said in out_of_fold(
+        whole, number_of, tree_learner(algorithm, options)
+    ):
+        predicted[here] = said
+        quality = measure(whole.labels, said, whole.y[here])
+        folds.append(Fold(quality, len(tree.nodes), leaf_count(tree)))
+        tell(len(whole.y) - len(here))
     chosen = () if options.algorithm else (f"algorithm: {algorithm}",)
     return CrossValidation(
         whole.target,
@@ -119,16 +126,69 @@ def cross_validate(
     )
 
 
-def _without(data: Dataset, algorithm: str, options: LearnOptions) -> Tree:
-    """The tree from the rows outside a fold; some may be held out to prune by."""
-    training, held_out = split_off(data, options)
+def tree_learner(algorithm: str, options: LearnOptions) -> Callable[[Dataset], Tree]:
+    """Learns a tree from some rows; a part of them may be held out to prune by."""
 
-    def to_prune_by(tree: Tree) -> ToPruneBy:
-        assert held_out is not None
-        return held_out.columns, held_out.y, held_out.weights
+    def learn(data: Dataset) -> Tree:
+        training, held_out = split_off(data, options)
 
-    tree, _ = grow_tree(training, algorithm, options, _silent, to_prune_by)
-    return tree
+        def to_prune_by(tree: Tree) -> ToPruneBy:
+            assert held_out is not None
+            return held_out.columns, held_out.y, held_out.weights
+
+        tree, _ = grow_tree(training, algorithm, options, _silent, to_prune_by)
+        return tree
+
+    return learn
+
+
+def out_of_fold(
+    data: Dataset, folds: Positions, learn: Callable[[Dataset], AnyBody]
+) -> Iterator[tuple[Positions, AnyBody, Array]]:
+    """For each fold its rows, a body learned without them, and its answers for them.
+
+    A row with a negative fold is never left out.
+    """
+    for number in range(int(folds.max()) + 1):
+        here = np.flatnonzero(folds == number)
+        body = learn(take(data, np.flatnonzero(folds != number)))
+        held_out = take(data, here)
+        yield here, body, answers(body, held_out.columns, len(here))
+
+
+# --- the quality to expect ------------------------------------------------------------
+
+FOLDS = 10
+MANY = 300_000  # rows x features: ten models take some seconds
+TOO_MANY = 5_000_000  # one more model takes some seconds
+PART = 5  # of a table with many rows, one row in five is held out
+
+
+def estimate_folds(data: Dataset, seed: int) -> Positions | None:
+    """Folds to estimate the quality on new rows by; None if that would take too long.
+
+    The choice depends on the size of the table, never on the time something took.
+    """
+    rows = len(data.y)
+    cells = rows * len(data.features)
+    if rows < ENOUGH or cells > TOO_MANY:
+        return None
+    if cells <= MANY:
+        return fold_of(data, FOLDS, seed, "--cv")
+    return np.where(fold_of(data, PART, seed, "--cv") == 0, 0, -1)
+
+
+def estimate(
+    data: Dataset, folds: Positions, learn: Callable[[Dataset], Body]
+) -> Estimate:
+    """The quality of models on the rows of the folds that they were learned without."""
+    rows, said = [], []
+    for here, _, predicted in out_of_fold(data, folds, learn):
+        rows.append(here)
+        said.append(predicted)
+    actual = data.y[np.concatenate(rows)]
+    quality = measure(data.labels, np.concatenate(said), actual)
+    return Estimate(len(rows), quality)
 
 
 def _silent(rows: int) -> Progress:

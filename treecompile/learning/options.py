@@ -37,6 +37,7 @@ BALANCED = "balanced"  # class weights
 LabelNumbers = tuple[tuple[Label, float], ...]
 
 LATER_PRUNINGS = (NONE, COST_COMPLEXITY, REDUCED_ERROR)
+ENOUGH = 50  # rows: with fewer, cross-validation says too little
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class LearnOptions:
         values={
             ID3: LATER_PRUNINGS,
             C45: (PESSIMISTIC, *LATER_PRUNINGS),
-            CART: LATER_PRUNINGS,
+            CART: (COST_COMPLEXITY, NONE, REDUCED_ERROR),
         },
         group=PRUNING,
         is_common=True,
@@ -142,7 +143,8 @@ class LearnOptions:
         "For cost-complexity pruning: the share of the root's error that each leaf of a"
         " split must save; `cv` or `1se` choose it by cross-validation.",
         "A",
-        shown="0.01",
+        shown=f"`1se` for `cart` without --prune, from {ENOUGH} rows in memory; 0.01"
+        " with --prune cost-complexity",
         accepts=lambda a: a in (CV, ONE_SE)
         or (not isinstance(a, str) and 0 <= a < inf),
         expected="0 or more, cv or 1se",
@@ -304,11 +306,13 @@ class GrowthLimits:
 def check_options(options: LearnOptions, has_validation: bool = False) -> None:
     """Refuse what no algorithm can use."""
     check_values(options)
-    if options.prune != COST_COMPLEXITY and options.alpha is not None:
+    if options.prune not in ("", COST_COMPLEXITY) and options.alpha is not None:
         raise OptionError(
-            "--alpha is for --prune cost-complexity: add that, or leave --alpha out"
+            f"--alpha is for --prune cost-complexity, not --prune {options.prune}: leave"
+            " one of them out"
         )
-    if options.alpha not in (CV, ONE_SE) and is_given(options, "alpha_folds"):
+    chooses = options.alpha in (CV, ONE_SE) or not (options.prune or options.alpha)
+    if not chooses and is_given(options, "alpha_folds"):
         raise OptionError(
             "--alpha-folds is for --alpha cv or --alpha 1se: add one of them, or leave"
             " --alpha-folds out"
@@ -328,6 +332,13 @@ def check_algorithm(options: LearnOptions, algorithm: str) -> None:
     if algorithm not in ALGORITHMS:
         known = sentence(ALGORITHMS)
         raise OptionError(f"--algorithm {algorithm!r}: expected {known}")
+    for name in ("alpha", "alpha_folds"):
+        prunes = chosen(options, "prune", algorithm) == COST_COMPLEXITY
+        if is_given(options, name) and not prunes:
+            raise OptionError(
+                f"{DECLARED[name].flag} is for --prune cost-complexity: add that, or"
+                f" leave {DECLARED[name].flag} out"
+            )
     for name, each in DECLARED.items():
         given = getattr(options, name)
         if given == each.default:

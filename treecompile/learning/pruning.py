@@ -6,27 +6,21 @@ other rows, and alpha 0, it is reduced-error pruning.
 In training, the risk of a leaf is the weight of the cases it predicts wrongly, or for
 numbers the sum of their squared errors. Alpha is relative to the risk of the root, like
 `cp` in rpart: with 0.01, a split stays if each additional leaf saves 1 % of the root's
-risk. It can be chosen by cross-validation.
+risk. `alpha` chooses it by cross-validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
-from math import inf, sqrt
 
-import numpy as np
-
-from treecompile.learning.held_out import losses, node_losses, parents_of
-from treecompile.learning.options import ONE_SE
-from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.learning.held_out import node_losses, parents_of
+from treecompile.model.arrays import Array, Floats
 from treecompile.model.batch import Columns
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import ClassCounts, Leaf, Moments, Node, Split, Tree
 from treecompile.model.semantics import answer
-from treecompile.tables.dataset import Dataset, take
 
 TIE = 1e-12  # risks that differ by less, relative to the root's, are equal
 
@@ -178,95 +172,3 @@ def _close(tree: Tree, position: int, is_split: list[bool]) -> Iterator[int]:
             is_split[here] = False
             stack += [branch.then for branch in node.branches]
             yield here
-
-
-# ---------------------------------------------------------------- choosing alpha
-# As in CART, the trees of the folds stand for each tree of the nested sequence: pruned
-# at the geometric mean of its alpha and the next, and judged on the rows that did not
-# grow them. The best tree has the least error, or by the 1-SE rule is the smallest
-# whose error is within one standard error of the least.
-
-
-@dataclass(frozen=True, slots=True)
-class Validated:
-    """A tree of the sequence, and its error in cross-validation."""
-
-    step: PruningStep
-    error: float  # relative to the risk of the root
-    deviation: float  # the standard error of that
-
-
-@dataclass(frozen=True, slots=True)
-class AlphaChoice:
-    """The whole sequence, and the position of the chosen tree."""
-
-    table: tuple[Validated, ...]
-    place: int
-
-    @property
-    def alpha(self) -> float:
-        return self.table[self.place].step.alpha
-
-
-def choose_alpha(
-    data: Dataset,
-    tree: Tree,
-    grow: Callable[[Positions], Tree],  # from some of the rows
-    folds: Positions,
-    rule: str,
-) -> AlphaChoice:
-    """Validate all trees of the sequence, and choose one by the rule.
-
-    The data has the weights that the tree was grown with.
-    """
-    weights = np.ones(len(data.y)) if data.weights is None else data.weights
-    total = float(weights.sum())
-    steps = weakest_links(tree)
-    whole = risk(tree.nodes[0]) or 1.0
-    alphas = [step.alpha * whole for step in steps]
-    between = np.array([*(sqrt(a * b) for a, b in pairwise(alphas)), inf])
-    sums, squares = np.zeros(len(steps)), np.zeros(len(steps))
-    for fold in range(int(folds.max()) + 1):
-        others, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        share = float(weights[others].sum()) / total
-        found = _errors(grow(others), take(data, here), weights[here], between * share)
-        sums += found[0]
-        squares += found[1]
-    spread = np.sqrt(np.maximum(squares - sums**2 / total, 0.0))
-    table = tuple(
-        Validated(step, error / whole, deviation / whole)
-        for step, error, deviation in zip(
-            steps, sums.tolist(), spread.tolist(), strict=True
-        )
-    )
-    return AlphaChoice(table, _chosen(table, rule))
-
-
-def _errors(
-    tree: Tree, held_out: Dataset, weights: Floats, alphas: Floats
-) -> tuple[Floats, Floats]:
-    """The sums of the losses and of their squares, for the tree pruned at each alpha.
-
-    A node is a leaf from the alpha at which it closes until its parent closes.
-    """
-    whole = risk(tree.nodes[0]) or 1.0
-    closing = np.array(links(tree)[1]) * whole
-    first = np.searchsorted(alphas, closing)
-    parents = parents_of(tree)
-    last = np.where(parents >= 0, first[parents], len(alphas))
-    steps = np.zeros((2, len(alphas) + 1))
-    for nodes, loss, parts in losses(tree, held_out.columns, held_out.y, weights):
-        for sums, power in zip(steps, (1, 2), strict=True):
-            weighted = loss**power * parts
-            np.add.at(sums, first[nodes], weighted)
-            np.subtract.at(sums, last[nodes], weighted)
-    sums, squares = np.cumsum(steps, axis=1)[:, :-1]
-    return sums, squares
-
-
-def _chosen(table: Sequence[Validated], rule: str) -> int:
-    best = min(table, key=lambda entry: entry.error)
-    most = best.error + TIE
-    if rule == ONE_SE:
-        most += best.deviation
-    return max(place for place, entry in enumerate(table) if entry.error <= most)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treecompile.learning import cart, id3
+from treecompile.learning.alpha import AlphaChoice, choose_alpha, folds_of, rule_of
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.costs import Costs, check_costs
@@ -21,7 +22,7 @@ from treecompile.learning.options import (
     C45,
     CART,
     COST_COMPLEXITY,
-    CV,
+    ENOUGH,
     FRACTIONAL,
     ID3,
     ONE_SE,
@@ -36,12 +37,7 @@ from treecompile.learning.options import (
     chosen,
     given_options,
 )
-from treecompile.learning.pruning import (
-    AlphaChoice,
-    choose_alpha,
-    cost_complexity,
-    reduced_error,
-)
+from treecompile.learning.pruning import cost_complexity, reduced_error
 from treecompile.learning.weighting import Weighting, odd_mean
 from treecompile.measure.cases import Cases, has_answer
 from treecompile.measure.quality import measured, read_cases
@@ -52,7 +48,6 @@ from treecompile.tables.dataset import (
     Dataset,
     encode_answers,
     encode_weights,
-    fold_of,
     make_dataset,
     take,
 )
@@ -75,6 +70,7 @@ class Learned:
     program: Program
     notes: tuple[str, ...]  # what was chosen, and what looks odd
     # In memory, the rows it was grown from, and those that were held out.
+    data: Dataset | None = None
     training: Cases | None = None
     validation: Cases | None = None
     choice: AlphaChoice | None = None  # of alpha, by cross-validation
@@ -114,16 +110,21 @@ def learn(
     done = replace(
         program_of(tree),
         options=given_options(options, columns.weights, alpha),
-        training=Training(whole.source, len(training.y), training.summaries()),
+        training=Training(
+            whole.source,
+            len(training.y),
+            training.summaries(),
+            estimate=None if choice is None else choice.estimate,
+        ),
     )
     cases = Cases(training.columns, training.y)
     validated = to_validate(tree)
-    notes = [*whole.notes, *notes_on(options, algorithm, choice)]
+    notes = [*whole.notes, *notes_on(options, algorithm, len(training.y), choice)]
     if algorithm == C45 or options.chi2 is not None:
         weights = training.weights
         notes += [] if weights is None else odd_mean(float(weights.mean()))
     known = measured(done, cases, validated)
-    return Learned(known, tuple(notes), cases, validated, choice)
+    return Learned(known, tuple(notes), training, cases, validated, choice)
 
 
 def read_dataset(
@@ -138,21 +139,40 @@ def read_dataset(
 
 
 def notes_on(
-    options: LearnOptions, algorithm: str, choice: AlphaChoice | None = None
+    options: LearnOptions,
+    algorithm: str,
+    rows: int = 0,  # in memory
+    choice: AlphaChoice | None = None,
 ) -> list[str]:
     """What was chosen, and what to keep in mind."""
     notes = [] if options.algorithm else [f"algorithm: {algorithm}"]
+    is_default = not options.prune and options.alpha is None
     if choice is not None:
-        leaves = choice.table[choice.place].step.leaves
-        error = "within one standard error of the least" * (options.alpha == ONE_SE)
-        notes.append(
-            f"alpha: {choice.alpha:.6g} ({error or 'the least error'} in"
-            f" {options.alpha_folds}-fold cross-validation), leaves: {leaves}"
-            f" of {choice.table[0].step.leaves}"
+        notes.append(_chosen_alpha(choice, is_default))
+    elif is_default and chosen(options, "prune", algorithm) == COST_COMPLEXITY:
+        why = (
+            f"the table has fewer than {ENOUGH} rows"
+            if rows
+            else "choosing alpha by cross-validation needs the rows in memory"
         )
+        notes.append(f"pruning: none, as {why}; --alpha 0.01 prunes")
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return notes
+
+
+def _chosen_alpha(choice: AlphaChoice, is_default: bool) -> str:
+    error = "the least error"
+    if choice.rule == ONE_SE:
+        error = "within one standard error of the least"
+    folds = choice.estimate.folds
+    how = f"in {folds}-fold cross-validation" if folds > 1 else "on a held-out tenth"
+    table = choice.table
+    leaves = f"{table[choice.place].step.leaves} of {table[0].step.leaves}"
+    return (
+        f"alpha: {choice.alpha:.6g} ({error} {how}), leaves: {leaves}"
+        f"{'; --prune none keeps all' if is_default else ''}"
+    )
 
 
 def _validation(
@@ -187,21 +207,21 @@ def grow_tree(
     algorithm: str,
     options: LearnOptions,
     progress: Callable[[int], Progress],
-    held_out: HeldOut,
+    held_out: HeldOut | None = None,
 ) -> tuple[Tree, AlphaChoice | None]:
     """Grow a tree and prune it; with the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
     check_task(options, algorithm, data.target, has_labels=bool(data.labels))
     prune = chosen(options, "prune", algorithm)
-    chooses = prune == COST_COMPLEXITY and options.alpha in (CV, ONE_SE)
     rows = len(data.y)
-    folds = None
-    if chooses:
-        folds = fold_of(data, options.alpha_folds, options.seed, "--alpha-folds")
+    rule = rule_of(options, algorithm, rows)
+    folds = folds_of(data, options) if rule else None
     # One tree from all rows, and one per fold from the rows of the others.
-    tell = progress(rows * options.alpha_folds if chooses else rows)
+    left_out = 0 if folds is None else int(folds.max()) + 1
+    tell = progress(rows * max(1, left_out))
     tree = _grow(data, algorithm, options, tell)
     if prune == REDUCED_ERROR:
+        assert held_out is not None
         columns, y, weights = held_out(tree)
         others = replace(data, columns=(), y=y, weights=weights)
         weights = weighting_of(options).apply(others).weights
@@ -212,12 +232,17 @@ def grow_tree(
             tree,
             lambda part: _grow(take(data, part), algorithm, options, tell),
             folds,
-            str(options.alpha),
+            rule,
         )
         return cost_complexity(tree, choice.alpha), choice
-    if prune == COST_COMPLEXITY:
-        return cost_complexity(tree, alpha_of(options)), None
-    return tree, None
+    return with_fixed_alpha(tree, options), None
+
+
+def with_fixed_alpha(tree: Tree, options: LearnOptions) -> Tree:
+    """The tree pruned by an alpha that was given, or by the default of the pruning."""
+    if options.prune == COST_COMPLEXITY or options.alpha is not None:
+        return cost_complexity(tree, alpha_of(options))
+    return tree
 
 
 def _grow(

@@ -184,6 +184,17 @@ Quality = ClassQuality | ValueQuality
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """The quality to expect on new rows: each was predicted without learning from it.
+
+    With one fold, only a part of the rows was predicted, by one other model.
+    """
+
+    folds: int
+    quality: Quality
+
+
+@dataclass(frozen=True, slots=True)
 class RuleTally:
     """How one rule did on a set of rows with known answers.
 
@@ -209,6 +220,7 @@ class Training:
     # One for each leaf in reading order, or each rule and the default; empty: not known
     rules: tuple[RuleTally, ...] = ()
     validation_rules: tuple[RuleTally, ...] = ()
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,9 +110,12 @@ def depths(tree: ir.Tree) -> list[int]:
 
 
 def size(body: ir.Body) -> str:
-    """`5 leaves, depth 2`."""
+    """`5 leaves, depth 2`, or `3 rules of at most 2 tests`."""
     count = leaf_count(body)
-    return f"{count} {'leaf' if count == 1 else 'leaves'}, depth {depth(body)}"
+    if isinstance(body, ir.Tree):
+        return f"{count:,} {'leaf' if count == 1 else 'leaves'}, depth {depth(body)}"
+    tests = f" of at most {depth(body)} test{'s' * (depth(body) != 1)}" * (count > 0)
+    return f"{count:,} rule{'s' * (count != 1)}{tests}"
 
 
 # ---------------------------------------------------------------- trees that divide

@@ -47,7 +47,8 @@ def simplify(program: Program) -> Program:
     training = program.training
     if training is not None:
         training = _with_valid_tallies(training, len(rules.rules), len(body.rules))
-    return replace(program, body=body, training=training)
+    simplified = replace(program, body=body, training=training)
+    return _without_estimate(simplified) if is_fractional(program.body) else simplified
 
 
 def _with_valid_tallies(training: Training, before: int, after: int) -> Training:
@@ -114,7 +115,16 @@ def pruned_rules(
         assert isinstance(cf, (int, float))
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
-    return replace(program, body=body, options=tuple(options.items()))
+    pruned = replace(program, body=body, options=tuple(options.items()))
+    return _without_estimate(pruned)
+
+
+def _without_estimate(program: Program) -> Program:
+    """The estimate of a tree says nothing about a model that decides otherwise."""
+    training = program.training
+    if training is None:
+        return program
+    return replace(program, training=replace(training, estimate=None))
 
 
 def prune(

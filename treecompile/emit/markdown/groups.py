@@ -19,6 +19,7 @@ from treecompile.model.semantics import leaf_positions
 from treecompile.rules.extract import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
+SHOWN = 100  # rules in a summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,22 @@ class GroupText:
 
 
 def grouped(
-    writer: RuleWriter, body: Body, tests: Sequence[Tests | None]
+    writer: RuleWriter,
+    body: Body,
+    tests: Sequence[Tests | None],
+    *,
+    is_summary: bool = False,
 ) -> tuple[str, list[GroupText]]:
     """The table of contents, with a link to each group, and the groups.
 
-    There are none if the rules are few. `tests` are the merged tests of a tree.
+    There are none if the rules are few. `tests` are the merged tests of a tree. In a
+    summary there is one group.
     """
     rules = writer.rules.rules
     if len(rules) <= FEW:
         return "", []
+    if is_summary:
+        return "", [_most_frequent(writer)]
     if isinstance(body, Tree):
         groups = groups_of_tree(body, tests, rules)
     else:
@@ -71,6 +79,19 @@ def grouped(
     where = "" if writer.ordered else "Cases where"
     heads = filter(None, ["Rules", where, "Answers"])
     return md.table(list(heads), links), texts
+
+
+def _most_frequent(writer: RuleWriter) -> GroupText:
+    """The rules with most cases, those of a list in their order."""
+    rules = writer.rules.rules
+    ranked = sorted(range(len(rules)), key=lambda place: -rules[place].weight)
+    shown = [rules[place] for place in sorted(ranked[:SHOWN])]
+    if not writer.ordered:
+        shown.sort(key=lambda rule: -rule.weight)
+    rows = [writer.row(rule, ()) for rule in shown]
+    where = f"Of {len(rules):,} rules, these {len(shown)} decide most cases:"
+    title = f"The {len(shown)} most frequent rules"
+    return GroupText(title, where, md.table(writer.heads(), rows))
 
 
 def _answers(rules: Sequence[Rule]) -> str:

@@ -12,7 +12,7 @@ from treecompile.emit.markdown import md, quality, sections
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.rules import RuleText, RuleWriter
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import MOST_RULES, EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import Tree
 from treecompile.model.paths import outcomes
@@ -62,7 +62,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(body, writer.rounding)
     default, default_evidence = writer.default()
-    contents, groups = grouped(writer, body, tests)
+    is_summary = not options.full and len(rules.rules) > MOST_RULES
+    contents, groups = grouped(writer, body, tests, is_summary=is_summary)
     numbered = () if groups else enumerate(rules.rules, start=1)
     kept = {rule.id for rule in (*rules.rules, rules.default)}
     dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
@@ -84,15 +85,19 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         groups=groups,
         rules=[writer.rule(place, rule) for place, rule in numbered],
         statistics_note=quality.statistics_note(body),
-        statistics=quality.statistics(program),
+        statistics=[] if is_summary else quality.statistics(program),
         missing=sections.missing(rules, program.na_values, writer.fractional),
         default=default,
         default_evidence=default_evidence,
-        source_note=sections.source_note(writer.fractional),
-        source=sections.fenced(print_rules(program, rules)),
+        source_note=sections.source_note(writer.fractional, is_summary=is_summary),
+        source="" if is_summary else sections.fenced(print_rules(program, rules)),
     )
     known = {program.target, *(feature.name for feature in body.features)}
     strange = [words.name(name) for name in options.glossary if name not in known]
     said = "the glossary explains names that the model does not have"
     warnings = (f"{said}: {md.listing(strange)}",) if strange else ()
-    return Lowered(document, warnings)
+    notes = (
+        f"the document shows the most frequent of {len(rules.rules):,} rules: --full"
+        " writes them all",
+    )
+    return Lowered(document, warnings, notes if is_summary else ())

@@ -42,18 +42,31 @@ def quality(program: ir.Program, base: ir.Stats | None) -> list[QualityPart]:
     training = program.training
     if training is None:
         return []
-    # A tree pruned to fit these cases fits them better than it will fit others.
-    is_fitted = dict(program.options).get("prune") == "reduced-error"
-    seen = ", which also pruned the tree" if is_fitted else ""
+    estimate = training.estimate
     measured = [
+        *([] if estimate is None else [(_estimated(estimate), estimate.quality)]),
         ("Training data", training.quality),
-        (f"Validation data{seen}", training.validation),
+        (f"Validation data{_seen(program)}", training.validation),
     ]
     return [
         _quality_part(title, quality, program.body.labels, base)
         for title, quality in measured
         if quality is not None
     ]
+
+
+def _estimated(estimate: ir.Estimate) -> str:
+    if estimate.folds > 1:
+        return f"New data, estimated by {estimate.folds}-fold cross-validation"
+    return "New data, estimated on held-out rows"
+
+
+def _seen(program: ir.Program) -> str:
+    """A model that was pruned to fit these rows fits them better than others."""
+    if pruned_by(program) == "validation":
+        return ", which also pruned the rules: expect less on new rows"
+    is_fitted = dict(program.options).get("prune") == "reduced-error"
+    return ", which also pruned the tree: expect less on new rows" if is_fitted else ""
 
 
 def _quality_part(

@@ -213,7 +213,12 @@ def _diagram(
 # ---------------------------------------------------------------- source
 
 
-def source_note(fractional: bool) -> str:
+def source_note(fractional: bool, *, is_summary: bool = False) -> str:
+    if is_summary:
+        return (
+            "These are too many rules to read or to edit. `treecompile emit model.json"
+            " --to markdown --full` writes them all."
+        )
     note = (
         "The same rules again, for editing: change a threshold, delete a rule, add one,"
         " then compile this document with `treecompile build RULES.md --out DIR`."

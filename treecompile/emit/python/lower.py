@@ -117,7 +117,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         imports=helpers.imports(IMPORTED),
         model=mapping("MODEL", _identity(source, len(decided))),
         features=mapping(
-            "FEATURES", {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used}
+            "FEATURES" if used else "FEATURES: dict[str, str]",
+            {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used},
         ),
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         constants=code.constants(),
@@ -149,7 +150,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
         helpers=helpers.texts(),
-        parsers=mapping("PARSERS", parsers),
+        parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
         blanks=blanks(program),
         script=copied(script, SCRIPT, flags),
     )

@@ -37,9 +37,10 @@ def search_histogram(
     if not len(histogram.nodes):
         return found
     doubtful = np.zeros(len(histogram.nodes), np.bool_)
-    # With three labels or more, each of them puts the categories in order.
-    labels = len(histogram.sums)
-    for by in range(1 if is_ordered or labels <= 2 else labels):
+    # With three labels or more, each of them puts the categories in order. Two
+    # categories have one cut in any order.
+    labels, most = len(histogram.sums), histogram.segments.lengths.max()
+    for by in range(1 if is_ordered or labels <= 2 or most <= 2 else labels):
         ordered = histogram if is_ordered else histogram.ordered(by)[0]
         doubtful |= _cut(search, ordered, by, found)
     if not is_ordered:

@@ -38,6 +38,13 @@ def read_training(item: Any, body: ir.Body) -> ir.Training:
             raise ModelFileError(f"{where}: expected {deciding}, one for each rule")
         return found
 
+    def estimate(item: Any, where: str) -> ir.Estimate:
+        parts = {"folds": checks.integer, "quality": quality}
+        found = ir.Estimate(*checks.fields(item, where, parts))
+        if found.folds < 1:
+            raise ModelFileError(f"{where}.folds: expected 1 or more")
+        return found
+
     readers: dict[str, checks.PartReader] = {
         "source": checks.text,
         "rows": checks.integer,
@@ -46,9 +53,10 @@ def read_training(item: Any, body: ir.Body) -> ir.Training:
         "validation": checks.optional(quality),
         "rules": tallies,
         "validation_rules": tallies,
+        "estimate": estimate,
     }
     checks.as_object(item, "training")
-    for key in ("rules", "validation_rules"):  # these may be absent
+    for key in ("rules", "validation_rules", "estimate"):  # these may be absent
         if key not in item:
             del readers[key]
     found = checks.fields(item, "training", readers)

@@ -119,9 +119,10 @@ def _stats_record(stats: ir.Stats) -> Any:
 def _training_record(training: ir.Training | None) -> Any:
     if training is None:
         return None
-    counted = {
+    more = {
         "rules": [astuple(tally) for tally in training.rules],
         "validation_rules": [astuple(tally) for tally in training.validation_rules],
+        "estimate": training.estimate and asdict(training.estimate),
     }
     return {
         "source": training.source,
@@ -132,7 +133,7 @@ def _training_record(training: ir.Training | None) -> Any:
         ],
         "quality": training.quality and asdict(training.quality),
         "validation": training.validation and asdict(training.validation),
-        **{key: records for key, records in counted.items() if records},
+        **{key: record for key, record in more.items() if record},
     }
 
 

@@ -1,0 +1,255 @@
+"""What a command does without options: pruning, the quality it reports, and advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import treecompile
+from tests.support.commands import good
+from treecompile.api import forms
+from treecompile.emit import options as emit_options
+from treecompile.emit.markdown import lower
+from treecompile.inspect.advice import advice, quality_line
+from treecompile.learning import alpha, cross_validation
+from treecompile.measure.quality import accuracy
+from treecompile.model.ir import ClassQuality, Estimate, ValueQuality
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def noisy(rows: int, seed: int = 0) -> pd.DataFrame:
+    """`x` decides nine labels of ten; `y` is the label, `z` the same as a number."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.normal(size=(rows, 3)), columns=["x", "u", "v"])
+    said = np.where(random.random(rows) < 0.1, frame["x"] > 0, frame["x"] <= 0)
+    number = np.where(frame["x"] > 0, 5.0, 1.0) + random.normal(size=rows)
+    return frame.assign(y=np.where(said, "no", "yes"), z=number)
+
+
+def learn(rows: int = 200, **options: Any) -> treecompile.Model:
+    given: dict[str, Any] = {"target": "y", "ignore": "z", "algorithm": "cart"}
+    return treecompile.learn(noisy(rows), **{**given, **options})
+
+
+def estimate_of(model: treecompile.Model) -> Estimate:
+    training = model.program.training
+    assert training is not None
+    assert training.estimate is not None
+    return training.estimate
+
+
+# ---------------------------------------------------------------- pruning
+
+
+def test_cart_prunes_by_the_rule_of_one_standard_error() -> None:
+    model = learn()
+    asked = learn(prune="cost-complexity", alpha="1se")
+    assert model.program.body == asked.program.body
+    assert model.n_leaves == 2
+    assert learn(prune="none").n_leaves > 20
+    (told,) = (note for note in model.notes if note.startswith("alpha: "))
+    assert told.endswith("--prune none keeps all")
+    again = learn(alpha=dict(model.program.options)["chosen_alpha"])
+    assert again.program.body == model.program.body
+
+
+def test_few_rows_are_not_pruned() -> None:
+    told = "pruning: none, as the table has fewer than 50 rows; --alpha 0.01 prunes"
+    assert told in learn(49).notes
+    assert learn(49).program.body == learn(49, prune="none").program.body
+    assert told not in learn(50).notes
+
+
+def test_a_large_table_is_divided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = estimate_of(learn())
+    monkeypatch.setattr(alpha, "MOST_CELLS", 200 * 3 - 1)
+    model = learn()
+    once = estimate_of(model)
+    assert (whole.folds, once.folds) == (10, 1)
+    assert (_rows(whole.quality), _rows(once.quality)) == (200, 20)
+    assert any("on a held-out tenth" in note for note in model.notes)
+    # Whoever asks for it gets all folds.
+    assert estimate_of(learn(alpha="1se")).folds == 10
+
+
+def test_a_database_does_not_choose() -> None:
+    pytest.importorskip("duckdb")
+    Path("parts").mkdir()
+    noisy(200).to_parquet("parts/one.parquet")
+    said = good(
+        *("learn", "parts", "--target", "y", "--ignore", "z", "--algorithm", "cart")
+    ).stderr
+    assert "pruning: none, as choosing alpha by cross-validation needs the rows" in said
+    there = treecompile.load("model.json")
+    assert there.program.body == learn(prune="none").program.body
+
+
+# ---------------------------------------------------------------- quality
+
+
+@pytest.mark.parametrize("target", ["y", "z"])
+def test_the_estimate_of_a_chosen_tree_is_its_error_in_cross_validation(
+    target: str,
+) -> None:
+    """Two computations: from predictions, and from the losses at all nodes."""
+    from treecompile.learning.options import LearnOptions
+    from treecompile.learning.training import learn as learn_tree
+    from treecompile.tables.options import DataOptions
+
+    columns = DataOptions(target, ignore=("yz".replace(target, ""),))
+    learned = learn_tree(noisy(300), columns, LearnOptions("cart"))
+    choice = learned.choice
+    assert choice is not None
+    quality, error = choice.estimate.quality, choice.table[choice.place].error
+    y = noisy(300)[target]
+    if isinstance(quality, ClassQuality):
+        wrong = 1 - (accuracy(quality) or 0.0)
+        assert wrong == pytest.approx(
+            error * (1 - y.value_counts(normalize=True).max())
+        )
+    else:
+        mean_square = quality.root_mean_squared_error**2
+        assert mean_square == pytest.approx(error * y.var(ddof=0))
+
+
+@pytest.mark.parametrize("algorithm", ["c45", "id3"])
+def test_the_estimate_is_that_of_cross_validation(algorithm: str) -> None:
+    frame = noisy(200).assign(x=lambda f: "x" + f["x"].round().astype(str), u="a")
+    frame.drop(columns=["v", "z"]).to_csv("d.csv", index=False)
+    options = ("--target", "y", "--algorithm")
+    said = good("learn", "d.csv", *options, algorithm, "-o", "m.json").stderr
+    found = estimate_of(treecompile.load("m.json"))
+    expected = treecompile.cross_validate("d.csv", target="y", algorithm=algorithm)
+    assert found.quality == expected.quality
+    assert isinstance(expected.quality, ClassQuality)
+    share = f"{100 * (accuracy(expected.quality) or 0.0):.1f} %"
+    assert f"accuracy: {share} in 10-fold cross-validation, " in said
+    plain = good("learn", "d.csv", *options, algorithm, "--no-estimate").stderr
+    assert "cross-validation" not in plain
+    assert "accuracy: " in plain
+
+
+def test_how_much_is_measured_depends_on_the_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noisy(200).to_csv("d.csv", index=False)
+
+    def said(*options: str) -> str:
+        line = ("learn", "d.csv", "--target", "y", "--ignore", "z", *options)
+        return good(*line, "-o", "m.json", "--force").stderr
+
+    assert " in 10-fold cross-validation, " in said()
+    monkeypatch.setattr(cross_validation, "MANY", 200 * 3 - 1)
+    assert " on the 40 held-out rows, " in said()
+    monkeypatch.setattr(cross_validation, "TOO_MANY", 200 * 3 - 1)
+    assert " on the 200 training rows; " in said()
+    assert "held-out" not in said()
+    assert " on the 60 validation rows, " in said("--validation-fraction", "0.3")
+
+
+def test_the_quality_of_numbers_and_the_baseline() -> None:
+    model = learn(300, target="z", ignore="y")
+    assert isinstance(estimate_of(model).quality, ValueQuality)
+    line = quality_line(model.program)
+    deviation = noisy(300)["z"].std(ddof=0)
+    assert line.startswith("RMSE: ")
+    assert line.endswith(f"; {deviation:.4g} by always answering the mean")
+
+
+# ---------------------------------------------------------------- advice
+
+
+def test_a_leak_is_said() -> None:
+    frame = noisy(200).assign(again=lambda f: f["y"].map({"no": 0, "yes": 1}))
+    model = treecompile.learn(frame, target="y", categorical="again")
+    assert list(advice(model.program)) == [
+        "again alone predicts y: if it is known only afterwards, leave it out with"
+        " --ignore again"
+    ]
+    assert list(advice(learn().program)) == []
+
+
+def test_a_tree_that_repeats_the_table_is_said() -> None:
+    (line,) = advice(learn(200, target="z", ignore="y", prune="none").program)
+    assert line.startswith("200 leaves for 200 rows repeat the table")
+    assert line.endswith("try --alpha 1se, --max-leaves or --min-leaf")
+
+
+def test_one_leaf_is_explained() -> None:
+    frame = pd.DataFrame({"x": [1.5, 2.5] * 45, "y": ["a"] * 30 + ["b"] * 60})
+    model = treecompile.learn(frame, target="y", algorithm="cart")
+    (line,) = advice(model.program)
+    assert line.startswith("the tree is one leaf, so every answer is b: ")
+
+
+def test_id3_says_that_it_fits_noise() -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.choice(list("abcd"), (200, 6))).add_prefix("c")
+    frame.assign(y=random.choice(["no", "yes"], 200)).to_csv("d.csv", index=False)
+    said = good("learn", "d.csv", "--target", "y", "--algorithm", "id3").stderr
+    assert "note: the model fits noise: " in said
+    assert "--algorithm c45 or cart, which prune, or --chi2 0.01" in said
+
+
+def test_hundreds_of_labels_are_said() -> None:
+    frame = pd.DataFrame({"x": range(300), "y": [f"n{i}" for i in range(300)]})
+    model = treecompile.learn(frame, target="y", algorithm="cart", max_depth=1)
+    assert next(advice(model.program)).startswith("y has 300 labels in 300 rows: ")
+
+
+# ---------------------------------------------------------------- build
+
+
+def test_build_names_a_form_that_is_shorter_and_as_accurate() -> None:
+    frame = noisy(300, seed=2).drop(columns="z")
+    made = treecompile.build(frame, "one", target="y", verify=False)
+    (line,) = (note for note in made.model.notes if note.startswith("shorter"))
+    flag = line.partition("cross-validation: ")[2].partition(" gives ")[0].split()
+    frame.to_csv("d.csv", index=False)
+    good("build", "d.csv", "--target", "y", *flag, "--out", "other", "--no-verify")
+    other = treecompile.load("other/model.json")
+    tests = [forms.tests_in(m.program.body) for m in (other, made.model)]
+    assert f"{tests[0]} instead of {tests[1]} tests" in line
+    scores = []
+    for model in (other, made.model):
+        quality = estimate_of(model).quality
+        assert isinstance(quality, ClassQuality)
+        scores.append(accuracy(quality) or 0.0)
+    assert scores[0] >= scores[1]
+    assert line.endswith(f"{100 * scores[0]:.1f} % instead of {100 * scores[1]:.1f} %")
+
+
+def test_rules_that_were_asked_for_are_not_questioned() -> None:
+    frame = noisy(300, seed=2).drop(columns="z")
+    made = treecompile.build(frame, "one", target="y", rules="flat", verify=False)
+    assert not any(note.startswith("shorter") for note in made.model.notes)
+
+
+def test_a_document_of_many_rules_is_a_summary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = learn(300, target="z", ignore="y", prune="none")
+    rules = model.n_leaves
+    monkeypatch.setattr(lower, "MOST_RULES", rules - 1)
+    assert emit_options.MOST_RULES == 5_000
+    short, whole = model.emit("markdown"), model.emit("markdown", full=True)
+    assert f"Of {rules} rules, these 100 decide most cases:" in short
+    assert "--to markdown --full` writes them all." in short
+    assert len(short.splitlines()) < len(whole.splitlines()) / 3
+    Path("RULES.md").write_text(whole)
+    assert treecompile.load("RULES.md").n_leaves == rules
+    monkeypatch.setattr(lower, "MOST_RULES", rules)
+    assert model.emit("markdown") == whole
+
+
+def _rows(quality: Any) -> int:
+    return sum(map(sum, quality.confusion))

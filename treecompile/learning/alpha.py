@@ -1,0 +1,173 @@
+"""The alpha of cost-complexity pruning, chosen by rows that did not grow the tree.
+
+As in CART, the trees of the folds stand for each tree of the nested sequence: pruned at
+the geometric mean of its alpha and the next, and judged on the rows that did not grow
+them. The best tree has the least error, or by the 1-SE rule is the smallest whose error
+is within one standard error of the least.
+
+A large table is divided only once, to grow two trees instead of eleven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, sqrt
+
+import numpy as np
+
+from treecompile.learning.held_out import losses, parents_of
+from treecompile.learning.options import (
+    COST_COMPLEXITY,
+    CV,
+    ENOUGH,
+    ONE_SE,
+    LearnOptions,
+    chosen,
+)
+from treecompile.learning.pruning import (
+    TIE,
+    PruningStep,
+    cost_complexity,
+    links,
+    risk,
+    weakest_links,
+)
+from treecompile.measure.quality import measure
+from treecompile.model.arrays import Floats, Positions
+from treecompile.model.batch import answers
+from treecompile.model.ir import Estimate, Tree
+from treecompile.tables.dataset import Dataset, fold_of, take
+
+MOST_CELLS = 500_000  # rows x features: ten more trees take some seconds
+ALWAYS = -1  # the "fold" of a row that grows every tree
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A tree of the sequence, and its error in cross-validation."""
+
+    step: PruningStep
+    error: float  # relative to the risk of the root
+    deviation: float  # the standard error of that
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaChoice:
+    """The whole sequence, and the position of the chosen tree."""
+
+    table: tuple[Validated, ...]
+    place: int
+    rule: str  # CV or ONE_SE
+    estimate: Estimate  # of the chosen tree, by the trees of the folds
+
+    @property
+    def alpha(self) -> float:
+        return self.table[self.place].step.alpha
+
+
+def rule_of(options: LearnOptions, algorithm: str, rows: int) -> str:
+    """By which rule alpha is chosen: CV, ONE_SE, or "" if it is not."""
+    if chosen(options, "prune", algorithm) != COST_COMPLEXITY:
+        return ""
+    if options.alpha in (CV, ONE_SE):
+        return str(options.alpha)
+    is_default = not options.prune and options.alpha is None
+    return ONE_SE if is_default and rows >= ENOUGH else ""
+
+
+def folds_of(data: Dataset, options: LearnOptions) -> Positions:
+    """The fold of each row; in a large table only the first fold is ever left out."""
+    folds = fold_of(data, options.alpha_folds, options.seed, "--alpha-folds")
+    is_asked = options.alpha is not None
+    if is_asked or len(data.y) * len(data.features) <= MOST_CELLS:
+        return folds
+    return np.where(folds == 0, 0, ALWAYS)
+
+
+def choose_alpha(
+    data: Dataset,
+    tree: Tree,
+    grow: Callable[[Positions], Tree],  # from some of the rows
+    folds: Positions,
+    rule: str,
+) -> AlphaChoice:
+    """Validate all trees of the sequence, and choose one by the rule.
+
+    The data has the weights that the tree was grown with.
+    """
+    weights = np.ones(len(data.y)) if data.weights is None else data.weights
+    total = float(weights.sum())
+    predicted = float(weights[folds != ALWAYS].sum())
+    steps = weakest_links(tree)
+    root = risk(tree.nodes[0]) or 1.0
+    alphas = [step.alpha * root for step in steps]
+    between = np.array([*(sqrt(a * b) for a, b in pairwise(alphas)), inf])
+    sums, squares = np.zeros(len(steps)), np.zeros(len(steps))
+    grown = []
+    for fold in range(int(folds.max()) + 1):
+        others, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        share = float(weights[others].sum()) / total
+        tree = grow(others)
+        found = _errors(tree, take(data, here), weights[here], between * share)
+        sums += found[0]
+        squares += found[1]
+        grown.append((tree, here, share))
+    whole = root * (predicted / total)
+    spread = np.sqrt(np.maximum(squares - sums**2 / predicted, 0.0))
+    table = tuple(
+        Validated(step, error / whole, deviation / whole)
+        for step, error, deviation in zip(
+            steps, sums.tolist(), spread.tolist(), strict=True
+        )
+    )
+    place = _chosen(table, rule)
+    limit = float(between[place])
+    pruned = [
+        (cost_complexity(tree, limit * share / (risk(tree.nodes[0]) or 1.0)), here)
+        for tree, here, share in grown
+    ]
+    return AlphaChoice(table, place, rule, _estimate(data, pruned))
+
+
+def _estimate(data: Dataset, trees: Sequence[tuple[Tree, Positions]]) -> Estimate:
+    """The quality of trees, each on the rows that did not grow it."""
+    rows = np.concatenate([here for _, here in trees])
+    held_out = (take(data, here) for _, here in trees)
+    said = [
+        answers(tree, part.columns, len(part.y))
+        for (tree, _), part in zip(trees, held_out, strict=True)
+    ]
+    quality = measure(data.labels, np.concatenate(said), data.y[rows])
+    return Estimate(len(trees), quality)
+
+
+def _errors(
+    tree: Tree, held_out: Dataset, weights: Floats, alphas: Floats
+) -> tuple[Floats, Floats]:
+    """The sums of the losses and of their squares, for the tree pruned at each alpha.
+
+    A node is a leaf from the alpha at which it closes until its parent closes.
+    """
+    whole = risk(tree.nodes[0]) or 1.0
+    closing = np.array(links(tree)[1]) * whole
+    first = np.searchsorted(alphas, closing)
+    parents = parents_of(tree)
+    last = np.where(parents >= 0, first[parents], len(alphas))
+    steps = np.zeros((2, len(alphas) + 1))
+    for nodes, loss, parts in losses(tree, held_out.columns, held_out.y, weights):
+        for sums, power in zip(steps, (1, 2), strict=True):
+            weighted = loss**power * parts
+            np.add.at(sums, first[nodes], weighted)
+            np.subtract.at(sums, last[nodes], weighted)
+    sums, squares = np.cumsum(steps, axis=1)[:, :-1]
+    return sums, squares
+
+
+def _chosen(table: Sequence[Validated], rule: str) -> int:
+    best = min(table, key=lambda entry: entry.error)
+    most = best.error + TIE
+    if rule == ONE_SE:
+        most += best.deviation
+    return max(place for place, entry in enumerate(table) if entry.error <= most)
