@@ -105,7 +105,7 @@ def main() -> None:
         customers(n, s) for n, s in ((8000, 1), (8000, 2), (rows, 3))
     )
     for leaves in (12, 40):
-        learned = {"target": "good", "algorithm": "cart"}
+        learned = {"target": "good", "algorithm": "cart", "prune": "none"}
         grown = treecompile.learn(training, max_leaves=leaves, **learned)  # type: ignore[arg-type]
         rules = treecompile.Model(pruned(grown.rules().program, validation))
         tree = treecompile.learn(training, max_leaves=rules.n_leaves, **learned)  # type: ignore[arg-type]

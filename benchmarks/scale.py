@@ -83,7 +83,7 @@ with psycopg.connect(postgres_url(), autocommit=True) as connection:
 del rows
 start = time.perf_counter()
 with open_table(postgres_url(), "rows") as opened:
-    options = LearnOptions("cart", max_depth=depth)
+    options = LearnOptions("cart", max_depth=depth, prune="none")
     tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
 SPARK = """
@@ -95,7 +95,7 @@ from treecompile.learning.options import LearnOptions
 with open_table("spark:", f'parquet."{folder}"') as opened:
     opened.store.arrays(f"SELECT count(*) FROM {opened.relation}")
     start = time.perf_counter()
-    options = LearnOptions("cart", max_depth=depth)
+    options = LearnOptions("cart", max_depth=depth, prune="none")
     tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
 FIT = """

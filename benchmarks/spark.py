@@ -169,7 +169,7 @@ def run(rows: int) -> None:
     with tempfile.TemporaryDirectory(prefix="treecompile-spark-") as folder:
         value, label = write(Path(folder), rows)
         with measured(f'parquet."{folder}"') as store:
-            options = LearnOptions("cart", max_depth=DEPTH)
+            options = LearnOptions("cart", max_depth=DEPTH, prune="none")
             relation = f"parquet.`{folder}`"
             start = time.perf_counter()
             learn(store, relation, DataOptions("y"), options)

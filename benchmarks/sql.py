@@ -180,6 +180,7 @@ def main() -> None:
         algorithm="cart",
         max_depth=10,
         min_leaf=20,
+        prune="none",
     )
     table = orders(rows, seed=1).drop(columns="ok")
     mixed_samples = {"rows": (table, mixed.predict(table).tolist())}

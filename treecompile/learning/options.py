@@ -308,8 +308,8 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
     check_values(options)
     if options.prune not in ("", COST_COMPLEXITY) and options.alpha is not None:
         raise OptionError(
-            f"--alpha is for --prune cost-complexity, not --prune {options.prune}: leave"
-            " one of them out"
+            f"--alpha is for --prune cost-complexity, not {options.prune}: leave one of"
+            " them out"
         )
     chooses = options.alpha in (CV, ONE_SE) or not (options.prune or options.alpha)
     if not chooses and is_given(options, "alpha_folds"):
