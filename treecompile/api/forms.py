@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from treecompile.learning.checks import check_algorithm
 from treecompile.learning.cross_validation import (
     estimate,
     estimate_folds,
     tree_learner,
 )
-from treecompile.learning.options import (
-    C45,
-    CART,
-    NONE,
-    LearnOptions,
-    check_algorithm,
-    is_given,
-)
+from treecompile.learning.options import C45, CART, NONE, LearnOptions, is_given
 from treecompile.learning.training import Learned, grow_tree
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import accuracy

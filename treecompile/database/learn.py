@@ -31,6 +31,7 @@ from treecompile.learning import training
 from treecompile.learning.c45.case_growth import CaseGrowth
 from treecompile.learning.c45.learner import choice_of
 from treecompile.learning.c45.pessimistic_pruning import finish_case_tree, prune
+from treecompile.learning.checks import check_algorithm, check_options, check_task
 from treecompile.learning.costs import check_costs
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
@@ -43,9 +44,6 @@ from treecompile.learning.options import (
     REDUCED_ERROR,
     LearnOptions,
     Progress,
-    check_algorithm,
-    check_options,
-    check_task,
     chosen,
     given_options,
 )

@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from treecompile.learning.options import (
-    ENOUGH,
-    LearnOptions,
-    Progress,
-    check_options,
-)
+from treecompile.learning.checks import check_options
+from treecompile.learning.options import ENOUGH, LearnOptions, Progress
 from treecompile.learning.training import (
     ToPruneBy,
     default_algorithm,

@@ -16,6 +16,7 @@ from treecompile.learning import cart, id3
 from treecompile.learning.alpha import AlphaChoice, choose_alpha, folds_of, rule_of
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
+from treecompile.learning.checks import check_algorithm, check_options, check_task
 from treecompile.learning.costs import Costs, check_costs
 from treecompile.learning.one_hot import expand
 from treecompile.learning.options import (
@@ -31,9 +32,6 @@ from treecompile.learning.options import (
     GrowthLimits,
     LearnOptions,
     Progress,
-    check_algorithm,
-    check_options,
-    check_task,
     chosen,
     given_options,
 )
