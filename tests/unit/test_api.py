@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -272,3 +273,19 @@ def test_the_public_names_are_all_there() -> None:
         assert getattr(treecompile, name) is not None
     with pytest.raises(AttributeError, match="lern"):
         getattr(treecompile, "lern")  # noqa: B009
+
+
+def test_integers_name_columns() -> None:
+    numbers = np.arange(20.0)
+    table = pd.DataFrame({0: numbers, 1: -numbers, 2: 1 + numbers % 2, 3: numbers > 9})
+    options: Any = {"ignore": 1, "weights": 2, "algorithm": "cart"}
+    model = treecompile.learn(table, target=3, **options)  # type: ignore[arg-type]
+    assert model.program.target == "3"
+    assert [feature.name for feature in model.program.body.features] == ["0"]
+    assert model.predict(table).tolist() == (numbers > 9).tolist()
+    named = treecompile.learn(
+        table, target=np.int64(3), ignore=["0", 2], costs={1: 2.0}  # type: ignore[arg-type, list-item, dict-item]
+    )
+    assert [feature.name for feature in named.program.body.features] == ["1"]
+    with pytest.raises(DataError, match="no column '7': the columns are '0', '1'"):
+        treecompile.learn(table, target=7)  # type: ignore[arg-type]

@@ -153,6 +153,51 @@ def test_quotes_and_escapes(tmp_path: Path, written: str, value: str) -> None:
         assert table(tmp_path, named).names == (value,)
 
 
+THREE = "@attribute 'x'{p,q}\n@attribute \"a b\" real\n@attribute y's real\n@data\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("p,1,2", ["p", "1", "2"]),
+        ("p , 1 ,2 ", ["p", "1", "2"]),
+        ("p,1,2,", ["p", "1", "2"]),
+        ("p, 1, 2 , ", ["p", "1", "2"]),
+        ("'p',1,2,", ["p", "1", "2"]),
+        ("p 1 2", ["p", "1", "2"]),
+        ("p  1\t2", ["p", "1", "2"]),
+        ("p 1,2", ["p", "1", "2"]),
+        ("'p' 1 2 % so", ["p", "1", "2"]),
+        ("p, ? ,2", ["p", None, "2"]),
+        ("? ? ?", [None, None, None]),
+        ("p,\t?\t,2", ["p", None, "2"]),
+        ("{}", ["p", "0", "0"]),
+        ("{ }", ["p", "0", "0"]),
+        ("{0 q}", ["q", "0", "0"]),
+        ("{1 5, 2 -1.5}", ["p", "5", "-1.5"]),
+        ("{ 0 'q' , 2\t? } % so", ["q", "0", None]),
+        ("{2 1,0 q}", ["q", "0", "1"]),
+    ],
+)
+def test_rows_as_weka_reads_them(
+    tmp_path: Path, row: str, expected: list[str | None]
+) -> None:
+    found = table(tmp_path, THREE + row + "\n")
+    assert found.names == ("x", "a b", "y's")
+    assert [column[0] for column in found.columns] == expected
+
+
+@pytest.mark.parametrize("inside", ["a,b", " a , b ", "a b", "'a'\tb", "a,b,", "a\tb"])
+def test_categories_as_weka_reads_them(tmp_path: Path, inside: str) -> None:
+    text = f"@attribute x {{{inside}}}\n@data\na\nb\n"
+    assert table(tmp_path, text).declared[0].categories == ("a", "b")
+
+
+def test_a_bare_value_may_have_blanks(tmp_path: Path) -> None:
+    text = "@attribute t {New York, Rome}\n@attribute a real\n@data\nNew York, 1\n"
+    assert table(tmp_path, text).column("t").tolist() == ["New York"]
+
+
 def test_an_empty_text_is_a_category(tmp_path: Path) -> None:
     text = "@relation r\n@attribute x {'',a}\n@attribute class {y,n}\n@data\n"
     found = dataset(tmp_path, text + "'',y\na,n\n?,n\n")
@@ -160,39 +205,55 @@ def test_an_empty_text_is_a_category(tmp_path: Path) -> None:
     assert found.columns[0].tolist() == [0, 1, -1]
 
 
-A = "@attribute a real\n"
+A, B = "@attribute a real\n", "@attribute b real\n"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "data.arff: no line @data"),
-        ("@relation r\n@data\n1\n", "line 2: no @attribute before @data"),
+        ("@relation r\n@data\n1\n", "line 2, column 1: no @attribute before @data"),
         (A, "no line @data"),
-        ("a,b\n1,2\n", "line 1: expected @attribute NAME TYPE or @data, not 'a,b'"),
-        ("@attribute\n@data\n", "line 1: expected @attribute NAME TYPE"),
-        ("@attribute a\n@data\n", "line 1: 'a' is declared as nothing"),
-        ("@attribute a complex\n@data\n", "line 1: 'a' is declared as complex"),
-        ("@attribute 'a real\n@data\n", "line 1: cannot read .*quote the name"),
+        ("a,b\n1,2\n", "line 1, column 1: expected @attribute NAME TYPE or @data, not"),
+        ("@attribute\n@data\n", "line 1, column 1: expected @attribute NAME TYPE"),
+        ("@attribute a\n@data\n", "line 1, column 13: 'a' is declared as nothing"),
+        ("\t@attribute a complex\n@data\n", "column 15: 'a' is declared as complex"),
+        (
+            "@attribute 'a real\n@data\n",
+            "line 1, column 12: cannot read .*quote the name",
+        ),
         (
             "@attribute a relational\n@data\n",
-            "line 1: .*relational.*columns of its own",
+            "line 1, column 14: .*relational.*columns of its own",
         ),
-        ("@attribute a {x,y\n@data\n", "line 1: the categories of 'a' do not end"),
-        ("@attribute a {x,'y}\n@data\n", "line 1: the categories of 'a' do not end"),
-        ("@attribute a {x,,y}\n@data\n", "line 1: value 2 is empty"),
-        ("@attribute a {}\n@data\n", "line 1: value 1 is empty"),
-        ("@attribute a {x,y,x}\n@data\n", "line 1: 'a' lists the category 'x' twice"),
+        ("@attribute a {x,y\n@data\n", "column 14: the categories of 'a' do not end"),
+        ("@attribute a {x,'y}\n@data\n", "column 14: the categories of 'a' do not end"),
+        ("@attribute a {x,,y}\n@data\n", "line 1, column 17: value 2 is empty"),
+        ("@attribute a {}\n@data\n", "line 1, column 15: value 1 is empty"),
+        (
+            "@attribute a {x,y,x}\n@data\n",
+            "column 14: 'a' lists the category 'x' twice",
+        ),
         (A + A + "@data\n1,2\n", "more than one column is named 'a'"),
         (A + "@data\n1\n\n% c\nx\n", "line 6: 'a' is 'x': expected a number"),
         (A + "@data\nnan\n", "line 3: 'a' is 'nan': expected a number"),
         (A + "@data\n''\n", "line 3: 'a' is '': expected a number"),
-        (A + "@data\n1,2\n", "line 3: 2 values where 1 are declared"),
-        (A + "@data\n1,\n", "line 3: value 2 is empty: write [?] if it is missing"),
-        (A + "@data\n'1',,'2'\n", "line 3: value 2 is empty"),
-        (A + "@data\n'1\n", 'line 3: cannot read "\'1": check the quotes'),
-        (A + "@data\n'1'2\n", "line 3: cannot read"),
-        (A + "@data\n{0 1}\n", "line 3: sparse rows are not supported"),
+        (A + "@data\n1,2\n", "line 3, column 3: 2 values where 1 are declared"),
+        (A + B + "@data\n 1\n", "line 4, column 3: 1 value where 2 are declared"),
+        (A + B + "@data\n1, 2, 3\n", "line 4, column 6: 3 values where 2 are decl"),
+        (A + B + "@data\n1 2 3\n", "line 4, column 6: 1 value where 2 are declared"),
+        (A + B + "@data\n1,,2\n", "line 4, column 3: value 2 is empty: write [?]"),
+        (A + B + "@data\n1,\n", "line 4, column 3: value 2 is empty"),
+        (A + B + "@data\n,1\n", "line 4, column 1: value 1 is empty"),
+        (A + "@data\n'1',,'2'\n", "line 3, column 5: value 2 is empty"),
+        (A + "@data\n'1\n", 'line 3, column 1: cannot read "\'1": check the quotes'),
+        (A + "@data\n'1'2\n", "line 3, column 1: cannot read"),
+        (A + "@data\n{1 1}\n", "column 2: column 1 is mentioned and there are 1 col"),
+        (A + "@data\n{0 1, 0 2}\n", "line 3, column 6: column 0 is mentioned twice"),
+        (A + "@data\n{0 1\n", "line 3, column 2: cannot read the sparse row from"),
+        (A + "@data\n{0 1}, {5}\n", "line 3, column 5: .*weights of rows are not"),
+        (A + "@data\n{0 x}\n", "line 3: 'a' is 'x': expected a number"),
+        (A + "@attribute s string\n@data\n{0 1}\n", "no value for the text 's'"),
         (
             "@attribute a {x,y}\n@data\nx\nX\n",
             "line 4: 'a' is 'X': expected one of the declared 'x', 'y', or [?]",

@@ -283,6 +283,17 @@ def test_blanks_are_missing_in_text_files(tmp_path: Path) -> None:
     )
 
 
+def test_a_few_texts_among_objects_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"x": 1, "y": "a"}\n{"x": 2.5, "y": "b"}\n{"x": "NA", "y": "b"}\n')
+    with pytest.raises(
+        DataError,
+        match="'x' mixes .*: if 'NA' means missing, add --na-value 'NA'; otherwise",
+    ):
+        treecompile.learn(path, target="y")
+    treecompile.learn(path, target="y", na_value="NA")
+
+
 # ---------------------------------------------------------------- the target
 
 

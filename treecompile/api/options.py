@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
@@ -124,7 +125,7 @@ def learn_options(
     if given.get("one_hot") is True:
         values |= {"one_hot": (), "one_hot_all": True}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
-    return DataOptions(target, **columns), LearnOptions(**values)
+    return DataOptions(as_name(target), **columns), LearnOptions(**values)
 
 
 def read_options(function: str, given: Mapping[str, Any]) -> ReadOptions:
@@ -148,16 +149,25 @@ def _values(function: str, given: Mapping[str, Any], *kinds: type) -> dict[str, 
 def _plain(option: Option, value: Any) -> Any:
     """A value as the dataclass has it: mappings and sequences become tuples."""
     if not isinstance(option.default, tuple):
-        return value
+        return as_name(value) if option.metavar == "COL" else value
     if value is None or isinstance(value, bool):
         return ()
     if isinstance(value, Mapping):
-        is_nested = option.name == "ordinal"
-        return tuple((k, tuple(v) if is_nested else v) for k, v in value.items())
+        if option.name == "ordinal":
+            return tuple((as_name(k), tuple(v)) for k, v in value.items())
+        is_named = option.name == "costs"
+        return tuple((as_name(k) if is_named else k, v) for k, v in value.items())
     if option.name == "class_weight" and value != BALANCED:
         raise OptionError(f"class_weight {value!r}: expected a mapping or {BALANCED!r}")
     return several(value) if option.repeatable else tuple(value)
 
 
 def several(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+    is_one = isinstance(names, (str, Integral))
+    return tuple(map(as_name, (names,) if is_one else names))
+
+
+def as_name(name: Any) -> Any:
+    """The text of an integer that names a column, as pandas allows it."""
+    is_number = isinstance(name, Integral) and not isinstance(name, bool)
+    return str(name) if is_number else name

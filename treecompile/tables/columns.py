@@ -7,7 +7,7 @@ values, and never cell by cell. `roles` decides what the values mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Label, ValueType
+from treecompile.model.options import sentence
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.model.values import (
     BOOLEANS,
@@ -39,7 +40,7 @@ from treecompile.model.values import (
 )
 from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
 from treecompile.tables.raw import Column, Declared, RawTable, Stated
-from treecompile.tables.suspicions import almost_numbers
+from treecompile.tables.suspicions import FEW, almost_numbers
 
 Codes = NDArray[np.int32]
 
@@ -291,12 +292,22 @@ def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
     if found.keys() == {ValueType.INT, ValueType.FLOAT}:
         return ValueType.FLOAT
     if len(found) > 1:
-        one, other, *_ = found.values()
-        raise DataError(
-            f"column {column.raw.name!r} mixes {one} and {other}: "
-            "convert it to one type"
-        )
+        raise _mixed(column, found)
     return next(iter(found))
+
+
+def _mixed(column: Distinct, found: Mapping[ValueType, str]) -> DataError:
+    """The error of a column with values of several types."""
+    one, other, *_ = found.values()
+    said = f"column {column.raw.name!r} mixes {one} and {other}"
+    texts = sorted(value for value in column.values if isinstance(value, str))
+    if 0 < len(texts) <= FEW and len(texts) < len(column.values):
+        option = sentence((f"--na-value {text!r}" for text in texts), "and")
+        return DataError(
+            f"{said}: if {sentence(map(repr, texts), 'and')} means missing, add"
+            f" {option}; otherwise convert it to one type"
+        )
+    return DataError(f"{said}: convert it to one type")
 
 
 def _family(name: str, value: Any) -> ValueType:
