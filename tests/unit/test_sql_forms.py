@@ -18,6 +18,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.dialect import Functions
+from treecompile.emit.sql.forms import Steps
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import (
     Condition,
@@ -147,7 +148,7 @@ def test_every_part_of_a_function_has_its_place() -> None:
 
     def statement(**more: str) -> str:
         asked = replace(options, **more)  # type: ignore[arg-type]
-        made = {"prediction": ["one", "two"]}
+        made = Steps({"prediction": ["one", "two"]})
         return "\n".join(forms.statement(made, body, dialect, asked))
 
     declared = (
@@ -161,7 +162,9 @@ def test_every_part_of_a_function_has_its_place() -> None:
     none = replace(FUNCTIONS, text="", text_reference=Phrase("", ()))
     plain = replace(SQLITE, functions=none)
     assert forms.references(body, plain, options)[1] == "#2"
-    assert "grade 5 TEXT" in forms.statement({"p": [""]}, body, plain, options)[0]
+    assert (
+        "grade 5 TEXT" in forms.statement(Steps({"p": [""]}), body, plain, options)[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +271,7 @@ SELECT
     WHEN CAST(x AS REAL) <= 0.5 THEN 'low'
     ELSE 'high'
   END AS prediction
-FROM s.t
+FROM s.t;
 """
     assert text(form="view", table="t", alias="a") == """\
 CREATE VIEW predictions AS
@@ -284,4 +287,4 @@ FROM t a;
     assert oracle.startswith("SELECT\n  t.*,\n")
     both = text(form="select", table="t", output="rule,label")
     assert "  END AS rule,\n  CASE\n" in both
-    assert both.endswith("  END AS prediction\nFROM t\n")
+    assert both.endswith("  END AS prediction\nFROM t;\n")

@@ -157,7 +157,7 @@ def test_a_part_in_quotes_stays_in_quotes() -> None:
 
 def test_every_name_of_a_statement_is_written_alike() -> None:
     options = EmitOptions(
-        dialect="snowflake",
+        dialect="trino",
         form="view",
         table="shop.orders",
         name="late",

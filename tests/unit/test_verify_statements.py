@@ -156,15 +156,49 @@ def test_where_a_backslash_escapes() -> None:
 @pytest.mark.parametrize(
     ("text", "sql"),
     [
-        ('SELECT 1 FROM {{ ref("orders") }}', "SELECT 1 FROM orders "),
-        ('{{ ref("orders") }} o\n', "orders o"),
-        ('FROM {{ ref("X") }}', "FROM X "),
+        ('SELECT 1 FROM {{ ref("orders") }}', "SELECT 1 FROM orders"),
+        ('{{ ref("orders") }} o\n', "orders o\n"),
+        ('FROM {{ ref("X") }}', "FROM X"),
+        ('FROM {{ ref("X") }}\n)\nSELECT 1 FROM a', "FROM X\n)\nSELECT 1 FROM a"),
+        ('FROM {{ ref("X") }} b c', 'FROM {{ ref("X") }} b c'),
         ('FROM {{ source("shop", "orders") }} o', "FROM shop.orders o"),
-        ('{{ source("a", "b") }} {{ ref("c") }}', '{{ source("a", "b") }} c '),
-        ('{{ ref("c") }} {{ source("a", "b") }}', '{{ ref("c") }} a.b '),
+        ('{{ source("a", "b") }} {{ ref("c") }}', '{{ source("a", "b") }} c'),
+        ('{{ ref("c") }} {{ source("a", "b") }}', '{{ ref("c") }} a.b'),
         ("SELECT 1 FROM t", "SELECT 1 FROM t"),
         ('{{ ref("a") }} b c', '{{ ref("a") }} b c'),
     ],
 )
 def test_the_sql_that_dbt_makes(text: str, sql: str) -> None:
     assert from_dbt(text) == sql
+
+
+STEPS = "WITH a AS (SELECT *, 1 AS c FROM {}), b AS (SELECT * FROM a) SELECT * FROM b"
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        (STEPS.format("t"), "t"),
+        (STEPS.format('shop."T" x'), 'shop."T"'),
+        (f"CREATE VIEW v AS {STEPS.format('t')};", "t"),
+        ("WITH a AS (SELECT 1 FROM A) SELECT 1 FROM t", "t"),
+        ("SELECT t.* FROM t CROSS JOIN LATERAL (SELECT 1 AS c) AS d", "t"),
+        ("SELECT x.* FROM s.t x CROSS JOIN LATERAL (SELECT 1 AS c) AS d;", "s.t"),
+    ],
+)
+def test_the_table_that_the_first_step_reads(text: str, table: str) -> None:
+    assert sql_form(text, "duckdb").table == table
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH a AS (SELECT 1) SELECT 1 FROM a",
+        "WITH a AS (SELECT 1 FROM (SELECT 2)) SELECT 1 FROM a",
+        "SELECT 1 FROM t CROSS JOIN u",
+        "SELECT 1 FROM t a b CROSS JOIN LATERAL (SELECT 1) AS d",
+    ],
+)
+def test_a_query_that_reads_no_table_or_several_is_refused(text: str) -> None:
+    with pytest.raises(RefusedError, match="reads a table|the name of one table"):
+        sql_form(text, "duckdb")

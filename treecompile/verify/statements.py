@@ -144,7 +144,7 @@ def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
         raise RefusedError("it contains no SQL")
     text = text[: reader.last.end]
     match [token.plain for token in reader.first[:2]]:
-        case ["SELECT", *_]:
+        case ["SELECT" | "WITH", *_]:
             table = reader.source(text)
             return SqlForm(text, table.text, table.schema)
         case ["CREATE", "VIEW"]:
@@ -182,6 +182,8 @@ AFTER_EXPRESSION = (  # at the top of an expression, these end it
 BEFORE_TABLE = ("FROM", "JOIN", "LATERAL", ",", ".")
 AFTER_TABLES = ("WHERE", "ON", "GROUP", "ORDER", "UNION", "SELECT")
 CLAUSES = frozenset((*AFTER_EXPRESSION, *AFTER_TABLES, "("))
+ONE_TABLE = "a query must end in FROM and the name of one table"
+LATERAL = ["CROSS", "JOIN", "LATERAL", "("]
 LONGEST_PATH = 16  # tokens
 DEEPEST = 1000  # parentheses
 
@@ -194,7 +196,8 @@ class _Reader:
         self.barred_words = BARRED_WORDS.get(dialect, (INTO,))
         self.first: list[Token] = []  # the first tokens
         self.earlier = self.last = NONE  # the last two tokens
-        self.after_from: list[Token] = []  # the tokens after the last FROM
+        self.sources: list[list[Token]] = []  # the tokens after each FROM
+        self.steps: set[str] = set()  # names of WITH queries
         self.is_ended = False
         self.end_of_expression = ""  # the token that would end an expression
         # By depth of parentheses: whether tables are being listed, after FROM.
@@ -214,9 +217,9 @@ class _Reader:
             self.is_ended = True
             return
         if plain == "FROM" and last.plain != "DISTINCT":
-            self.after_from = []
-        elif len(self.after_from) < LONGEST_PATH:
-            self.after_from.append(token)
+            self.sources.append([])
+        elif self.sources and len(self.sources[-1]) < LONGEST_PATH:
+            self.sources[-1].append(token)
         if len(self.first) < LONGEST_PATH:
             self.first.append(token)
         self.earlier, self.last = last, token
@@ -227,6 +230,8 @@ class _Reader:
             self.end_of_expression = self.end_of_expression or token.text
         if plain == "(":
             self._check_call(self.last)
+            if self.last.plain == "AS":
+                self.steps.add(self.earlier.called)
             depths.append(False)
             if len(depths) > DEEPEST:  # some parsers take gigabytes for this
                 raise RefusedError(
@@ -249,12 +254,27 @@ class _Reader:
             )
 
     def source(self, text: str) -> Path:
-        """The table that a query reads; its alias may follow."""
-        path = _path(text, self.after_from)
-        alias = self.after_from[path.length :]
+        """The table that a query reads, in its last step or in the first one."""
+        if not self.sources:
+            raise RefusedError(ONE_TABLE)
+        path = _path(text, self.sources[-1])
+        if path.called not in self.steps:
+            return self._one_table(path, self.sources[-1])
+        for tokens in self.sources:
+            found = _path(text, tokens) if tokens and tokens[0].is_name else path
+            if found.called not in self.steps:
+                return found
+        raise RefusedError("no step of the query reads a table")
+
+    def _one_table(self, path: Path, tokens: Sequence[Token]) -> Path:
+        """Its alias may follow, or a subquery that can refer to it."""
+        alias = tokens[path.length :]
+        plain = [token.plain for token in alias]
+        if LATERAL in (plain[:4], plain[1:5]):
+            return path
         if not alias or (len(alias) == 1 and alias[0].is_name):
             return path
-        raise RefusedError("a query must end in FROM and the name of one table")
+        raise RefusedError(ONE_TABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +282,7 @@ class Path:
     text: str  # shop."orders"
     schema: str  # what precedes the last name: shop.
     length: int  # in tokens
+    called: str  # its last name, in upper case and without quotes
 
 
 def _path(text: str, tokens: Sequence[Token]) -> Path:
@@ -276,20 +297,20 @@ def _path(text: str, tokens: Sequence[Token]) -> Path:
     if not length:
         raise RefusedError("expected the name of a table, a view or a function")
     start, last = tokens[0].start, tokens[length - 1]
-    return Path(text[start : last.end], text[start : last.start], length)
+    return Path(text[start : last.end], text[start : last.start], length, last.called)
 
 
 # ---------------------------------------------------------------- dbt
 
 # What dbt replaces, besides escapes: {{ ref("model") }}, {{ source("shop", "table") }}.
-REFERENCE = re.compile(r"\{\{ (?:ref|source)\(([^\n]*)\) \}\}\s*(\S*)\s*")
+REFERENCE = re.compile(r"\{\{ (?:ref|source)\(([^\n]*)\) \}\}(?= *[^\s{}]*$)", re.M)
 
 
 def from_dbt(text: str) -> str:
     """The SQL that dbt makes of a model that reads one table."""
     start = max(text.rfind("{{ ref("), text.rfind("{{ source("))
-    reference = REFERENCE.fullmatch(text, start) if start >= 0 else None
+    reference = REFERENCE.match(text, start) if start >= 0 else None
     if not reference:
         return text
     names = re.sub(r"\"(\w+)\"(?:, )?", r"\1.", reference[1]).rstrip(".")
-    return dbt.rendered(f"{text[:start]}{names} {reference[2]}")
+    return dbt.rendered(f"{text[:start]}{names}{text[reference.end() :]}")

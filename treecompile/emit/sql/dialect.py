@@ -198,6 +198,23 @@ class DialectConditions:
     never: Phrase = phrase("", "1 = 0")
 
 
+@dataclass(frozen=True, slots=True)
+class DialectSteps:
+    """How a query computes its outputs in steps, each with helper columns."""
+
+    # All columns but the helpers: "* EXCLUDE ({})"; "" if this is impossible ...
+    without: Phrase = phrase("{}", "")
+    # ... and whether a LATERAL subquery can have them instead, so that {table}.* are
+    # the columns of the table.
+    lateral: bool = False
+    fence: str = ""  # keeps the optimizer from merging that subquery: OFFSET 0
+    # The item of a list by its place from 1: "[{list}][{place}]"; "": by a CASE.
+    lookup: Phrase = phrase("{list} {place}", "")
+    # Reading the columns first is faster from so many leaves on; 0: never.
+    typed_from: int = 0
+    known: Phrase = phrase("{}", "")  # a double, NULL if it is NaN: NULLIF({}, 'NaN')
+
+
 PARAMETER = "{name} {identifier} {number} {type}"
 
 
@@ -284,6 +301,7 @@ class Dialect:
     # Faster `columns.number` if the answer is a number.
     number_for_number: Phrase = phrase("{}", "")
     sums: Sums = Sums()
+    steps: DialectSteps = DialectSteps()
     functions: Functions = Functions()
     learning: Learning = Learning()
     key: str = ""  # the name of its file: postgres

@@ -5,8 +5,8 @@ The input is the finished lines of each expression, the output the lines of a st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from treecompile.emit.literals import identifiers
 from treecompile.emit.options import EmitOptions, check_choice
@@ -24,6 +24,19 @@ FORMS = ("expression", "select", "view", "function", "dbt")
 EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
 OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
 WITH_TABLE = (SELECT, VIEW, DBT)
+
+
+HELPER = "tc_"  # begins the names of the helper columns of a query
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What a query computes: columns with their types, the rule, the outputs."""
+
+    outputs: Expressions
+    typed: Mapping[str, str] = field(default_factory=dict)  # {"tc_age": "CAST(...)"}
+    rule: Sequence[str] = ()  # the lines of the CASE that finds the rule's number ...
+    helper: str = ""  # ... and its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,36 +159,124 @@ def _type(value_type: ValueType, dialect: Dialect) -> str:
     return special.get(value_type) or dialect.types.of(value_type)
 
 
+def helper_names(
+    body: Body, dialect: Dialect, options: EmitOptions
+) -> tuple[dict[int, str], str]:
+    """Helper columns for features and for the rule; no feature has such a name."""
+    quoting = quoting_of(dialect, options)
+    taken = [options.columns.get(each.name, each.name) for each in body.features]
+    prefix = HELPER
+    while any(name.casefold().startswith(prefix) for name in taken):
+        prefix += HELPER
+    plain = identifiers(body, ["rule"], lower=True)
+    names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
+    return names, quoting.name(f"{prefix}rule")
+
+
 # ---------------------------------------------------------------- statements
 
 
 def statement(
-    made: Expressions, body: Body, dialect: Dialect, options: EmitOptions
+    steps: Steps, body: Body, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
     """The lines of the statement or of the bare expression."""
     if options.form == EXPRESSION:
-        (lines,) = made.values()
+        (lines,) = steps.outputs.values()
         return list(lines)
     if options.form == FUNCTION:
-        return _function(made, body, dialect, options)
+        return _function(steps.outputs, body, dialect, options)
+    query = _query(steps, dialect, options)
+    if options.form == VIEW:
+        view = quoting_of(dialect, options).path(
+            "--name", options.name or "predictions"
+        )
+        query = [f"CREATE VIEW {view} AS", *query]
+    return query if options.form == DBT else [*query[:-1], f"{query[-1]};"]
+
+
+def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
     quoting = quoting_of(dialect, options)
     # No AS before the alias: Oracle does not accept it there.
     alias = quoting.path("--alias", options.alias) if options.alias else ""
-    is_dbt = options.form == DBT
     table = quoting.path("--table", options.table)
-    if is_dbt:
+    outputs = [
+        _named(lines, quoting.name(column)) for column, lines in steps.outputs.items()
+    ]
+    if options.form == DBT:
         table, alias = dbt.reference(options.table), dbt.escaped(alias)
-    everything = f"{alias}.*" if alias else dialect.everything.fill(table=table)
-    query = ["SELECT", f"  {everything},"]
-    for column, lines in made.items():
-        comma = "" if column == [*made][-1] else ","
-        query += [f"  {dbt.escaped(line) if is_dbt else line}" for line in lines]
-        query[-1] += f" AS {quoting.name(column)}{comma}"
-    query.append(f"FROM {table} {alias}".rstrip())
-    if options.form == VIEW:
-        view = quoting.path("--name", options.name or "predictions")
-        return [f"CREATE VIEW {view} AS", *query[:-1], f"{query[-1]};"]
-    return query
+        outputs = [[dbt.escaped(line) for line in lines] for lines in outputs]
+    if not steps.typed and not steps.rule:
+        source = f"FROM {table} {alias}".rstrip()
+        star = f"{alias}.*" if alias else dialect.everything.fill(table=table)
+        return [*_select(star, outputs), source]
+    if not dialect.steps.without:
+        # The name of the table that dbt writes may be a long path.
+        alias = alias or (LATERAL_ALIAS if options.form == DBT else "")
+        column = _named(_escaped(steps.rule, options), steps.helper)
+        inner = ["SELECT", *_indented(column), dialect.steps.fence]
+        return [
+            *_select(f"{alias or table}.*", outputs),
+            f"FROM {table} {alias}".rstrip(),
+            "CROSS JOIN LATERAL (",
+            *_indented(filter(None, inner)),
+            f") AS {decided(options)}",
+        ]
+    lines: list[str] = []
+    source = f"FROM {table} {alias}".rstrip()
+    stages = {
+        TYPED: [[f"{text} AS {name}"] for name, text in steps.typed.items()],
+        DECIDED: [_named(steps.rule, steps.helper)] if steps.rule else [],
+    }
+    last = ""
+    for name, columns in stages.items():
+        if columns:
+            made = [_escaped(column, options) for column in columns]
+            name = free_name(name, options.table)
+            star = f"{alias}.*" if alias and not last else "*"
+            opening = f"{name} AS (" if last else f"WITH {name} AS ("
+            lines[-1:] = [f"{line}," for line in lines[-1:]]
+            lines += [opening, *_indented([*_select(star, made), source]), ")"]
+            last, source = name, f"FROM {name}"
+    helpers = [*steps.typed, *[steps.helper] * bool(steps.rule)]
+    star = dialect.steps.without.fill(", ".join(helpers))
+    return [*lines, *_select(star, outputs), source]
+
+
+TYPED, DECIDED, LATERAL_ALIAS = "typed", "decided", "input_rows"
+
+
+def decided(options: EmitOptions) -> str:
+    """The name of the step that finds the rule."""
+    return free_name(DECIDED, options.table)
+
+
+def free_name(name: str, table: str) -> str:
+    """A name for a step that is not the name of the table."""
+    parts = {part.strip('"').casefold() for part in table.split(".")}
+    while name in parts:
+        name += "_"
+    return name
+
+
+def _select(star: str, columns: Sequence[Sequence[str]]) -> list[str]:
+    lines = ["SELECT", f"  {star},"]
+    for column in columns:
+        lines += _indented(column)
+        lines[-1] += "," if column is not columns[-1] else ""
+    return lines
+
+
+def _named(lines: Sequence[str], name: str) -> list[str]:
+    return [*lines[:-1], f"{lines[-1]} AS {name}"]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _escaped(lines: Sequence[str], options: EmitOptions) -> list[str]:
+    """The lines as dbt renders them back."""
+    return [dbt.escaped(line) if options.form == DBT else line for line in lines]
 
 
 def _function(

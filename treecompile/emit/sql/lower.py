@@ -6,14 +6,16 @@ data appears only as quoted names and literals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from treecompile.emit import targets
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
+from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
-from treecompile.emit.sql.dialect import Dialect, read_dialect
-from treecompile.emit.sql.forms import Asked, answer_type
+from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
+from treecompile.emit.sql.forms import Asked, Steps, answer_type
 from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
@@ -21,7 +23,7 @@ from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import paths, words
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body, Condition, Rule, Tree
+from treecompile.model.ir import Body, Condition, Kind, Rule, Tree, ValueType
 from treecompile.model.semantics import probabilities, required_features
 
 
@@ -41,14 +43,14 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     check_values(body, dialect)
     asked = forms.outputs(body, options)
     columns = forms.references(body, dialect, options)
-    made = expressions(body, dialect, columns, options)
-    lines = forms.statement(made, body, dialect, options)
+    steps = in_steps(body, dialect, columns, options)
+    lines = forms.statement(steps, body, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
         SqlText(header(source, dialect, asked, options), lines),
         warnings=tuple(size_warnings(lines, len(paths.outcomes(body)), dialect)),
         notes=(note(body),),
-        beside=forms.properties(made, labels, options),
+        beside=forms.properties(steps.outputs, labels, options),
     )
 
 
@@ -74,6 +76,101 @@ def header(
         parts.append(f"identifiers {options.identifiers}")
     parts.append(f"model {source.sha256}")
     return ", ".join(filter(None, (*parts, note(source.program.body))))
+
+
+# ---------------------------------------------------------------- steps
+
+
+def in_steps(
+    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+) -> Steps:
+    """What a query computes, step by step; an expression has no steps but the last."""
+    if options.form not in forms.WITH_TABLE or paths.divisible(body):
+        return Steps(expressions(body, dialect, columns, options))
+    typed: dict[str, str] = {}
+    names, helper = forms.helper_names(body, dialect, options)
+    if 0 < dialect.steps.typed_from <= len(paths.outcomes(body)):
+        later = forms.references(body, dialect, replace(options, alias=""))
+        typed, columns = typed_columns(body, dialect, columns, later, names)
+        dialect = typed_dialect(dialect)
+    asked = forms.outputs(body, options)
+    has_helpers = dialect.steps.without or dialect.steps.lateral
+    if len(asked) == 1 or not has_helpers or not required_features(body):
+        return Steps(expressions(body, dialect, columns, options), typed)
+    writer = ConditionWriter(dialect, body, columns, ValueType.INT)
+    found = paths.outcomes(body)
+    numbers = {place: number for number, place in enumerate(found, start=1)}
+
+    def numbered(place: int) -> str:
+        rule = found[place]
+        said = f" /* {rule.id}: {words.evidence(rule, body.labels)} */"
+        return f"{numbers[place]}{said if options.comments else ''}"
+
+    steps = decision_steps(body, dialect.limits.nesting)
+    rule = list(case_lines(steps, writer.text, numbered, dialect))
+    place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
+    made = {}
+    for each in asked:
+        answers = [result(rule, body, each, dialect) for rule in found.values()]
+        made[forms.OUTPUTS[each.output]] = lookup(answers, place, dialect)
+    return Steps(made, typed, rule, helper)
+
+
+def typed_columns(
+    body: Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    later: Mapping[int, str],
+    names: Mapping[int, str],
+) -> tuple[dict[str, str], dict[int, str]]:
+    """The helper columns with their texts; and the columns that conditions refer to.
+
+    The table's alias is known in the first step only: `later` has none.
+    """
+    typed, referred = {}, {}
+    for index, column in columns.items():
+        feature = body.features[index]
+        text = dialect.columns.of(feature.type).fill(column)
+        if feature.kind is Kind.NUMERIC:
+            text = dialect.steps.known.fill(text)
+        referred[index] = later[index]
+        if text != column:
+            typed[names[index]] = text
+            referred[index] = names[index]
+    return typed, referred
+
+
+def typed_dialect(dialect: Dialect) -> Dialect:
+    """The same database, for columns that have their types and no NaN."""
+    return replace(
+        dialect,
+        columns=targets.ByType(*[Phrase("{}", [""])] * 4),
+        conditions=DialectConditions(
+            at_most=Phrase("{x} <= {value}", ("x", "value")),
+            at_most_or_missing=Phrase(
+                "({x} <= {value} OR {x} IS NULL)", ("x", "value")
+            ),
+            above=Phrase("{x} > {value}", ("x", "value")),
+            above_or_missing=Phrase("({x} > {value} OR {x} IS NULL)", ("x", "value")),
+            number_missing=Phrase("{x} IS NULL", ("x",)),
+            number_known=Phrase("{x} IS NOT NULL", ("x",)),
+        ),
+        number_for_number=Phrase("", ()),
+    )
+
+
+def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
+    """The lines that choose an answer by its place, counted from 1."""
+    if len(set(answers)) == 1:
+        return [answers[0]]
+    if dialect.steps.lookup:
+        return [dialect.steps.lookup.fill(list=", ".join(answers), place=place)]
+    *firsts, last = answers
+    arms = (f"  WHEN {n} THEN {text}" for n, text in enumerate(firsts, start=1))
+    return [f"CASE {place}", *arms, f"  ELSE {last}", "END"]
+
+
+# ---------------------------------------------------------------- expressions
 
 
 def expressions(
