@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.commands import good
+from tests.support.commands import good, run
 from treecompile.api import forms
 from treecompile.emit import options as emit_options
 from treecompile.emit.markdown import lower
@@ -62,11 +62,32 @@ def test_cart_prunes_by_the_rule_of_one_standard_error() -> None:
     assert again.program.body == model.program.body
 
 
-def test_few_rows_are_not_pruned() -> None:
-    told = "pruning: none, as the table has fewer than 50 rows; --alpha 0.01 prunes"
-    assert told in learn(49).notes
-    assert learn(49).program.body == learn(49, prune="none").program.body
-    assert told not in learn(50).notes
+def test_few_rows_do_not_choose() -> None:
+    told = "alpha: 0.01 (with fewer than 50 rows, cross-validation says too little);"
+    assert any(note.startswith(told) for note in learn(49).notes)
+    assert learn(49).program.body == learn(49, alpha=0.01).program.body
+    assert not any(note.startswith(told) for note in learn(50).notes)
+    numbers = learn(49, target="z", ignore="y")
+    assert numbers.n_leaves < 12
+
+
+def test_an_estimate_needs_some_rows() -> None:
+    for rows in (19, 20):
+        noisy(rows).drop(columns="z").to_csv(f"{rows}.csv", index=False)
+    assert "cross-validation" not in good("learn", "19.csv", "--target", "y").stderr
+    said = good("learn", "20.csv", "--target", "y", "-o", "m.json").stderr
+    assert "in 10-fold cross-validation" in said
+
+
+def test_what_is_for_labels_is_refused_before_growing() -> None:
+    noisy(60).drop(columns="y").to_csv("d.csv", index=False)
+    line = ("build", "d.csv", "--target", "z", "--rules", "c45rules", "--out", "out")
+    result = run(*line)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: --rules c45rules is for labels, and the target 'z' is a number: leave"
+        " it out, or use --task classify\n"
+    )
 
 
 def test_a_large_table_is_divided_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,7 +207,8 @@ def _learn(
         )
     began = monotonic()
     columns, how = learn_options("build", given["target"], options)
-    learned = learn_from(data, columns, how, validation, feedback)
+    needs = "--rules c45rules" if form == C45RULES else ""
+    learned = learn_from(data, columns, how, validation, feedback, for_labels=needs)
     made, notes = _in_form(learned, form, feedback)
     if estimate:
         made = forms.estimated(made, learned, how, form or "")

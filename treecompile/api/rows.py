@@ -90,10 +90,14 @@ def learn_from(
     validation: Data | None = None,
     feedback: Feedback = Silent(),
     *,
+    for_labels: str = "",
     temporary_tables: bool = True,
     journal: Journal | None = None,
 ) -> Learned:
-    """Learn a tree. The last two options are for a database."""
+    """Learn a tree. The last two options are for a database.
+
+    `for_labels` is an option that is refused if the target is a number.
+    """
     place = in_database(data)
     if place is not None:
         from treecompile.database.grow.levels import Listener
@@ -133,7 +137,7 @@ def learn_from(
         rows = None if validation is None else in_memory(validation, "learn")
         with feedback.progress("learning") as start:
             learned = training.learn(
-                in_memory(data, "learn"), columns, options, rows, start
+                in_memory(data, "learn"), columns, options, rows, start, for_labels
             )
     feedback.learned(learned)
     return learned

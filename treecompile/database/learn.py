@@ -38,6 +38,7 @@ from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
 from treecompile.learning.options import (
     C45,
+    COST_COMPLEXITY,
     CV,
     ID3,
     ONE_SE,
@@ -47,7 +48,7 @@ from treecompile.learning.options import (
     chosen,
     given_options,
 )
-from treecompile.learning.pruning import smallest
+from treecompile.learning.pruning import cost_complexity, smallest
 from treecompile.learning.weighting import odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
@@ -218,7 +219,10 @@ def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
         columns = run.columns
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
         return smallest(tree, validation.losses(grown), price=0.0)
-    return training.with_fixed_alpha(tree, run.options)
+    # Without the rows in memory, no alpha is chosen: CART prunes if it is asked to.
+    if run.options.prune == COST_COMPLEXITY or run.options.alpha is not None:
+        return cost_complexity(tree, training.alpha_of(run.options))
+    return tree
 
 
 def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:

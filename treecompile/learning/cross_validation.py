@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from treecompile.learning.checks import check_options
-from treecompile.learning.options import ENOUGH, LearnOptions, Progress
+from treecompile.learning.options import LearnOptions, Progress
 from treecompile.learning.training import (
     ToPruneBy,
     default_algorithm,
@@ -155,6 +155,7 @@ def out_of_fold(
 # --- the quality to expect ------------------------------------------------------------
 
 FOLDS = 10
+FEW = 2 * FOLDS  # rows: with fewer, an estimate says nothing
 MANY = 300_000  # rows x features: ten models take some seconds
 TOO_MANY = 5_000_000  # one more model takes some seconds
 PART = 5  # of a table with many rows, one row in five is held out
@@ -167,7 +168,7 @@ def estimate_folds(data: Dataset, seed: int) -> Positions | None:
     """
     rows = len(data.y)
     cells = rows * len(data.features)
-    if rows < ENOUGH or cells > TOO_MANY:
+    if rows < FEW or cells > TOO_MANY:
         return None
     if cells <= MANY:
         return fold_of(data, FOLDS, seed, "--cv")

@@ -34,7 +34,8 @@ BALANCED = "balanced"  # class weights
 LabelNumbers = tuple[tuple[Label, float], ...]
 
 LATER_PRUNINGS = (NONE, COST_COMPLEXITY, REDUCED_ERROR)
-ENOUGH = 50  # rows: with fewer, cross-validation says too little
+USUAL_ALPHA = 0.01
+ENOUGH = 50  # rows: with fewer, cross-validation says too little to prune by
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,7 @@ class LearnOptions:
         "For cost-complexity pruning: the share of the root's error that each leaf of a"
         " split must save; `cv` or `1se` choose it by cross-validation.",
         "A",
-        shown=f"`1se` for `cart` without --prune, from {ENOUGH} rows in memory; 0.01"
-        " with --prune cost-complexity",
+        shown=f"0.01; for `cart` without --prune, from {ENOUGH} rows, `1se`",
         accepts=lambda a: a in (CV, ONE_SE)
         or (not isinstance(a, str) and 0 <= a < inf),
         expected="0 or more, cv or 1se",

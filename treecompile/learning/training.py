@@ -29,6 +29,7 @@ from treecompile.learning.options import (
     ONE_SE,
     PESSIMISTIC,
     REDUCED_ERROR,
+    USUAL_ALPHA,
     GrowthLimits,
     LearnOptions,
     Progress,
@@ -56,6 +57,14 @@ from treecompile.tables.read import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+FEW_ROWS = (
+    f"alpha: {USUAL_ALPHA} (with fewer than {ENOUGH} rows, cross-validation says too"
+    " little); --prune none keeps all leaves"
+)
+NOT_PRUNED = (
+    "pruning: none, as choosing alpha by cross-validation needs the rows in memory;"
+    f" --alpha {USUAL_ALPHA} prunes"
+)
 OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
 
 # Columns, answers and weights of rows to prune by, for a tree that may not test all.
@@ -80,10 +89,19 @@ def learn(
     options: LearnOptions = LearnOptions(),
     validation: str | Path | pd.DataFrame | None = None,
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
+    for_labels: str = "",
 ) -> Learned:
-    """Read the data, grow a tree, and measure it."""
+    """Read the data, grow a tree, and measure it.
+
+    `for_labels` is an option of the caller that numbers do not have.
+    """
     check_options(options, validation is not None)
     whole = read_dataset(data, columns, options)
+    if for_labels and not whole.labels:
+        raise OptionError(
+            f"{for_labels} is for labels, and the target {whole.target!r} is a number:"
+            " leave it out, or use --task classify"
+        )
     other = None if validation is None else read_table(validation, columns)
     training, held_out = split_off(whole, options)
     algorithm = options.algorithm or default_algorithm(whole)
@@ -148,12 +166,7 @@ def notes_on(
     if choice is not None:
         notes.append(_chosen_alpha(choice, is_default))
     elif is_default and chosen(options, "prune", algorithm) == COST_COMPLEXITY:
-        why = (
-            f"the table has fewer than {ENOUGH} rows"
-            if rows
-            else "choosing alpha by cross-validation needs the rows in memory"
-        )
-        notes.append(f"pruning: none, as {why}; --alpha 0.01 prunes")
+        notes.append(FEW_ROWS if rows else NOT_PRUNED)
     if options.prune == REDUCED_ERROR:
         notes.append(OPTIMISTIC)
     return notes
@@ -233,14 +246,9 @@ def grow_tree(
             rule,
         )
         return cost_complexity(tree, choice.alpha), choice
-    return with_fixed_alpha(tree, options), None
-
-
-def with_fixed_alpha(tree: Tree, options: LearnOptions) -> Tree:
-    """The tree pruned by an alpha that was given, or by the default of the pruning."""
-    if options.prune == COST_COMPLEXITY or options.alpha is not None:
-        return cost_complexity(tree, alpha_of(options))
-    return tree
+    if prune == COST_COMPLEXITY:
+        return cost_complexity(tree, alpha_of(options)), None
+    return tree, None
 
 
 def _grow(
@@ -292,7 +300,7 @@ def c45_options_of(options: LearnOptions) -> C45Options:
 
 
 def alpha_of(options: LearnOptions) -> float:
-    return 0.01 if options.alpha is None else float(options.alpha)
+    return USUAL_ALPHA if options.alpha is None else float(options.alpha)
 
 
 def weighting_of(options: LearnOptions) -> Weighting:

@@ -207,11 +207,17 @@ def conclusion(rule: ir.Rule, labels: Sequence[ir.Label], target: str) -> str:
 
 LONG = 8  # digits up to which a number is easy to read as it is
 FEWEST, MOST = 4, 7  # digits of a rounded number
+ANSWER = 6  # digits of a rounded answer
 
 
 def rounded(value: float, digits: int = FEWEST) -> str:
     """A number with that many significant digits."""
     return number(float(f"{value:.{digits}g}"))
+
+
+def answer(item: ir.Label, labels: Sequence[ir.Label]) -> str:
+    """The answer of a rule, for reading: a number is rounded, a label never."""
+    return value(item) if labels else rounded(float(item), ANSWER)
 
 
 class Rounding:

@@ -99,7 +99,7 @@ def _answers(rules: Sequence[Rule]) -> str:
     values = [rule.value for rule in rules]
     numbers = [value for value in values if type(value) is float]
     if len(numbers) == len(values):
-        low, high = md.value(min(numbers)), md.value(max(numbers))
+        low, high = (md.answer(end, ()) for end in (min(numbers), max(numbers)))
         return f"{low} to {high}" if low != high else low
     counted = Counter(md.value(value) for value in values)
     return md.listing([f"{value}: {count}" for value, count in counted.most_common()])

@@ -49,6 +49,11 @@ def value(item: Label) -> str:
     return shown(words.value(item))
 
 
+def answer(item: Label, labels: Sequence[Label]) -> str:
+    """The answer of a rule; a number is rounded."""
+    return shown(words.answer(item, labels))
+
+
 PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
 
 

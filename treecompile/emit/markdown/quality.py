@@ -215,7 +215,7 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {
         "Rule": entry.rule.id,
-        "Answer": md.value(entry.rule.value),
+        "Answer": md.answer(entry.rule.value, body.labels),
         "Coverage": f"{entry.matched} of {total}{coverage}",
     }
     if body.labels:

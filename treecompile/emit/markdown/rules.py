@@ -97,9 +97,9 @@ class RuleWriter:
         opening = "Otherwise, if" if self.ordered and place > 1 else "If"
         return RuleText(
             heading=f"{f'{place}. ' if self.ordered else ''}{rule.id}: {conclusion}",
-            opening=opening if tests else f"Always **{conclusion}**.",
+            opening=opening if tests else f"Always **{self.exactly(rule)}**.",
             conditions=(*tests[:1], *(f"and {test}" for test in tests[1:])),
-            conclusion=f"**{conclusion}**",
+            conclusion=f"**{self.exactly(rule)}**",
             evidence=self.evidence(rule) if rule.weight else self.stand_in(rule),
         )
 
@@ -116,7 +116,12 @@ class RuleWriter:
         return f"{short} (exactly {numbers})"
 
     def conclusion(self, rule: ir.Rule) -> str:
-        return f"{self.target} = {md.value(rule.value)}"
+        return f"{self.target} = {md.answer(rule.value, self.rules.labels)}"
+
+    def exactly(self, rule: ir.Rule) -> str:
+        """The conclusion; behind a rounded answer follows the exact one."""
+        exact, said = md.value(rule.value), self.conclusion(rule)
+        return said if said.endswith(f"= {exact}") else f"{said} (exactly {exact})"
 
     # ------------------------------------------------------------ in few words
 
@@ -141,7 +146,8 @@ class RuleWriter:
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
         """A rule as a row of that table."""
         tests = self.brief(rule.conditions, common)
-        row = [rule.id, tests or "always", md.value(rule.value)]
+        said = md.answer(rule.value, self.rules.labels)
+        row = [rule.id, tests or "always", said]
         stats = rule.stats
         if not rule.weight:
             width = len(self.heads()) - len(row)
@@ -213,7 +219,7 @@ class RuleWriter:
         if not self.ordered:
             return "The rules cover every case, so no default is ever used.", ""
         rule = self.rules.default
-        text = f"A case that meets no rule gets **{self.conclusion(rule)}**."
+        text = f"A case that meets no rule gets **{self.exactly(rule)}**."
         if rule.weight:
             return text, self.evidence(rule)
         return f"{text} No {self.whose} case reached it.", ""

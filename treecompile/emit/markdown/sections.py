@@ -58,8 +58,15 @@ def data(program: ir.Program, base: ir.Stats | None) -> str:
         rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
     if program.options:
-        chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in program.options]
-        text += f" Options: {', '.join(chosen)}."
+        given = dict(program.options)
+        alpha = given.pop("chosen_alpha", None)
+        chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in given.items()]
+        text += f" Options: {', '.join(chosen)}." if chosen else ""
+        if isinstance(alpha, float):
+            text += (
+                " Cross-validation chose how far the tree is pruned: each leaf of a"
+                f" split saves at least {100 * alpha:.3g} % of the error without tests."
+            )
     if isinstance(base, ir.Moments) and base.weight:
         text += (
             f" Over all {words.quantity(base.weight)}, {md.name(program.target)} has"
@@ -198,7 +205,7 @@ def _diagram(
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
             rests = words.evidence(node, tree.labels)
-            lines = [words.value(node.value), f"{ids[position]}, {rests}"]
+            lines = [words.answer(node.value, tree.labels), f"{ids[position]}, {rests}"]
             yield f'    n{position}["{"<br>".join(map(md.in_mermaid, lines))}"]'
             continue
         index = node.branches[0].when.feature

@@ -11,9 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-from treecompile.model import words
 from treecompile.model.ir import Label, Moments, Stats
-from treecompile.model.words import rounded
 
 MARGIN = 16.0  # pixels, as all lengths
 FONT_SIZE = 12
@@ -51,10 +49,6 @@ def _em(character: str) -> float:
 def cut(text: str, longest: int = LONGEST) -> str:
     """The text, shortened with "…" if it is too long."""
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
-
-
-def answer_text(value: Label, labels: Sequence[Label]) -> str:
-    return words.value(value) if labels else rounded(float(value), 6)
 
 
 # ---------------------------------------------------------------- elements

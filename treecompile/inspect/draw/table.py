@@ -18,7 +18,7 @@ def draw_table(program: Program, body: RuleSet) -> str:
     every = (*rules.rules, rules.default)
     rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
     tests = [_tests(rule, rules, rounding) for rule in every]
-    answers = [svg.cut(svg.answer_text(rule.value, rules.labels)) for rule in every]
+    answers = [svg.cut(words.answer(rule.value, rules.labels)) for rule in every]
     evidence = [words.evidence(rule, rules.labels) for rule in every]
     palette = Palette(rules.labels, [rule.value for rule in every])
     ids_wide = max(svg.width(rule.id) for rule in every) * 1.1

@@ -97,7 +97,7 @@ def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
             box.exact = words.branch_test(when, feature)
         if isinstance(node, Leaf):
             said = words.evidence(node, tree.labels)
-            box.head = svg.cut(svg.answer_text(node.value, tree.labels))
+            box.head = svg.cut(words.answer(node.value, tree.labels))
             box.foot = f"{ids[position]}, {said}"
             box.whole = (
                 f"{ids[position]}: {target} = {words.value(node.value)} ({said})"
