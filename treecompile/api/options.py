@@ -74,6 +74,7 @@ class EmitKeywords(TypedDict, total=False):
     output: str
     label: str
     columns: Mapping[str, str] | None
+    types: Mapping[str, str] | None
     identifiers: str
     alias: str
     comments: bool

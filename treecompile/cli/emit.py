@@ -20,7 +20,8 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions, emit_options, taken_by
 from treecompile.model.errors import OptionError
-from treecompile.model.options import COMMON, IN_SQL, TESTING
+from treecompile.model.ir import Program
+from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
 
@@ -44,9 +45,22 @@ MOST_ARTEFACT = 1 << 28  # bytes
 )
 @out_option
 @declared(EmitOptions)
+@value(
+    "--from url",
+    "URL",
+    "The database that holds the --table: its numeric columns need no --type.",
+    "",
+    group=DATABASE,
+)
 @quiet_option
 def emit(
-    model: str, target: str, out: str | None, force: bool, quiet: bool, **options: Any
+    model: str,
+    target: str,
+    out: str | None,
+    force: bool,
+    quiet: bool,
+    url: str,
+    **options: Any,
 ) -> None:
     """Compile a model into an artefact that predicts on its own.
 
@@ -77,7 +91,10 @@ def emit(
         chosen = chosen if chosen.name else replace(chosen, name=path.stem)
         check_output(beside, force=force)
     terminal = Terminal(quiet)
-    artefact = compiler.emit(read_model(model, terminal), target, chosen)
+    program = read_model(model, terminal)
+    if url:
+        chosen = _with_types(program, url, chosen)
+    artefact = compiler.emit(program, target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
     terminal.notes(artefact.notes)
     if path is None:
@@ -88,6 +105,17 @@ def emit(
         texts[beside] = artefact.beside
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
+
+
+def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions:
+    """The options with the types of the table's columns; --type goes first."""
+    from treecompile.database.declared import column_types
+    from treecompile.database.locations import Table
+
+    if not options.table:
+        raise OptionError("--from needs --table, the table whose columns are read")
+    types = column_types(program, Table(url, options.table), options.columns)
+    return replace(options, types={**types, **options.types})
 
 
 @command(
@@ -112,7 +140,7 @@ def emit(
     "Address of the database server: postgresql://..., mysql://...",
     group=COMMON,
 )
-@declared(EmitOptions, "columns", "alias", "identifiers")
+@declared(EmitOptions, "columns", "types", "alias", "identifiers")
 @value(
     "--output",
     "WHAT",

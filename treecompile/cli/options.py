@@ -208,6 +208,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "prior": lambda texts: _numbers("--prior", texts),
     "alpha": _alpha,
     "columns": lambda texts: pairs("--column", texts),
+    "types": lambda texts: pairs("--type", texts),
 }
 
 # ---------------------------------------------------------------- shared by commands

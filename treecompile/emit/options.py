@@ -105,6 +105,16 @@ class EmitOptions:
         targets=SQL,
         group=IN_SQL,
     )
+    types: Mapping[str, str] = option(
+        {},
+        "The type of a numeric column, `integer` or `double`: then the SQL needs no"
+        " cast, and for integers no test for NaN.",
+        "FEATURE=TYPE",
+        flag="--type",
+        repeatable=True,
+        targets=SQL,
+        group=IN_SQL,
+    )
     identifiers: str = option(
         "",
         "How to write names. `bare`: without quotes if the name is an ordinary one;"
@@ -161,6 +171,8 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
         values["glossary"] = read_glossary(path) if path else {}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
+    if "types" in values:
+        values["types"] = dict(values["types"])
     if "templates" in values:
         values["templates"] = str(values["templates"])
     return EmitOptions(**values)

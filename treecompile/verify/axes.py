@@ -9,7 +9,7 @@ proves that there is none among them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import c_float
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -90,6 +90,22 @@ def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
     ):
         if name:
             yield name, NumberProbes(beside, (None,))
+
+
+def integral(rows: Iterable[Row], places: Sequence[int]) -> list[Row]:
+    """The rows that columns of 64-bit integers at some places can hold, as integers."""
+    kept: list[Row] = []
+    for row in rows:
+        values = list(row)
+        for place in places:
+            value = values[place]
+            if isinstance(value, float) and isfinite(value) and value == int(value):
+                values[place] = int(value)
+        chosen = [values[place] for place in places]
+        fits = (v is None or (isinstance(v, int) and has_64_bits(v)) for v in chosen)
+        if all(fits):
+            kept.append(tuple(values))
+    return kept
 
 
 # ---------------------------------------------------------------- axes

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite, ldexp
 from typing import Any
 
@@ -61,7 +61,12 @@ def has_64_bits(number: int) -> bool:
 
 
 def added(
-    program: Program, text: str, claimed: Claim, columns: Mapping[str, str], alias: str
+    program: Program,
+    text: str,
+    claimed: Claim,
+    columns: Mapping[str, str],
+    alias: str,
+    types: Mapping[str, str] | None = None,
 ) -> Constants:
     """What an artefact has more of than one compiled afresh."""
     if claimed.engine == PYTHON:
@@ -73,7 +78,8 @@ def added(
         more = found - in_python(emit(program, "python", EmitOptions(style=style)).text)
     else:
         escapes = has_backslashes(claimed.engine)
-        fresh = emit(program, "sql", _options(program, claimed, columns, alias)).text
+        asked = replace(_options(program, claimed, columns, alias), types=types or {})
+        fresh = emit(program, "sql", asked).text
         more = in_sql(text, escapes) - in_sql(fresh, escapes)
     if len(more) > MOST_ADDED:
         raise RefusedError(

@@ -44,10 +44,12 @@ def run_sql(
     alias: str = "",
     identifiers: str = "",
     timeout: float = TIMEOUT,
+    column_types: Mapping[str, str] | None = None,
 ) -> Answers:
     """Run an expression, a query, a view or a function over a table of the rows.
 
-    Columns of numbers and of text have the dialect's usual type, or the given one.
+    Columns of numbers and of text have the dialect's usual type, or the given one;
+    those in `column_types` have the type given there.
     With several outputs each answer is a tuple. `alias` names the table in an
     expression. The table is created with its names written as `identifiers` says.
     """
@@ -60,6 +62,7 @@ def run_sql(
     types = replace(
         usual, number=number_type or usual.number, text=text_type or usual.text
     )
+    own = column_types or {}
     names = [renamed.get(feature.name, feature.name) for feature in features]
     number = "row_number"
     while number.casefold() in {name.casefold() for name in names}:
@@ -67,7 +70,7 @@ def run_sql(
     table = RowTable(
         form.table or quoting.name("treecompile_rows"),
         [quoting.name(name) for name in (number, *names)],
-        [usual.integer, *(types.of(feature.type) for feature in features)],
+        [usual.integer, *(own.get(f.name) or types.of(f.type) for f in features)],
     )
     with engine.sandbox(engine.url) as connection:
         try:

@@ -15,6 +15,7 @@ from functools import partial
 from math import isnan
 from typing import Any
 
+from treecompile.emit.sql.text import DOUBLE, INTEGER, declared_types
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
 from treecompile.model.errors import EngineError, shortened
@@ -22,7 +23,7 @@ from treecompile.model.ir import Program, Row, ValueType
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
-from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
+from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.claims import PYTHON, claim
 from treecompile.verify.constants import added
@@ -74,6 +75,7 @@ def verify(
     *,
     url: str = "",
     columns: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
     alias: str = "",
     identifiers: str = "",
     output: str = "",
@@ -85,18 +87,19 @@ def verify(
     """Run the text of an artefact over the cells of the model, and compare.
 
     `engine` is taken from the text if not given: a SQL artefact names its dialect in
-    its first line. `url` is that of a database server. `columns` renames features and
-    `alias` the table, as for `emit`. `identifiers`, `output` and `label` describe a SQL
-    artefact without comments; they are those it was emitted with. `timeout` is in
-    seconds, for each run of the artefact.
+    its first line. `url` is that of a database server. `columns` renames features,
+    `alias` the table, and `types` declares columns, as for `emit`. `identifiers`,
+    `output` and `label` describe a SQL artefact without comments; they are those it was
+    emitted with. `timeout` is in seconds, for each run of the artefact.
     """
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
     claimed = claim(program, text, engine, output, label, identifiers)
     renamed = columns or {}
+    declared_types(program.body, types or {})
     reference = Reference(program, claimed.wanted)
     try:
-        constants = added(program, text, claimed, renamed, alias)
+        constants = added(program, text, claimed, renamed, alias, types)
     except RefusedError as error:
         return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
     search = partial(
@@ -120,7 +123,9 @@ def verify(
             "outputs": len(claimed.wanted),
             "timeout": timeout,
         }
-        runs = _sql_runs(program, text, tries.rows, typed, database, options)
+        runs = _sql_runs(
+            program, text, tries.rows, typed, database, options, types or {}
+        )
     names = [feature.name for feature in program.body.features]
     refused, rows, divided, mismatches = "", 0, 0, []
     entered: set[int] = set()
@@ -202,23 +207,36 @@ def _sql_runs(
     typed: Search,
     engine: Engine,
     options: Mapping[str, Any],
+    declared: Mapping[str, str],
 ) -> Iterator[Run]:
     """Only with the columns that are tested: others may have unusable names."""
     required = required_features(program.body)
     features = [program.body.features[index] for index in required]
-    types = {feature.type for feature in features}
+    types = {feature.type for feature in features if feature.name not in declared}
     dialect = engine.dialect
+    numbers = {INTEGER: dialect.number_types.whole, DOUBLE: dialect.types.number}
+    own = {name: numbers[declared[name]] for name in declared}
+    whole = [
+        index
+        for index, feature in enumerate(program.body.features)
+        if declared.get(feature.name) == INTEGER
+    ]
+    probes = dict(of_dialect(dialect.number_types))
+    if whole:
+        rows += typed(numbers=probes[dialect.number_types.whole]).rows
 
     def run(rows: Sequence[Row], **column_type: Any) -> Run:
+        rows = integral(rows, whole) if whole else rows
         held = [row for row in rows if can_hold(dialect, row)]
+        column_type["column_types"] = own
         values = [tuple(row[index] for index in required) for row in held]
         found = run_sql(text, features, values, engine, **options, **column_type)
         return held, found if options["outputs"] > 1 else [(one,) for one in found]
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, numbers in of_dialect(dialect.number_types):
-            yield run(typed(numbers=numbers).rows, number_type=name)
+        for name, probe in probes.items():
+            yield run(typed(numbers=probe).rows, number_type=name)
     if ValueType.STR in types:
         for name in dialect.text_types.loose:
             yield run(rows, text_type=name)

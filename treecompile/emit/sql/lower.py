@@ -19,7 +19,12 @@ from treecompile.emit.sql.forms import Asked, Steps, answer_type
 from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
-from treecompile.emit.sql.text import ConditionWriter, literal
+from treecompile.emit.sql.text import (
+    INTEGER,
+    ConditionWriter,
+    declared_types,
+    literal,
+)
 from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import paths, words
 from treecompile.model.errors import TargetError
@@ -42,6 +47,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     forms.check_form(options, dialect)
     check_values(body, dialect)
     asked = forms.outputs(body, options)
+    declared_types(body, options.types)
     columns = forms.references(body, dialect, options)
     steps = in_steps(body, dialect, columns, options)
     lines = forms.statement(steps, body, dialect, options)
@@ -88,16 +94,20 @@ def in_steps(
     if options.form not in forms.WITH_TABLE or paths.divisible(body):
         return Steps(expressions(body, dialect, columns, options))
     typed: dict[str, str] = {}
+    types = declared_types(body, options.types)
     names, helper = forms.helper_names(body, dialect, options)
     if 0 < dialect.steps.typed_from <= len(paths.outcomes(body)):
         later = forms.references(body, dialect, replace(options, alias=""))
-        typed, columns = typed_columns(body, dialect, columns, later, names)
+        whole = {index: later[index] for index in later if types.get(index) == INTEGER}
+        others = {i: column for i, column in columns.items() if i not in whole}
+        typed, columns = typed_columns(body, dialect, others, later, names)
+        columns |= whole
         dialect = typed_dialect(dialect)
     asked = forms.outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
         return Steps(expressions(body, dialect, columns, options), typed)
-    writer = ConditionWriter(dialect, body, columns, ValueType.INT)
+    writer = ConditionWriter(dialect, body, columns, ValueType.INT, types)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
 
@@ -181,10 +191,11 @@ def expressions(
     `columns` has the text that stands for each required feature.
     """
     body = paths.settled(body)
+    types = {} if paths.divisible(body) else declared_types(body, options.types)
     made = {}
     for asked in forms.outputs(body, options):
         answer = answer_type(body, asked.output)
-        writer = ConditionWriter(dialect, body, columns, answer)
+        writer = ConditionWriter(dialect, body, columns, answer, types)
         lines = expression(body, writer, asked, options.comments)
         made[forms.OUTPUTS[asked.output]] = lines
     return made

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from math import inf
+from math import floor, inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
 from treecompile.emit.lowering import form_of
+from treecompile.emit.options import check_choice
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import BARE, LOWER, QUOTED, UPPER, Dialect
 from treecompile.model import ir
@@ -191,6 +192,35 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 # ---------------------------------------------------------------- conditions
 
 
+INTEGER, DOUBLE = DECLARED = ("integer", "double")  # what --type can say
+NO_TYPES: Mapping[int, str] = {}
+# Thresholds below it separate integers as their doubles are separated.
+WHOLE = 2.0**53
+COMPARED = ("column", "value")
+INTEGER_FORMS = {  # no cast, and no NaN
+    "at_most": Phrase("{column} <= {value}", COMPARED),
+    "at_most_or_missing": Phrase("({column} <= {value} OR {column} IS NULL)", COMPARED),
+    "above": Phrase("{column} > {value}", COMPARED),
+    "above_or_missing": Phrase("({column} > {value} OR {column} IS NULL)", COMPARED),
+    "number_missing": Phrase("{column} IS NULL", COMPARED),
+    "number_known": Phrase("{column} IS NOT NULL", COMPARED),
+}
+
+
+def declared_types(body: ir.Body, types: Mapping[str, str]) -> dict[int, str]:
+    """The types that the user declares, by the index of the feature."""
+    found = {}
+    indices = {feature.name: index for index, feature in enumerate(body.features)}
+    for name, declared in types.items():
+        check_choice(f"--type {name}=", declared, DECLARED)
+        if name not in indices:
+            raise OptionError(f"--type {name!r}: the model has no such feature")
+        if body.features[indices[name]].kind is not ir.Kind.NUMERIC:
+            raise OptionError(f"--type {name!r}: the feature is not numeric")
+        found[indices[name]] = declared
+    return found
+
+
 class ConditionWriter:
     """Writes conditions and values as the dialect spells them."""
 
@@ -200,6 +230,7 @@ class ConditionWriter:
         body: ir.Body,
         columns: Mapping[int, str],
         answer: ir.ValueType = ir.ValueType.STR,
+        types: Mapping[int, str] = NO_TYPES,
     ) -> None:
         self.dialect = dialect
         self.features = body.features
@@ -207,10 +238,12 @@ class ConditionWriter:
         cast = dialect.columns
         if dialect.number_for_number and answer is not ir.ValueType.STR:
             cast = replace(cast, number=dialect.number_for_number)
+        self.types = types  # declared, by the feature's index
         self.typed = {  # CAST("age" AS DOUBLE)
             index: cast.of(body.features[index].type).fill(column)
             for index, column in columns.items()
         }
+        self.typed |= {i: columns[i] for i in columns if types.get(i) == DOUBLE}
         self.double = DOUBLES[dialect.literals.double]
         self.threshold: Callable[[float], str] = partial(
             threshold_text, dialect=dialect
@@ -243,6 +276,11 @@ class ConditionWriter:
                 name = f"number_{name}"
             elif test.value != inf:
                 values = [self.threshold(threshold(test))]
+            if self.types.get(test.feature) == INTEGER and name in INTEGER_FORMS:
+                cut = threshold(test)
+                if not values or abs(cut) < WHOLE:
+                    whole = str(floor(cut)) if values else ""
+                    return self._filled(INTEGER_FORMS[name], test.feature, whole)
         return self._filled(getattr(forms, name), test.feature, ", ".join(values))
 
     def _filled(self, form: Phrase, index: int, value: str) -> str:
