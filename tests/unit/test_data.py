@@ -334,7 +334,7 @@ DAY = dt.date(2024, 1, 31)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (pd.Series(pd.to_datetime(["2024-01-31"])), "Timestamp .*days since"),
+        (pd.Series(pd.to_datetime(["2024-01-31"])), "Timestamp .*--date 'x'"),
         (pd.Series(pd.to_datetime(["2024-01-31"], utc=True)), "Timestamp"),
         (pd.Series(pd.to_timedelta(["1 day"])), "Timedelta .*days since"),
         (pd.Series(pd.period_range("2024-01", periods=1, freq="M")), "Period .*days"),

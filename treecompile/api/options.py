@@ -36,6 +36,7 @@ class LearnKeywords(ReadKeywords, total=False):
     categorical: str | Sequence[str]
     numeric: str | Sequence[str]
     ordinal: Mapping[str, Sequence[str]] | None
+    date: str | Sequence[str]
     ignore: str | Sequence[str]
     weights: str
     algorithm: str

@@ -33,6 +33,7 @@ from treecompile.regions.compact import MOST_REGIONS, is_searchable
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box, Space
 from treecompile.tables.dataset import encode
+from treecompile.tables.dates import with_dates
 from treecompile.tables.raw import RawTable
 
 UNDECIDED = object()
@@ -88,7 +89,10 @@ def diff(
     regions = [_difference(box, values, both) for box, values in _merged(found)]
     result = Diff(both.features, tuple(regions), is_complete)
     na = (*old.na_values, *new.na_values, *na_values)
-    return result if table is None else _counted(result, both, table, na)
+    if table is None:
+        return result
+    dates = dict.fromkeys((*old.dates, *new.dates))
+    return _counted(result, both, with_dates(table, dates, frozenset(na)), na)
 
 
 def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]:

@@ -107,7 +107,8 @@ def learn(
     algorithm = options.algorithm or default_algorithm(whole)
 
     def program_of(tree: Tree) -> Program:
-        return Program(whole.target, algorithm, tree, (), columns.na_values)
+        na, dates = columns.na_values, columns.date
+        return Program(whole.target, algorithm, tree, (), na, dates=dates)
 
     def to_validate(tree: Tree) -> Cases | None:
         if other is not None:

@@ -233,6 +233,7 @@ class Program:
     options: tuple[tuple[str, str | int | float | bool], ...] = ()  # of learning
     na_values: tuple[str, ...] = ()  # texts that mean "missing", like the empty one
     training: Training | None = None
+    dates: tuple[str, ...] = ()  # columns whose parts are features (see `dates`)
 
 
 class NotedProgram(NamedTuple):

@@ -71,6 +71,14 @@ DATE_ADVICE = (
 )
 
 
+def date_advice(name: str) -> str:
+    """What to do about a feature that is a date."""
+    return (
+        f"add --date {name!r} to use its year, month, weekday and days, or leave it out"
+        " with --ignore"
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
     """One column as it was read, and the texts in it that mean missing."""
@@ -138,7 +146,7 @@ class Raw:
     def distinct(self) -> Distinct:
         """The known values, each once."""
         values, codes = self._factorized()
-        known = [place for place, value in enumerate(values) if not self._misses(value)]
+        known = [place for place, value in enumerate(values) if not self.misses(value)]
         if len(known) < len(values):
             places = np.full(len(values) + 1, -1)
             places[known] = np.arange(len(known))
@@ -173,7 +181,8 @@ class Raw:
         keys, codes = _indexed(list(zip(map(type, objects), objects, strict=True)))
         return [value for _, value in keys], codes
 
-    def _misses(self, value: Any) -> bool:
+    def misses(self, value: Any) -> bool:
+        """Whether a value is missing."""
         if not isinstance(value, str):
             return is_missing(value)
         return value in self.na or (self.is_inferred and value.isspace())
@@ -320,7 +329,9 @@ def _family(name: str, value: Any) -> ValueType:
     # Before the numbers: numpy counts its timedelta64 among the integers.
     temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
     if isinstance(value, temporal) or kind == "Period":
-        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
+        is_date = isinstance(value, (date, np.datetime64))
+        advice = date_advice(name) if is_date else DATE_ADVICE
+        raise DataError(f"column {name!r} holds {kind} values: {advice}")
     if isinstance(value, Integral):
         return ValueType.INT
     if isinstance(value, (Real, Decimal)):
@@ -331,7 +342,7 @@ def _family(name: str, value: Any) -> ValueType:
     )
 
 
-def refuse_dates(column: Distinct) -> None:
+def refuse_dates(column: Distinct, *, is_target: bool = False) -> None:
     """Refuse dates in a text file: as categories they would not occur again."""
     stated = column.raw.stated
     if stated is Stated.DATE or (
@@ -339,7 +350,6 @@ def refuse_dates(column: Distinct) -> None:
         and stated is not Stated.NOMINAL
         and all(map(ISO_DATE.fullmatch, column.values))
     ):
-        raise DataError(
-            f"column {column.raw.name!r} holds dates ({column.values[0]!r}): "
-            f"{DATE_ADVICE}, or leave it out with --ignore"
-        )
+        name = column.raw.name
+        advice = DATE_ADVICE if is_target else date_advice(name)
+        raise DataError(f"column {name!r} holds dates ({column.values[0]!r}): {advice}")

@@ -10,10 +10,12 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from treecompile.model.arrays import Positions
+from treecompile.model.dates import derived
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, Program
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
+from treecompile.tables.dates import refuse_taken, with_dates
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.roles import (
@@ -59,6 +61,9 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         raise DataError(table.doubt)
     stated = stated_kinds(table.names, options)
     na = frozenset(options.na_values)
+    refuse_taken(table.names, options.date)
+    table = with_dates(table, options.date, na)
+    stated |= dict.fromkeys(derived(options.date), "numeric")
     target = Raw.of(table, options.target, na)
     labels, y, notes = make_target(target, options)
 
@@ -186,7 +191,7 @@ def feature_names(
     names: Sequence[str], stated: Mapping[str, str], options: DataOptions
 ) -> list[str]:
     """The columns to predict from."""
-    others = ("ignore", "weights")
+    others = ("date", "ignore", "weights")
     return [n for n in names if n != options.target and stated.get(n) not in others]
 
 
@@ -219,7 +224,7 @@ def make_features(
             advice = f"--categorical {name!r} keeps it"
             notes.append(f"column {name!r} is left out: {why} ({advice})")
             continue
-        notes += identifier_note(made.feature, made.digest)
+        notes += identifier_note(made.feature, made.digest) if is_open else []
         found.append(made)
     if not found:
         said = f"no column but {options.target!r} is left to learn from"
@@ -265,7 +270,8 @@ def encode_features(
     """The columns that a program reads, or those of all features; see `encode`."""
     features = program.body.features
     read = range(len(features)) if with_all else required_features(program.body)
-    return encode(features, table, read, (*program.na_values, *na_values))
+    na = (*program.na_values, *na_values)
+    return encode(features, with_dates(table, program.dates, frozenset(na)), read, na)
 
 
 def encode_weights(

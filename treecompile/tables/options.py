@@ -117,6 +117,15 @@ class DataOptions(ReadOptions):
         repeatable=True,
         group=DATA,
     )
+    date: tuple[str, ...] = option(
+        (),
+        "Use the year, month, weekday and days since 1970 of the dates in this column,"
+        " which are written as 2024-05-31.",
+        "COL",
+        repeatable=True,
+        in_database=(),
+        group=DATA,
+    )
     ignore: tuple[str, ...] = option(
         (), "Leave this column out.", "COL", repeatable=True, group=DATA
     )

@@ -62,7 +62,7 @@ def make_target(
         raise DataError(f"{state}: there is nothing to learn from")
     type_ = type_of(column)
     if options.task is None:
-        refuse_dates(column)
+        refuse_dates(column, is_target=True)
     is_text = type_ is ValueType.STR and not column.declared
     if is_text and options.task != CLASSIFY:
         _refuse_almost_numbers(column, options.task)
@@ -314,6 +314,7 @@ def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
         ("categorical", options.categorical),
         ("numeric", options.numeric),
         ("ordinal", tuple(name for name, _ in options.ordinal)),
+        ("date", options.date),
         ("ignore", options.ignore),
         ("weights", (options.weights,) if options.weights else ()),
     ):

@@ -266,7 +266,8 @@ def score(lines: Iterable[str], output: TextIO) -> None:
 def read_header(reader: Any) -> list[str]:
     """The names of the columns, from the first line that is not empty."""
     header: list[str] = next(filter(None, reader), [])
-    for name in FEATURES:
+    required = list(FEATURES)
+    for name in required:
         if header.count(name) != 1:
             found = f"column {name!r} occurs {header.count(name)} times"
             raise ValueError(f"{found}: expected exactly one")

@@ -75,7 +75,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         data=sections.data(program, base),
         distribution=writer.distribution(),
         quality=quality.quality(program, base),
-        features_note=sections.features_note(body),
+        features_note=sections.features_note(program),
         features=sections.features(body, program.training, options.glossary),
         picture=drawn,
         diagram=diagram,

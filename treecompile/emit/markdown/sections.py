@@ -8,6 +8,7 @@ from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
+from treecompile.model.dates import definitions
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
@@ -80,13 +81,18 @@ def data(program: ir.Program, base: ir.Stats | None) -> str:
 SQL_TYPES = ByType("DOUBLE PRECISION", "VARCHAR", "BIGINT", "BOOLEAN")
 
 
-def features_note(body: ir.Body) -> str:
+def features_note(program: ir.Program) -> str:
+    body = program.body
     note = (
         "The SQL type is the type that the column must have in a database;"
         " each database has its own name for it."
     )
     if any(feature.categories for feature in body.features):
         note += " Categories are compared exactly: case, accents and spaces count."
+    names = [feature.name for feature in body.features]
+    said = "; ".join(definitions(program.dates, names, md.name))
+    if said:
+        note += f" Some columns are computed from dates: {said}."
     return note
 
 

@@ -15,7 +15,14 @@ from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring, mapping
-from treecompile.emit.python.lower import PARSERS, SCRIPT, blanks
+from treecompile.emit.python.lower import (
+    OF_DATES,
+    PARSERS,
+    SCRIPT,
+    blanks,
+    computed,
+    date_constant,
+)
 from treecompile.emit.runtime import columns, rows, script
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
@@ -62,6 +69,7 @@ class NumpyModule:
     columns: list[str]  # COLUMNS = ("sky", "heat", "wind"): all, in order
     features: list[str]  # FEATURES = ("sky", "heat"): those that are read
     classes: list[str]  # CLASSES = ("no", "yes")
+    computed: list[str]  # "Computed from dates by with_dates: ..."
     is_classifier: bool  # false for a regression
     is_divided: bool  # true for a tree that divides unknown values
     is_tree: bool  # false for rules that are run one after the other
@@ -91,12 +99,15 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     required = {index: column for column, index in enumerate(required_features(body))}
     used = [body.features[index] for index in required]
     parsers = {f.name: PARSERS.of(f.type) for f in used}
-    helpers = Helpers([*(CONVERTERS.of(f.type) for f in used), *parsers.values()])
+    dates = date_constant(source.program, used)
+    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
+    helpers = Helpers([*needed, *["date_part"] * bool(dates)])
     tree, places = _tree(body, decided)
     is_tree = tree is not None
     limits = ["BLOCK"]
     flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
-    booleans = {"BOOLEANS": any(isinstance(label, bool) for label in body.labels)}
+    has_booleans = any(isinstance(label, bool) for label in body.labels)
+    of_script = {"BOOLEANS": has_booleans, "COMPUTES": bool(dates)}
     runtime = _runtime(body, used, is_tree=is_tree)
     if divisible(body):
         limits.append("MOST")
@@ -106,14 +117,16 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         sha256=source.sha256,
         imports=[*helpers.imports(IMPORTED), "", "import numpy as np"],
         columns=_names("COLUMNS", body.features),
-        features=_names("FEATURES", used),
+        features=[*_names("FEATURES", used), *dates],
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
+        computed=[in_docstring(line) for line in computed(source.program)],
         is_classifier=bool(body.labels),
         is_divided=divisible(body),
         is_tree=is_tree,
         runtime=[
             *copied(columns, runtime, flags, RENAMED),
             *copied(rows, ["row_count"]),
+            *copied(columns, ["with_dates"] * bool(dates)),
         ],
         helpers=helpers.texts(),
         limits=copied(columns, limits),
@@ -135,7 +148,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ],
         parsers=mapping("PARSERS", parsers),
         blanks=blanks(source.program),
-        script=copied(script, NUMPY_SCRIPT, booleans, SCRIPT_NAMES),
+        script=copied(
+            script, [*NUMPY_SCRIPT, *OF_DATES * bool(dates)], of_script, SCRIPT_NAMES
+        ),
     )
     return Lowered(module, notes=(note(body),))
 

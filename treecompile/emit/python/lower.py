@@ -6,7 +6,7 @@ The text comes out as black formats it, without running black.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from treecompile.emit.literals import python_literal, python_string
@@ -25,6 +25,7 @@ from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
+from treecompile.model.dates import definitions, derived
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
@@ -42,6 +43,7 @@ IMPORTED = {
 SCRIPT = (
     *("main", "usage", "score", "read_header", "parsed", "line_writer", "as_field"),
 )
+OF_DATES = ("source", "read_field")
 DIVIDES = (
     "A value that is missing or was never seen goes down every branch of its test, in",
     "proportion to the training cases that went there.",
@@ -92,7 +94,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     used = [body.features[index] for index in required_features(body)]
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
     parsers = {f.name: PARSERS.of(f.type) for f in used}
-    helpers = Helpers([*(CONVERTERS.of(f.type) for f in used), *parsers.values()])
+    dates = date_constant(program, used)
+    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
+    helpers = Helpers([*needed, *["date_part"] * bool(dates)])
     code = DecisionCode(body, helpers.names)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
@@ -105,6 +109,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         "CLASSIFIES": bool(body.labels),
         "BOOLEANS": answer_type == "bool",
         "DIVIDES": dividing is not None,
+        "COMPUTES": bool(dates),
     }
     replaced = {
         "Answer": answer_type,
@@ -116,10 +121,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         docstring=_docstring(source, len(decided)),
         imports=helpers.imports(IMPORTED),
         model=mapping("MODEL", _identity(source, len(decided))),
-        features=mapping(
-            "FEATURES" if used else "FEATURES: dict[str, str]",
-            {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used},
-        ),
+        features=[
+            *mapping(
+                "FEATURES" if used else "FEATURES: dict[str, str]",
+                {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used},
+            ),
+            *dates,
+        ],
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         constants=code.constants(),
         is_classifier=bool(body.labels),
@@ -128,7 +136,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         target=in_docstring(target),
         decision=decision.lines,
         functions=others,
-        runtime=copied(rows, _runtime(body), flags, replaced),
+        runtime=[
+            *copied(rows, _runtime(body), flags, replaced),
+            *copied(rows, ["with_dates"] * bool(dates)),
+        ],
         probabilities=_probabilities(decided),
         sentences=sentences,
         steps=steps,
@@ -152,9 +163,28 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         helpers=helpers.texts(),
         parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
         blanks=blanks(program),
-        script=copied(script, SCRIPT, flags),
+        script=copied(script, [*SCRIPT, *OF_DATES * bool(dates)], flags),
     )
     return Lowered(module, notes=(note(body),))
+
+
+def date_constant(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
+    """Which features are computed from dates: DATES = {"x_year": ("x", "year")}."""
+    known = derived(program.dates)
+    made = {
+        f.name: f"({', '.join(map(python_string, known[f.name]))})"
+        for f in used
+        if f.name in known
+    }
+    return mapping("DATES", made) if made else []
+
+
+def computed(program: ir.Program) -> list[str]:
+    """What the docstring says about features that are computed from dates."""
+    names = [program.body.features[i].name for i in required_features(program.body)]
+    said = "; ".join(definitions(program.dates, names, words.name))
+    text = f"Computed from dates by with_dates: {said}."
+    return textwrap.wrap(text, WIDTH) if said else []
 
 
 def blanks(program: ir.Program) -> list[str]:
@@ -212,6 +242,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
         *(DIVIDES if divisible(body) else ()),
+        *computed(program),
         *textwrap.wrap(f"{how[:1].upper()}{how[1:]}." if how else "", WIDTH),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py FILE",

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from treecompile.emit.runtime.rows import row_count
-from treecompile.model.values import as_number, as_text
+from treecompile.model.values import as_number, as_text, date_part
 
 IS_TREE = True  # whether SPLITS exists; otherwise RULES does
 CLASSIFIES = True  # whether there are labels; otherwise the answers are numbers
 
 COLUMNS = ("sky", "heat", "wind")
 FEATURES = ("sky", "heat")
+DATES = {"born_year": ("born", "year")}
 BLOCK = 2**17  # rows at a time, which fit the processor's cache
 MOST = 2**23  # shares at a time, if rows are divided
 SPLITS: list[Any] = [
@@ -53,6 +54,14 @@ def predict_proba(data: Any) -> np.ndarray:
 def rules(data: Any) -> np.ndarray:
     """The id of the rule that decides each row."""
     return IDS[deciders(data)]
+
+
+def with_dates(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns with the numbers that are computed from their dates."""
+    made = dict(columns)
+    for name, (column, part) in DATES.items():
+        made[name] = [date_part(column, value, part) for value in columns[column]]
+    return made
 
 
 def deciders(data: Any) -> np.ndarray:

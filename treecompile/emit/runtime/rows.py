@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, overload
 
-from treecompile.model.values import as_number, as_text, parse_number, parse_text
+from treecompile.model.values import (
+    as_number,
+    as_text,
+    date_part,
+    parse_number,
+    parse_text,
+)
 
 Answer = str  # replaced by the type of the labels
 # Which version of a function is copied: whether there are labels, True and False among
@@ -60,6 +66,7 @@ PARSERS: dict[str, Callable[[str, str], Any]] = {
     "heat": parse_number,
 }
 BLANKS = ("", "?")
+DATES = {"born_year": ("born", "year")}
 
 
 @overload
@@ -144,6 +151,17 @@ def explain(row: Mapping[str, Any]) -> str:
             step, test = STEPS[step]
             tests.append(test)
         return f"{rule}: if {' and '.join(reversed(tests))} then {conclusion}"
+
+
+# ---------------------------------------------------------------- copied for dates
+
+
+def with_dates(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the numbers that are computed from its dates."""
+    made = dict(row)
+    for name, (column, part) in DATES.items():
+        made[name] = date_part(column, row[column], part)
+    return made
 
 
 # ---------------------------------------------------------------- copied if it divides

@@ -13,9 +13,10 @@ from typing import Any, TextIO
 
 from treecompile.emit.runtime.columns import predict as predict_all
 from treecompile.emit.runtime.rows import predict
-from treecompile.model.values import parse_number, parse_text
+from treecompile.model.values import date_part, parse_number, parse_text
 
 BOOLEANS = False  # whether True and False are among the labels
+COMPUTES = False  # whether some features are computed from dates
 
 FEATURES = ("sky", "heat")
 PARSERS: dict[str, Callable[[str, str], Any]] = {
@@ -23,6 +24,7 @@ PARSERS: dict[str, Callable[[str, str], Any]] = {
     "heat": parse_number,
 }
 BLANKS = ("", "?")
+DATES = {"born_year": ("born", "year")}
 BLOCK = 2**17  # rows at a time
 
 
@@ -63,8 +65,14 @@ def usage() -> Iterator[str]:
     yield "standard input. Writes it to standard output with a last column, prediction."
     yield ""
     yield f"Required columns: {'' if PARSERS else 'none'}".rstrip()
-    for name, parse in PARSERS.items():
-        yield f"  {name!r}: {parse.__name__.replace('parse_', '')}"
+    if COMPUTES:
+        for name in dict.fromkeys(map(source, PARSERS)):
+            parse = PARSERS.get(name)
+            kind = parse.__name__.replace("parse_", "") if parse else "date"
+            yield f"  {name!r}: {kind}"
+    else:
+        for name, parse in PARSERS.items():
+            yield f"  {name!r}: {parse.__name__.replace('parse_', '')}"
     yield "Other columns are copied. Missing values: empty fields" + "".join(
         f", {text!r}" for text in BLANKS if text
     )
@@ -101,7 +109,11 @@ def score_columns(lines: Iterable[str], output: TextIO) -> None:
 def read_header(reader: Any) -> list[str]:
     """The names of the columns, from the first line that is not empty."""
     header: list[str] = next(filter(None, reader), [])
-    for name in FEATURES:
+    if COMPUTES:
+        required = list(map(source, FEATURES))
+    else:
+        required = list(FEATURES)
+    for name in required:
         if header.count(name) != 1:
             found = f"column {name!r} occurs {header.count(name)} times"
             raise ValueError(f"{found}: expected exactly one")
@@ -114,7 +126,10 @@ def parsed(
     reader: Any, header: list[str]
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
     """Each record, and the values that the model reads from it."""
-    places = {name: header.index(name) for name in FEATURES}
+    if COMPUTES:
+        places = {name: header.index(source(name)) for name in FEATURES}
+    else:
+        places = {name: header.index(name) for name in FEATURES}
     for record in reader:
         if not record and len(header) > 1:
             continue
@@ -128,10 +143,26 @@ def parsed(
             for name, place in places.items():
                 text = record[place]
                 is_blank = text in BLANKS or text.isspace()
-                row[name] = None if is_blank else PARSERS[name](name, text)
+                if COMPUTES:
+                    row[name] = None if is_blank else read_field(name, text)
+                else:
+                    row[name] = None if is_blank else PARSERS[name](name, text)
         except ValueError as error:
             raise ValueError(f"line {reader.line_num}: {error}") from None
         yield record, row
+
+
+def source(name: str) -> str:
+    """The column that a feature is read from."""
+    return DATES[name][0] if name in DATES else name
+
+
+def read_field(name: str, text: str) -> Any:
+    """The value of a feature, perhaps computed from a date."""
+    if name in DATES:
+        column, part = DATES[name]
+        return date_part(column, text, part)
+    return PARSERS[name](name, text)
 
 
 def line_writer(output: TextIO) -> Any:

@@ -27,8 +27,9 @@ from treecompile.emit.sql.text import (
 )
 from treecompile.emit.steps import Step, decision_steps, note
 from treecompile.model import paths, words
+from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body, Condition, Kind, Rule, Tree, ValueType
+from treecompile.model.ir import Body, Condition, Kind, Program, Rule, Tree, ValueType
 from treecompile.model.semantics import probabilities, required_features
 
 
@@ -55,7 +56,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     return Lowered(
         SqlText(header(source, dialect, asked, options), lines),
         warnings=tuple(size_warnings(lines, len(paths.outcomes(body)), dialect)),
-        notes=(note(body),),
+        notes=tuple(filter(None, (note(body), dates_note(source.program)))),
         beside=forms.properties(steps.outputs, labels, options),
     )
 
@@ -82,6 +83,13 @@ def header(
         parts.append(f"identifiers {options.identifiers}")
     parts.append(f"model {source.sha256}")
     return ", ".join(filter(None, (*parts, note(source.program.body))))
+
+
+def dates_note(program: Program) -> str:
+    """Which columns the table must have, computed from dates."""
+    names = [program.body.features[i].name for i in required_features(program.body)]
+    said = "; ".join(definitions(program.dates, names, words.name))
+    return f"the SQL reads columns that are computed from dates: {said}" if said else ""
 
 
 # ---------------------------------------------------------------- steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
+from treecompile.model.dates import derived
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
 from treecompile.model.file.limits import (
@@ -81,7 +82,8 @@ def _program(record: Any) -> ir.Program:
     if len(bodies) != 1:
         raise ModelFileError('expected either "nodes" or "rules"')
     policy = ["missing"] if "nodes" in record else []
-    checks.keys(record, [*HEAD, *policy, *bodies], "the file")
+    dates = ["dates"] if "dates" in record else []
+    checks.keys(record, [*HEAD, *policy, *dates, *bodies], "the file")
     checks.text(record["tool"], "tool")
     features = checks.listed(record["features"], "features", _feature)
     checks.distinct((f.name for f in features), "features", "two have the same name")
@@ -107,7 +109,21 @@ def _program(record: Any) -> ir.Program:
         options=tuple(options.items()),
         na_values=checks.listed(record["na_values"], "na_values", checks.text),
         training=checks.optional(training)(record["training"], "training"),
+        dates=_dates(record.get("dates", []), features),
     )
+
+
+def _dates(item: Any, features: Sequence[ir.Feature]) -> tuple[str, ...]:
+    """The columns of dates, whose features must be numbers."""
+    dates = checks.listed(item, "dates", checks.text)
+    checks.distinct(dates, "dates", "a column is there twice")
+    computed = derived(dates)
+    for feature in features:
+        if feature.name in computed and feature.kind is not Kind.NUMERIC:
+            raise ModelFileError(
+                f"features: {feature.name!r} is computed from a date and not numeric"
+            )
+    return dates
 
 
 def _feature(item: Any, where: str) -> ir.Feature:

@@ -55,6 +55,7 @@ def _program_record(program: ir.Program) -> dict[str, Any]:
         "algorithm": program.algorithm,
         "options": dict(program.options),
         "na_values": list(program.na_values),
+        **({"dates": list(program.dates)} if program.dates else {}),
         "training": _training_record(program.training),
         "labels": list(body.labels),
         "features": [asdict(feature) for feature in body.features],
