@@ -91,6 +91,6 @@ def test_oracle_has_no_lengths_in_the_types_of_parameters() -> None:
     first = function(every_type(), "oracle").splitlines()[1]
     assert first.startswith('CREATE FUNCTION s.f("number" IN BINARY_DOUBLE, ')
     assert first.endswith(
-        '"text" IN VARCHAR2, "code" IN NUMBER, "flag" IN NUMBER, "grade" IN VARCHAR2)'
+        "text IN VARCHAR2, code IN NUMBER, flag IN NUMBER, grade IN VARCHAR2)"
         " RETURN VARCHAR2 DETERMINISTIC IS"
     )

@@ -38,7 +38,6 @@ from treecompile.emit.literals import (
     sqlite_double,
     sqlite_string,
     tsql_double,
-    tsql_string,
 )
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
@@ -308,14 +307,7 @@ def test_mysql_reads_backslashes_in_hexadecimal_only() -> None:
 
 def test_redshift_gets_backslashes_by_their_number() -> None:
     assert redshift_string("it's") == "'it''s'"
-    assert redshift_string("a\\'\\") == "('a' || CHR(92) || '''' || CHR(92) || '')"
-
-
-def test_sql_server_would_join_lines_after_a_backslash() -> None:
-    assert tsql_string("it's\n") == "N'it''s\n'"
-    assert tsql_string("a\\b\\") == "N'a\\b\\'"
-    assert tsql_string("a\\\nb") == "(N'a\\' + N'\nb')"
-    assert tsql_string("a\\\r\nb") == "(N'a\\' + N'\r\nb')"
+    assert redshift_string("a\\'\\") == "('a' || CHR(92) || '''' || CHR(92))"
 
 
 def test_sql_server_has_no_subnormal_numbers() -> None:
@@ -394,3 +386,30 @@ def test_a_decimal_is_clear_if_it_is_far_from_both_midpoints() -> None:
 def test_the_sign_of_zero_does_not_depend_on_what_was_written_before() -> None:
     for value in (-0.0, 0.0, -0.0, 0.1, -0.1):
         assert sqlite_double(value) == repr(value)
+
+
+# ---------------------------------------------------------------- consoles
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written"),
+    [
+        ("oracle", "R&D", "('R' || CHR(38) || 'D')"),
+        ("oracle", "&", "(CHR(38))"),
+        ("oracle", "a;\n\nb'", "('a;' || CHR(10) || CHR(10) || 'b''')"),
+        ("oracle", "a\r", "('a' || CHR(13))"),
+        ("oracle", "", "''"),
+        ("oracle", "plain", "'plain'"),
+        ("tsql", "\nGO\n", "(NCHAR(10) + N'GO' + NCHAR(10))"),
+        ("tsql", "a\\\r\nb", "(N'a\\' + NCHAR(13) + NCHAR(10) + N'b')"),
+        ("tsql", "$(x) $", "(NCHAR(36) + N'(x) $')"),
+        ("tsql", "it's", "N'it''s'"),
+        ("tsql", "", "N''"),
+        ("redshift", "a\\b", "('a' || CHR(92) || 'b')"),
+        ("redshift", "\\", "(CHR(92))"),
+        ("redshift", "a", "'a'"),
+        ("backslash", "${x} $", r"'\u0024{x} $'"),
+    ],
+)
+def test_strings_that_no_console_changes(name: str, text: str, written: str) -> None:
+    assert STRINGS[name](text) == written

@@ -236,3 +236,13 @@ def test_verify_names_no_engine_that_cannot_run() -> None:
     text = emit(on("age"), "sql", EmitOptions(dialect="snowflake")).text
     with pytest.raises(EngineError, match="^Snowflake cannot be run here"):
         verify(on("age"), text)
+
+
+def test_a_name_that_a_console_replaces_is_warned_about() -> None:
+    found = emit(on("R&D"), "sql", EmitOptions(dialect="oracle"))
+    assert found.warnings == (
+        "SQL*Plus and SQL Developer replace '&' in the name \"R&D\": run SET DEFINE OFF"
+        " first",
+    )
+    assert emit(on("R&D"), "sql", EmitOptions(dialect="snowflake")).warnings == ()
+    assert emit(on("RD"), "sql", EmitOptions(dialect="oracle")).warnings == ()

@@ -392,7 +392,8 @@ def test_what_sql_server_is_given() -> None:
     assert "(text + N'.') COLLATE Latin1_General_100_BIN2 = N'it''s.'" in sql(
         on_text("it's"), "tsql"
     )
-    assert "= (N'a\\' + N'\nb.')" in sql(on_text("a\\\nb"), "tsql")
+    text = sql(on_text("a\\\nb"), "tsql")
+    assert "= (N'a\\' + NCHAR(10) + N'b.')" in text
     flag = Feature("fl]ag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
     test = Condition(0, Op.IN, (True,), missing=False)
     text = sql(chain((flag,), (test,), (True, False)), "tsql")

@@ -107,9 +107,12 @@ def mysql_string(text: str) -> str:
 
 
 def backslash_string(escapes: dict[int, str], text: str) -> str:
-    """Quotes, backslashes and other characters escaped with a backslash."""
+    """Quotes, backslashes and other characters escaped with a backslash.
+
+    Spark replaces ${name} by a setting, even in a string.
+    """
     _require_unicode(text)
-    return f"'{text.translate(escapes)}'"
+    return f"'{text.translate(escapes)}'".replace("${", r"\u0024{")
 
 
 CLICKHOUSE_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\0": r"\0"})
@@ -120,16 +123,37 @@ BACKSLASH_ESCAPES = str.maketrans(
 
 def redshift_string(text: str) -> str:
     """Standard SQL, except for backslashes, whose meaning depends on a setting."""
-    if "\\" in text:
-        return f"({' || CHR(92) || '.join(map(sql_string, text.split(chr(92))))})"
-    return sql_string(text)
+    return _joined(re.split(r"(\\)", text), sql_string, " || ", "CHR")
+
+
+def oracle_string(text: str) -> str:
+    """Standard SQL, except for what SQL*Plus takes for its own.
+
+    It asks for a value where it reads `&name`, even in a string, and it ends a
+    statement at a blank line and at a semicolon before a line end.
+    """
+    return _joined(re.split(r"([&\n\r])", text), sql_string, " || ", "CHR")
 
 
 def tsql_string(text: str) -> str:
-    """N'...', split where a backslash before a line end would join two lines."""
-    parts = re.split(r"(?<=\\)(?=\r?\n)", text)
-    joined = " + ".join(f"N{sql_string(part)}" for part in parts)
-    return f"({joined})" if len(parts) > 1 else joined
+    """N'...' without line ends, and without what sqlcmd replaces: $(name).
+
+    A backslash before a line end would join two lines, and a line GO ends a batch.
+    """
+    parts = re.split(r"([\n\r]|\$(?=\())", text)
+    return _joined(parts, lambda part: f"N{sql_string(part)}", " + ", "NCHAR")
+
+
+def _joined(
+    parts: list[str], quoted: Callable[[str], str], sign: str, function: str
+) -> str:
+    """Texts, and between them single characters that are written as their codes."""
+    texts = [
+        f"{function}({ord(part)})" if place % 2 else quoted(part)
+        for place, part in enumerate(parts)
+        if part or len(parts) == 1
+    ]
+    return texts[0] if len(parts) == 1 else f"({sign.join(texts)})"
 
 
 def _require_unicode(text: str) -> None:
@@ -235,6 +259,7 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "backslash": partial(backslash_string, BACKSLASH_ESCAPES),
     "redshift": redshift_string,
     "tsql": tsql_string,
+    "oracle": oracle_string,
     "python": python_string,
     "c": c_string,
     "json": json.dumps,  # JSON and JavaScript, in ASCII

@@ -85,6 +85,7 @@ class DialectNames:
     # Regular expression for what no name may contain, without repetitions: '[@."]'
     barred: str = checked("", problem=barred_problem)
     backslash: bool = False  # true if a backslash in a name is doubled
+    replaced: str = ""  # a character that the usual console replaces in names: &
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
         SqlText(header(source, dialect, asked, options), lines),
-        warnings=tuple(size_warnings(lines, len(paths.outcomes(body)), dialect)),
+        warnings=(
+            *size_warnings(lines, len(paths.outcomes(body)), dialect),
+            *console_warnings(columns.values(), dialect),
+        ),
         notes=tuple(filter(None, (note(body), dates_note(source.program)))),
         beside=forms.properties(steps.outputs, labels, options),
     )
@@ -289,6 +292,17 @@ def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterat
         if not limits.beyond:
             raise TargetError(f"{said}: learn a smaller tree, or prune it more")
         yield f"{said}: {limits.beyond}"
+
+
+def console_warnings(columns: Iterable[str], dialect: Dialect) -> Iterator[str]:
+    """A warning about names that a console would change."""
+    replaced = dialect.names.replaced
+    for column in columns:
+        if replaced and replaced in column:
+            yield (
+                f"SQL*Plus and SQL Developer replace {replaced!r} in the name {column}:"
+                " run SET DEFINE OFF first"
+            )
 
 
 # ---------------------------------------------------------------- layout
