@@ -48,7 +48,9 @@ def best_by_hand(frame: pd.DataFrame, name: str, min_leaf: int) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
-@pytest.mark.parametrize(("labels", "min_leaf"), [("np", 1), ("np", 25), ("nopq", 1)])
+@pytest.mark.parametrize(
+    ("labels", "min_leaf"), [("np", 1), ("np", 25), ("nopq", 1), ("nopqrst", 1)]
+)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_subset_is_better(seed: int, labels: str, min_leaf: int, name: str) -> None:
     frame = frame_of(seed, labels, letters=7)

@@ -145,13 +145,15 @@ def build(
         budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.
         prove = verification.verify_supervised if templates else verification.verify
-        for name, on, artefact in found:
-            if on:
+        runs = [each for each in found if each[1]]
+        with feedback.progress("verifying") as start:
+            advance = start(budget * len(runs))
+            for name, on, artefact in runs:
                 server = "" if is_of_another(url, on) else url
-                with feedback.progress(f"verifying {name}"):
-                    reports[name] = prove(
-                        program, artefact.text, on, url=server, budget=budget
-                    )
+                reports[name] = prove(
+                    program, artefact.text, on, url=server, budget=budget
+                )
+                advance(budget)
     made = Built(model, {}, reports)
     if not made.passed:
         return made

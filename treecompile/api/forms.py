@@ -27,8 +27,8 @@ from treecompile.rules.extract import extract
 from treecompile.rules.pruning import C45RULES, pruned_rules
 from treecompile.tables.dataset import Dataset
 
-MOST_CELLS = 60_000  # rows x features: comparing forms takes a second
-MOST_PRUNING = 250_000  # leaves x rows: c4.5rules takes a second for ten folds
+MOST_WORK = 120_000  # rows x features x labels: comparing forms takes a second
+MOST_PRUNING = 100_000  # leaves x rows: c4.5rules takes a second for ten folds
 SHORTER = 0.8  # of the tests: a form with more is not worth a line
 
 
@@ -98,9 +98,9 @@ def shorter_form(
     training, data = program.training, learned.data
     if training is None or data is None or training.estimate is None:
         return
-    cells = len(data.y) * len(data.features)
+    work = len(data.y) * len(data.features) * len(data.labels)
     folds = estimate_folds(data, options.seed)
-    if not data.labels or cells > MOST_CELLS or folds is None:
+    if not data.labels or work > MOST_WORK or folds is None:
         return
     own, tests = _accuracy(training.estimate), tests_in(program.body)
     found: list[tuple[int, str]] = []

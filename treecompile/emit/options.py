@@ -156,9 +156,10 @@ class EmitOptions:
     )
     full: bool = option(
         False,
-        f"Markdown: all rules, also if there are more than {MOST_RULES:,}. Otherwise"
-        " the document shows the most frequent ones.",
+        f"All rules, also if there are more than {MOST_RULES:,}. Otherwise the document"
+        " shows the most frequent ones.",
         targets=MARKDOWN,
+        group=IN_DOCUMENT,
     )
 
 

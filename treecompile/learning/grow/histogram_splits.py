@@ -8,6 +8,8 @@ tried. For ID3, last, each category has a branch of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from treecompile.learning.grow.criteria import ContingencyTable, by_chance
@@ -27,6 +29,8 @@ from treecompile.model.arrays import Array, Mask, Positions
 
 MOST_SEARCHED = 10  # categories at a node: they have 511 subsets
 AT_ONCE = 1 << 16  # subsets of several nodes that are tried at once
+# With more labels and fewer bars, the sums of all labels are computed at once.
+FEW_LABELS, FEW_BARS = 3, 4_096
 
 
 def search_histogram(
@@ -61,9 +65,12 @@ def _cut(
     tie = search.opened.tie[ordered.nodes]
     sides = sides_of(ordered, search.min_leaf)
 
-    def lefts() -> map[Array]:
-        summands = (each.copy() for each in ordered.summands())
-        return map(ordered.segments.run, summands, sides.totals)
+    def lefts() -> Iterable[Array]:
+        summands = ordered.summands()
+        if len(summands) > FEW_LABELS and len(ordered.code) <= FEW_BARS:
+            return ordered.segments.run(np.stack(summands), np.stack(sides.totals))
+        copies = (each.copy() for each in summands)
+        return map(ordered.segments.run, copies, sides.totals)
 
     every = search.measure.cuts(lefts(), sides)
     doubtful: Mask = np.zeros(len(ordered.nodes), np.bool_)

@@ -72,8 +72,8 @@ class Segments:
         One running sum over the whole array, from which each start subtracts the total
         of the segment before it. It is exact for integers only.
         """
-        values[self.starts[1:]] -= totals[:-1].astype(values.dtype)
-        return np.cumsum(values, out=values)
+        values[..., self.starts[1:]] -= totals[..., :-1].astype(values.dtype)
+        return np.cumsum(values, axis=-1, out=values)
 
     def pick(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
         """The first of the greatest scores of each segment, and its position.
