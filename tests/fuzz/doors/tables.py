@@ -200,7 +200,7 @@ def is_ambiguous(text: str, na_values: tuple[str, ...]) -> bool:
 
 
 def value_of(feature: Feature, text: str, na_values: tuple[str, ...]) -> Value:
-    if text in ("", *na_values):
+    if text in ("", *na_values) or text.isspace():
         return None
     match feature.type:
         case ValueType.FLOAT:
