@@ -15,6 +15,7 @@ from tests.support.commands import good, run
 from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import COMMANDS, main
 from treecompile.cli.command import Command, CommandOption
+from treecompile.cli.inspect import wrapped
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
 from treecompile.model.options import COMMON, HEADINGS, OUTPUT, options_of
@@ -131,3 +132,55 @@ def test_the_examples_run(example: str) -> None:
     result = run(*shlex.split(example)[1:])
     may_find = example.startswith(("treecompile check", "treecompile diff"))
     assert result.exit_code in ((0, 1) if may_find else (0,)), result.stderr
+
+
+# ---------------------------------------------------------------- what click refuses
+
+USAGE = [
+    ("learn data.csv", "missing option --target COL: the column to predict"),
+    ("emit m.json", "missing option --to TARGET: python, sql, markdown, rules, or"),
+    ("predict m.json", "missing argument DATA: name a file"),
+    ("learn --target y", "missing argument DATA: name a file, or use --from"),
+    ("completion", "missing argument SHELL: expected bash, zsh or fish"),
+    ("completion tcsh", "SHELL 'tcsh': expected one of 'bash', 'zsh', 'fish'"),
+    ("learn x --target", "--target needs a value"),
+    ("learn x --target y --max-depth 2.5", "--max-depth '2.5': expected an integer"),
+    ("learn x --target y --cf low", "--cf 'low': expected a number"),
+    ("learn x --target y --task no", "--task 'no': expected one of 'classify', 'reg"),
+    ("check m.json --budget 0", "--budget 0: expected 1 or more"),
+    ("check m.json --budget x", "--budget 'x': expected an integer"),
+    ("show m.json n.json o.json", "unexpected arguments: n.json o.json: leave them"),
+    ("shwo m.json", "No such command 'shwo'. Did you mean"),
+    ("show m.json --stat", "No such option '--stat'. Did you mean"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), USAGE)
+def test_a_wrong_command_line_is_explained(line: str, said: str) -> None:
+    result = run(*line.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {said}")
+
+
+# ---------------------------------------------------------------- show in a terminal
+
+
+def test_a_long_rule_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    line = "R1: if a = b and c = d then " + click.style("play = yes (4 of 4)", fg="red")
+    lines = [click.unstyle(each) for each in wrapped(line).split("\n")]
+    assert lines == ["R1: if a = b and c = d then", "    play = yes (4 of 4)"]
+    assert wrapped("short") == "short"
+    assert wrapped("x" * 70) == "x" * 70  # a word is never broken
+    assert click.unstyle(wrapped(line)).split() == click.unstyle(line).split()
+
+
+@pytest.mark.usefixtures("prepared")
+def test_rules_are_called_rules() -> None:
+    shown = good("show", "rules.json").stdout
+    assert shown.startswith("play, by id3: 5 rules of at most 2 tests\n")
+    assert "lea" not in shown
+    assert (
+        "R2: if outlook = rainy (or any other, or missing) and wind = strong" in shown
+    )
+    assert "5 rules" in good("build", "rules.json", "--out", "compiled").stderr

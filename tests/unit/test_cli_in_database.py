@@ -72,7 +72,7 @@ ORDERS = (*SHOP, "--table", "Orders")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Missing argument 'DATA'."),
+        ([], "missing argument DATA: name a file"),
         ([*SHOP], "--from needs a table: add --table NAME"),
         (["--table", "t"], "a table needs a database: add --from URL"),
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
@@ -166,7 +166,7 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--into", "t"], "Missing argument 'DATA'."),
+        (["--into", "t"], "missing argument DATA: name a file"),
         ([*SHOP, "--into", "t"], "add --table NAME"),
         (
             ["events/1.parquet", "--into", "t.parquet"],
@@ -175,7 +175,7 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
         (["events", "--into", "t"], "expected NAME.parquet"),
         (["events", "--into", "events/1.parquet"], "exists: choose another name"),
         ([*ORDERS, "--into", "Orders"], "already exists"),
-        ([*ORDERS], "Missing option '--into'"),
+        ([*ORDERS], "missing option --into NAME"),
     ],
 )
 def test_what_cannot_be_predicted_is_one_line(

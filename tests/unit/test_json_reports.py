@@ -15,12 +15,16 @@ from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import json_reports, main
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import Tree
+from treecompile.verify import verification
+from treecompile.verify.verification import Report
 
 SCHEMA = json.loads((ROOT / "docs" / "reports.schema.json").read_text())
 NUMBERS = "x,colour,y\n" + "".join(
     f"{n},{'rg'[n % 2]},{n * n / 4 + n % 2}\n" for n in range(40)
 )
-REPORTING = ("show", "evaluate", "verify", "check", "diff")
+REPORTING = (
+    *("learn", "rules", "build", "show", "evaluate", "verify", "check", "diff"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +59,56 @@ def test_every_report_can_be_had_as_json() -> None:
     for name in REPORTING:
         flags = {flag for each in main.commands[name].params for flag in each.opts}
         assert "--json" in flags, name
+
+
+# ---------------------------------------------------------------- learn, rules, build
+
+
+def test_learn_and_rules() -> None:
+    learn = ("learn", TENNIS, "--target", "play", "-o", "m.json")
+    found = report("made", *learn)
+    assert found["files"] == ["m.json"]
+    assert found["model"] == report("show", "show", "m.json")["model"]
+    assert found["training"]["rows"] == 14
+    assert found["validation"] is None
+    assert any(note.startswith("task: classify") for note in found["notes"])
+    assert run(*learn, "--json").stderr == good(*learn).stderr
+    held_out = report("made", *learn, "--validation-fraction", "0.5")
+    assert held_out["training"]["rows"] + held_out["validation"]["rows"] == 14
+
+    pruned = report("made", "rules", "tree.json", "--validation", TENNIS)
+    assert pruned["files"] == ["rules.json"]
+    assert pruned["model"]["kind"] == "rules"
+    numbers = ("learn", "numbers.csv", "--target", "y", "-o", "n.json")
+    assert report("made", *numbers)["training"]["r_squared"] > 0.5
+
+
+def test_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ("build", TENNIS, "--target", "play", "--out", "out")
+    found = report("made", *line)
+    assert all(Path(name).is_file() for name in found["files"])
+    assert [each["artefact"] for each in found["verified"]] == [
+        *("predict.py", "predict.sql")
+    ]
+    from_rules = report("made", "build", "out/RULES.md", "--out", "again")
+    assert from_rules["model"]["kind"] == "rules"
+
+    def verify(program: Any, text: str, engine: str, **more: Any) -> Report:
+        return Report(engine, 1, True, 5, 5, refused="it does not run")
+
+    monkeypatch.setattr(verification, "verify", verify)
+    failed = report("made", *line[:-1], "never", code=1)
+    assert failed["files"] == []
+    assert not failed["verified"][0]["passed"]
+    assert not Path("never").exists()
+
+
+def test_a_report_and_a_model_do_not_share_a_stream() -> None:
+    for command in (("learn", TENNIS, "--target", "play"), ("rules", "tree.json")):
+        for out in ("-", "/dev/stdout"):
+            result = run(*command, "-o", out, "--json")
+            assert result.exit_code == 2
+            assert f"--json and -o {out} both write" in result.stderr
 
 
 # ---------------------------------------------------------------- show

@@ -434,7 +434,7 @@ def test_an_unknown_dialect_is_told_the_nearest() -> None:
         ("postgresql", "'postgres'"),
         ("sqlserver", "'tsql'"),
         ("SQL-Server", "'tsql'"),
-        ("db2", "Choose from bigquery, clickhouse"),
+        ("db2", "expected one of bigquery, clickhouse"),
     ):
         with pytest.raises(TargetError, match=near):
             sql(stump(0.5), wrong)

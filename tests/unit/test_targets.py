@@ -130,7 +130,7 @@ def test_an_unknown_target_is_told_which_there_are(name: str) -> None:
         read_target(name)
     message = str(caught.value)
     assert message.startswith(f"unknown target {name!r}: ")
-    assert message.endswith(f"Choose from {', '.join(TARGETS)}")
+    assert message.endswith(f" {', '.join(TARGETS)}")
     assert {"markdown", "python", "sql"} <= set(TARGETS)
 
 

@@ -190,7 +190,7 @@ def _learn(
     """The tree that is learned, or the rules made of it."""
     form, validation = given.get("rules"), given.get("validation")
     if "target" not in given:
-        raise OptionError("Missing option '--target': the column to predict")
+        raise OptionError("missing option --target COL: the column to predict")
     if form is not None and form not in FORMS:
         raise OptionError(f"--rules {form!r}: expected one of {', '.join(FORMS)}")
     if form in (VALIDATION, C45RULES):

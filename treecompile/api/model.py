@@ -32,7 +32,7 @@ from treecompile.model.batch import Columns, predictions, shares
 from treecompile.model.errors import OptionError
 from treecompile.model.files import write_text
 from treecompile.model.ir import Label, Program, Tree
-from treecompile.model.paths import depth, divisible, leaf_count
+from treecompile.model.paths import depth, divisible, leaf_count, size
 from treecompile.model.semantics import predict
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
@@ -65,7 +65,7 @@ class Model:
         kind = "tree" if isinstance(self.program.body, Tree) else "rules"
         return (
             f"<treecompile.Model {kind} for {self.program.target!r}:"
-            f" {self.n_leaves} leaves, sha256 {self.sha256[:12]}>"
+            f" {size(self.program.body)}, sha256 {self.sha256[:12]}>"
         )
 
     @cached_property

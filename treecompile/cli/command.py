@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from treecompile.cli import defaults, streams
+from treecompile.cli.failures import usage_message
 from treecompile.model.errors import OptionError, TreecompileError
 from treecompile.model.options import HEADINGS, OUTPUT
 
@@ -64,7 +65,7 @@ class Command(click.Command):
         except click.UsageError as error:
             if error.ctx is None:
                 raise
-            said = defaults.located(error.format_message(), error.ctx)
+            said = defaults.located(usage_message(error), error.ctx)
             raise click.UsageError(said, error.ctx) from None
 
     def invoke(self, context: click.Context) -> Any:

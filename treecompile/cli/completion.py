@@ -115,7 +115,7 @@ def completion_of(
     "A script for the shell, to standard output. It works in the next shell that is"
     " started.",
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print the script that makes a shell complete commands of treecompile.
 

@@ -7,6 +7,7 @@ number of the signal: the command was interrupted.
 from __future__ import annotations
 
 import os
+import re
 import traceback
 
 import click
@@ -14,6 +15,7 @@ import click
 from treecompile.cli import streams
 from treecompile.model import signals
 from treecompile.model.errors import TreecompileError
+from treecompile.model.options import sentence
 
 WRONG, BUG = 2, 70  # 70 is EX_SOFTWARE
 SHOW_TRACEBACK = "TREECOMPILE_TRACEBACK"
@@ -23,6 +25,28 @@ NO_MEMORY = (
     *("bad_alloc", "Cannot allocate memory", "failed to map segment"),
     *("cannot allocate memory", "Unable to allocate", "can't start new thread"),
 )
+
+# Messages of click, and how we say it.
+REWORDED = [
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r"(\S+): ('.*'|\".*\") is not one of ('.*')\.", r"\1 \2: expected one of \3"),
+        (
+            r"(\S+): (.*) is not a valid integer(?: range)?\.",
+            r"\1 \2: expected an integer",
+        ),
+        (r"(\S+): (.*) is not a valid float\.", r"\1 \2: expected a number"),
+        (r"(\S+): (.*) is not in the range x>=(\d+)\.", r"\1 \2: expected \3 or more"),
+        (
+            r"Got unexpected extra arguments? \((.*)\)",
+            r"unexpected arguments: \1: leave them out",
+        ),
+        (
+            r"Option '(.*)' requires an argument\.",
+            r"\1 needs a value: add it behind the option",
+        ),
+    )
+]
 
 
 def report(error: BaseException) -> int:
@@ -38,6 +62,35 @@ def report(error: BaseException) -> int:
     return code
 
 
+def usage_message(error: click.UsageError) -> str:
+    """What click has against a command line, in our words."""
+    if isinstance(error, click.MissingParameter):
+        return _missing(error)
+    said = error.format_message()
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = max(error.param.opts, key=len)
+        if isinstance(error.param, click.Argument):
+            name = error.param.metavar or name.upper()
+        said = f"{name}: {error.message}"
+    for pattern, words in REWORDED:
+        if found := pattern.fullmatch(said):
+            return found.expand(words)
+    return said
+
+
+def _missing(error: click.MissingParameter) -> str:
+    found = error.param
+    if isinstance(found, click.Option):
+        what = (found.help or "").partition(". ")[0].rstrip(".")
+        flag = max(found.opts, key=len)
+        return f"missing option {flag} {found.metavar}: {what[:1].lower()}{what[1:]}"
+    assert found is not None
+    name = found.metavar or (found.name or "").upper()
+    if isinstance(found.type, click.Choice):
+        return f"missing argument {name}: expected {sentence(found.type.choices)}"
+    return f"missing argument {name}: name a file"
+
+
 def _interrupted(kept: str) -> int:
     """`kept` says what is kept of the work."""
     streams.fail(f"interrupted{kept and f': {kept}'}")
@@ -49,6 +102,8 @@ def _interrupted(kept: str) -> int:
 
 
 def _described(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, click.UsageError):
+        return usage_message(error), WRONG
     if isinstance(error, click.ClickException):
         return error.format_message(), WRONG
     if isinstance(error, TreecompileError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from treecompile.model.ir import Program
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
+INDENT = "    "  # of the further lines of a rule
 FAULTS = ("unreachable", "shadowed", "conflict", "overlap", "incomplete")
 
 
@@ -39,6 +41,23 @@ def coloured(text: str, place: int) -> str:
     if place < 0:
         return click.style(text, dim=True)
     return click.style(text, fg=COLOURS[place % len(COLOURS)], bold=True)
+
+
+def wrapped(line: str) -> str:
+    """A line that the terminal would break anywhere, broken between words."""
+    width = shutil.get_terminal_size().columns
+    lines, used = [""], 0
+    for word in line.split(" "):
+        length = len(click.unstyle(word))
+        if used and used + 1 + length > width:
+            lines.append(INDENT)
+            used = len(INDENT)
+        elif used:
+            lines[-1] += " "
+            used += 1
+        lines[-1] += word
+        used += length
+    return "\n".join(lines)
 
 
 @command(
@@ -67,6 +86,7 @@ def show(
     from treecompile.inspect.importance import importances, tree_of
     from treecompile.inspect.show import plain
     from treecompile.inspect.show import show as text_of
+    from treecompile.model.ir import RuleSet
     from treecompile.model.paths import size
     from treecompile.model.semantics import is_fractional
 
@@ -79,7 +99,10 @@ def show(
     streams.show(f"{program.target}, by {program.algorithm}: {size(program.body)}")
     if is_fractional(program.body):
         streams.show("missing and unseen values are divided among the branches")
-    streams.show(text_of(program, coloured if has_colours() else plain, stats=stats))
+    text = text_of(program, coloured if has_colours() else plain, stats=stats)
+    if sys.stdout.isatty() and isinstance(program.body, RuleSet):
+        text = "\n".join(map(wrapped, text.split("\n")))
+    streams.show(text)
     if importance:
         from treecompile.cli.reports import importance_table
 

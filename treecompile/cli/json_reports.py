@@ -55,10 +55,13 @@ def made(
     """The result of `learn`, `rules` and `build`."""
     training = program.training
     labels = program.body.labels
+    expected = training.estimate if training else None
     return {
         "model": model(program),
         "training": training and _quality(labels, training.quality),
         "validation": training and _quality(labels, training.validation),
+        "estimate": expected
+        and {"folds": expected.folds, "quality": _quality(labels, expected.quality)},
         "files": list(files),
         "notes": list(notes),
         "verified": list(verified),

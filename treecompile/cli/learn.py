@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
 import click
 
+from treecompile.cli import streams
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     argument,
@@ -15,6 +17,7 @@ from treecompile.cli.options import (
     estimate_option,
     force_option,
     given,
+    json_option,
     learning_options,
     memory_option,
     model_option,
@@ -59,6 +62,7 @@ COMPILING = ("dialect", "glossary", "full", "templates", "engine", "url", "verif
 )
 @estimate_option
 @model_option("model.json", COMMON)
+@json_option
 def learn(
     data: str | None,
     target: str,
@@ -71,6 +75,7 @@ def learn(
     estimate: bool,
     out: str,
     force: bool,
+    as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -83,8 +88,10 @@ def learn(
     from treecompile.api.forms import estimated
     from treecompile.api.options import learn_options
     from treecompile.api.rows import learn_from
+    from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
+        check_json,
         check_output,
         output,
         required_source,
@@ -92,8 +99,10 @@ def learn(
         state_file,
     )
     from treecompile.database.locations import Table, in_database
+    from treecompile.inspect.advice import advice
     from treecompile.model.file.write import dumps
 
+    check_json(out, as_json=as_json)
     check_output(out, force=force)
     terminal = Terminal(quiet)
     rows = required_source(data, url, table, memory_limit)
@@ -129,6 +138,9 @@ def learn(
         output(out, dumps(program))
     terminal.made(program, monotonic() - began)
     terminal.tell(f"wrote {out}")
+    if as_json:
+        notes = (*learned.notes, *advice(program))
+        streams.write(json_reports.dumped(json_reports.made(program, [out], notes)))
 
 
 @command(
@@ -170,6 +182,7 @@ def learn(
 @memory_option
 @reading_options
 @model_option("rules.json")
+@json_option
 @quiet_option
 def rules(
     model: str,
@@ -181,6 +194,7 @@ def rules(
     memory_limit: str,
     out: str,
     force: bool,
+    as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -191,8 +205,10 @@ def rules(
     """
     from treecompile.api.options import read_options
     from treecompile.api.rows import prune_rules
+    from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
+        check_json,
         check_output,
         output,
         read_model,
@@ -203,6 +219,7 @@ def rules(
     from treecompile.model.paths import size
     from treecompile.rules import pruning
 
+    check_json(out, as_json=as_json)
     check_output(out, force=force)
     reading = read_options("rules", given(options))
     named = {
@@ -235,6 +252,8 @@ def rules(
     if line := quality_line(made):
         terminal.tell(line)
     terminal.tell(f"{size(made.body)}: wrote {out}")
+    if as_json:
+        streams.write(json_reports.dumped(json_reports.made(made, [out], notes)))
 
 
 @command(
@@ -283,7 +302,10 @@ def rules(
     help="Do not run the artefacts.",
 )
 @force_option
-def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> None:
+@json_option
+def build(
+    data: str, folder: str, force: bool, as_json: bool, quiet: bool, **options: Any
+) -> None:
     """Learn a tree from DATA, and compile it to Python, SQL and a document, verified.
 
     The Python module and the SQL are run on every cell of the model and compared with
@@ -294,6 +316,7 @@ def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> N
     for learning are refused.
     """
     from treecompile.api import building
+    from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, check_output
     from treecompile.rules.language.document import holds_model
@@ -310,6 +333,13 @@ def build(data: str, folder: str, force: bool, quiet: bool, **options: Any) -> N
     for name, report in made.reports.items():
         shown = terminal if report.passed else Terminal(False)
         shown.tell(*verification(name, report))
+    if as_json:
+        reports = itertools.starmap(json_reports.verified, made.reports.items())
+        files = map(str, made.paths.values())
+        program, notes = made.model.program, made.model.notes
+        streams.write(
+            json_reports.dumped(json_reports.made(program, files, notes, reports))
+        )
     if not made.passed:
         raise SystemExit(1)
     terminal.tell(f"wrote {', '.join(made.paths)} in {folder}")

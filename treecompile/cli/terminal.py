@@ -151,6 +151,14 @@ def check_output(
     check_outputs(files, named_inputs(), force=force, also=also)
 
 
+def check_json(out: str, *, as_json: bool) -> None:
+    """Refuse to write a model and a report to one stream."""
+    if as_json and out in STANDARD_OUTPUT:
+        raise OptionError(
+            f"--json and -o {out} both write to standard output: name a file with -o"
+        )
+
+
 def source_of(
     data: str | None,
     url: str,
@@ -175,7 +183,9 @@ def source_of(
 def required_source(data: str | None, url: str, table: str, memory_limit: str) -> Data:
     found = source_of(data, url, table, memory_limit)
     if found is None:
-        raise click.MissingParameter(param_hint="'DATA'", param_type="argument")
+        raise OptionError(
+            "missing argument DATA: name a file, or use --from and --table"
+        )
     return found
 
 

@@ -111,5 +111,7 @@ def is_path(name: str) -> bool:
 def nearest(name: str, known: Sequence[str]) -> str:
     """The end of a message about an unknown name: similar names, and all names."""
     near = get_close_matches(name.lower(), known, n=2)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f": {hint}Choose from {', '.join(known)}"
+    if near:
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
+        return f": {hint} There are {', '.join(known)}"
+    return f": expected one of {', '.join(known)}"
