@@ -65,7 +65,7 @@ def _click_option(each: Option) -> Callable[[F], F]:
     return option(
         each.flag,
         each.keyword,
-        group=COMMON if each.is_common else each.group,
+        group=COMMON if each.is_common else each.group or OUTPUT,
         help=help_of(each).replace("`", ""),
         **more,
     )

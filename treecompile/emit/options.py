@@ -156,8 +156,8 @@ class EmitOptions:
     )
     full: bool = option(
         False,
-        f"All rules, also if there are more than {MOST_RULES:,}. Otherwise the document"
-        " shows the most frequent ones.",
+        f"Show all rules, even if there are more than {MOST_RULES:,}. Otherwise the"
+        " document shows the most frequent ones.",
         targets=MARKDOWN,
         group=IN_DOCUMENT,
     )
