@@ -59,7 +59,8 @@ def amount(weight: float) -> str:
 
 def quantity(count: float, noun: str = "case") -> str:
     """How many there are of something: "1 case", "2.5 cases", "3 rules"."""
-    return f"{amount(count)} {noun}{'' if count == 1 else 's'}"
+    shown = amount(count)
+    return f"{shown} {noun}{'' if shown == '1' else 's'}"
 
 
 def enumerated(texts: Sequence[str], most: int) -> str:

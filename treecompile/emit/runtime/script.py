@@ -116,7 +116,8 @@ def read_header(reader: Any) -> list[str]:
     for name in required:
         if header.count(name) != 1:
             found = f"column {name!r} occurs {header.count(name)} times"
-            raise ValueError(f"{found}: expected exactly one")
+            only = ", and commas between the columns" if len(header) == 1 else ""
+            raise ValueError(f"{found}: expected exactly one{only}")
     if "prediction" in header:
         raise ValueError("there is already a column 'prediction': rename or remove it")
     return header
