@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from random import Random
+from typing import Any
 
+import duckdb
 import pytest
 import yaml
 from jinja2 import Environment
 
+from tests.support.samples import balanced, chain, every_type, stump
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import dbt
+from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
+from treecompile.model.semantics import predict
+from treecompile.verify.dbt_tests import unit_tests
 
 PIECES = ["{", "}", "%", "#", "\r", "\n", "\r\n", '"', "\\", "\\r", " ", "a", '{{ "']
 TEXTS = ["", '{{ "\\r" }}', '{{ "{" }}', "{\r", "{{\r", "{\r{", "\U0001f600{{ x }}"]
@@ -33,36 +41,102 @@ def test_jinja_and_verify_give_the_text_back(seed: int) -> None:
     ],
 )
 def test_labels_are_read_back_as_text(label: str) -> None:
-    text = dbt.properties("m\U0001f600", ["prediction"], "prediction", [label])
+    columns = [dbt.Column("prediction", "said: {{ x }}", values=[label])]
+    text = dbt.properties("m\U0001f600", "of {% y %}", columns)
     assert text.isascii()
     ((model,),) = [yaml.safe_load(text)["models"]]
     assert model["name"] == "m\U0001f600"
-    tests = model["columns"][0]["data_tests"]
+    assert dbt.rendered(model["description"]) == "of {% y %}"
+    (column,) = model["columns"]
+    assert dbt.rendered(column["description"]) == "said: {{ x }}"
+    tests = column["data_tests"]
     assert tests[1]["accepted_values"]["arguments"]["values"] == [label]
 
 
 def test_ordinary_properties_look_as_ever() -> None:
-    assert dbt.properties(
-        "m", ["prediction", "rule"], "prediction", ["'a'", "'b'"]
-    ) == (
-        """\
+    columns = [
+        dbt.Column("prediction", "The answer", values=["'a'", "'b'"]),
+        dbt.Column("Rule", "The rule", quote=True),
+    ]
+    assert dbt.properties("m", "A model", columns) == ("""\
 version: 2
 
 models:
   - name: "m"
+    description: "A model"
     columns:
       - name: "prediction"
+        description: "The answer"
         data_tests:
           - not_null
           - accepted_values:
               arguments:
                 values: ["'a'", "'b'"]
                 quote: false
-      - name: "rule"
+      - name: "Rule"
+        description: "The rule"
+        quote: true
         data_tests:
           - not_null
-"""
-    )
+""")
+
+
+# ---------------------------------------------------------------- unit tests
+
+
+def unit_test_of(program: Program, **options: Any) -> dict[str, Any]:
+    asked = EmitOptions(dialect="duckdb", form="dbt", table="raw.rows", **options)
+    (found,) = yaml.safe_load(unit_tests(program, asked))["unit_tests"]
+    return found  # type: ignore[no-any-return]
+
+
+def test_a_unit_test_has_rows_and_the_answers_of_the_model() -> None:
+    program = every_type()
+    found = unit_test_of(program, name="m", output="label,rule")
+    assert (found["name"], found["model"]) == ("m_answers", "m")
+    (given,) = found["given"]
+    assert given["input"] == "source('raw', 'rows')"
+    rows = given["rows"].rstrip("\n").split(" UNION ALL\n")
+    answers = found["expect"]["rows"]
+    assert 20 < len(rows) == len(answers) <= 40
+    rules = {f"R{n}" for n in range(1, 7)}
+    assert {answer["rule"] for answer in answers} == rules
+    assert "NULL" in given["rows"]
+    assert "NULL" not in rows[0]
+    with closing(duckdb.connect()) as connection:
+        for place, (row, answer) in enumerate(zip(rows, answers, strict=True), start=1):
+            number, *values = connection.execute(row).fetchone()  # type: ignore[misc]
+            assert number == answer["tc_case"] == place
+            assert predict(program.body, tuple(values)) == answer["prediction"]
+
+
+def test_unit_tests_of_other_models() -> None:
+    upper = unit_test_of(stump(0.5), identifiers="upper")
+    assert {*upper["expect"]["rows"][0]} == {"TC_CASE", "PREDICTION"}
+    assert " AS X" in upper["given"][0]["rows"]
+    whole = unit_test_of(stump(40.5), types={"x": "integer"})
+    rows = whole["given"][0]["rows"].splitlines()
+    assert any(", 40 AS x" in row for row in rows)
+    assert any(", 41 AS x" in row for row in rows)
+    assert not any("." in row for row in rows)
+    numbers = unit_test_of(balanced(2))
+    assert all(isinstance(r["prediction"], float) for r in numbers["expect"]["rows"])
+    options = EmitOptions(dialect="oracle", form="dbt", table="t")
+    assert unit_tests(stump(0.5), options) == ""
+
+
+def test_rows_that_jinja_or_yaml_would_change_are_left_out() -> None:
+    texts = ("{{ x }}", "a\nb", "plain")
+    feature = Feature("x", Kind.CATEGORICAL, ValueType.STR, texts)
+    tests = tuple(Condition(0, Op.IN, (text,), False) for text in texts)
+    found = unit_test_of(chain((feature,), tests, ("{{ a }}", "b", "c", "d")))
+    text = found["given"][0]["rows"]
+    assert "'plain'" in text
+    assert "{" not in text
+    assert {row["prediction"] for row in found["expect"]["rows"]} == {"c", "d"}
+    labels = chain((feature,), tests[2:], ("{{ a }}", "{{ b }}"))
+    options = EmitOptions(dialect="duckdb", form="dbt", table="t")
+    assert unit_tests(labels, options) == ""
 
 
 def test_the_names_of_tables_are_those_of_jinja() -> None:

@@ -74,8 +74,10 @@ def test_a_dbt_model_has_its_columns_and_tests_beside_it() -> None:
         "",
         "models:",
         '  - name: "answers"',
+        '    description: "Predictions of answer, written by treecompile"',
         "    columns:",
         '      - name: "prediction"',
+        '        description: "The predicted answer"',
         "        data_tests:",
         "          - not_null",
         "          - accepted_values:",
@@ -83,6 +85,7 @@ def test_a_dbt_model_has_its_columns_and_tests_beside_it() -> None:
         """                values: ["'low'", "'high'"]""",
         "                quote: false",
         '      - name: "rule"',
+        '        description: "The rule of the model that decided"',
         "        data_tests:",
         "          - not_null",
     ]
@@ -90,6 +93,19 @@ def test_a_dbt_model_has_its_columns_and_tests_beside_it() -> None:
     _, unnamed = dbt(stump(0.5), table="rows")
     assert '  - name: "predictions"' in unnamed
     assert emit(stump(0.5), "sql").beside == ""
+
+
+def test_columns_are_quoted_in_both_files_or_in_none() -> None:
+    text, beside = dbt(stump(0.5), table="rows", identifiers="quoted")
+    assert 'AS "prediction"' in text
+    assert "        quote: true\n" in beside
+    text, beside = dbt(stump(0.5), table="rows", identifiers="upper")
+    assert "AS PREDICTION\n" in text
+    assert '- name: "PREDICTION"\n' in beside
+    assert "quote: true" not in beside
+    asked = {"output": "probability", "label": "high"}
+    _, beside = dbt(stump(0.5), table="rows", **asked)
+    assert 'description: "The probability of high"' in beside
 
 
 def test_the_table_of_a_dbt_model() -> None:

@@ -75,6 +75,7 @@ def emit(
     )
     from treecompile.emit import compiler
     from treecompile.model.files import write_texts
+    from treecompile.verify.dbt_tests import unit_tests
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
@@ -102,7 +103,7 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        texts[beside] = artefact.beside
+        texts[beside] = artefact.beside + unit_tests(program, chosen)
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 
 from treecompile.model.errors import OptionError
@@ -28,30 +29,46 @@ def rendered(text: str) -> str:
 
 
 def reference(table: str) -> str:
-    """The Jinja call for a model of the project or for SOURCE.TABLE."""
+    """The Jinja that stands for a model of the project or for SOURCE.TABLE."""
+    return f"{{{{ {call(table)} }}}}"
+
+
+def call(table: str, quote: str = '"') -> str:
+    """The function call in it: ref("model"), source("shop", "table")."""
     parts = table.split(".")
     if len(parts) > 2 or not all(parts):
         raise OptionError(
             f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
         )
     names = ", ".join(json.dumps(part, ensure_ascii=False) for part in parts)
-    return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"
+    names = names if quote == '"' else names.replace('"', quote)
+    return f"{'source' if parts[1:] else 'ref'}({names})"
 
 
-def properties(
-    name: str, columns: Iterable[str], label: str, labels: Sequence[str]
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a dbt model."""
+
+    name: str
+    description: str
+    quote: bool = False  # whether it must be quoted
+    values: Sequence[str] = ()  # all that it can have, as SQL literals; (): any
+
+
+def properties(name: str, description: str, columns: Iterable[Column]) -> str:
     """The YAML beside a dbt model: its columns, and tests of them.
 
-    The labels are SQL literals, because dbt copies them into its SQL unchanged. They
-    are the values of the column `label`.
+    Values are SQL literals, because dbt copies them into its SQL unchanged.
     """
-    lines = ["version: 2", "", "models:", f"  - name: {_scalar(name)}", "    columns:"]
+    lines = ["version: 2", "", "models:", f"  - name: {scalar(name)}"]
+    lines += [f"    description: {scalar(escaped(description))}", "    columns:"]
     for column in columns:
-        lines.append(f"      - name: {_scalar(column)}")
+        lines.append(f"      - name: {scalar(column.name)}")
+        lines.append(f"        description: {scalar(escaped(column.description))}")
+        lines += ["        quote: true"] * column.quote
         lines += ["        data_tests:", "          - not_null"]
-        if column == label and labels:
-            values = ", ".join(_scalar(escaped(label)) for label in labels)
+        if column.values:
+            values = ", ".join(scalar(escaped(value)) for value in column.values)
             lines += [
                 "          - accepted_values:",
                 "              arguments:",
@@ -61,7 +78,7 @@ def properties(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _scalar(text: str) -> str:
+def scalar(text: str) -> str:
     """A text in quotes, whatever it contains. JSON differs from YAML beyond U+FFFF."""
     import yaml  # only dbt needs it
 

@@ -15,7 +15,7 @@ from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import Body, Label, ValueType
+from treecompile.model.ir import Body, Label, Program, ValueType
 from treecompile.model.semantics import type_of_labels
 
 Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
@@ -313,9 +313,27 @@ def answer_type(body: Body, output: str) -> ValueType:
     return type_of_labels(body.labels)
 
 
-def properties(made: Expressions, labels: Sequence[str], options: EmitOptions) -> str:
-    """The YAML beside a dbt model; "" for other forms."""
+DESCRIBED = {
+    "label": "The predicted {target}",
+    "probability": "The probability of {label}",
+    "rule": "The rule of the model that decided",
+}
+
+
+def properties(
+    program: Program, dialect: Dialect, labels: Sequence[str], options: EmitOptions
+) -> str:
+    """The YAML beside a dbt model; "" for other forms. The labels are SQL literals."""
     if options.form != DBT:
         return ""
-    name = options.name or "predictions"
-    return dbt.properties(name, made, OUTPUTS["label"], labels)
+    quoting, columns = quoting_of(dialect, options), []
+    label = options.label or "the predicted label"
+    for asked in outputs(program.body, options):
+        name = quoting.stored(OUTPUTS[asked.output])
+        said = DESCRIBED[asked.output]
+        said = said.replace("{label}", label).replace("{target}", program.target)
+        values = labels if asked.output == "label" else ()
+        is_quoted = not quoting.is_bare(name)
+        columns.append(dbt.Column(name, said, is_quoted, values))
+    described = f"Predictions of {program.target}, written by treecompile"
+    return dbt.properties(options.name or "predictions", described, columns)

@@ -60,7 +60,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             *console_warnings(columns.values(), dialect),
         ),
         notes=tuple(filter(None, (note(body), dates_note(source.program)))),
-        beside=forms.properties(steps.outputs, labels, options),
+        beside=forms.properties(source.program, dialect, labels, options),
     )
 
 
