@@ -134,7 +134,7 @@ def test_the_sequence_of_pruned_trees() -> None:
     assert (steps[0].leaves, steps[0].risk) == (model.n_leaves, 0.0)
     assert (steps[-1].leaves, steps[-1].risk) == (1, 1.0)
     absolute = trees.DecisionTreeRegressor(max_depth=1, criterion="absolute_error")
-    with pytest.raises(OptionError, match="squared errors of its nodes are not known"):
+    with pytest.raises(OptionError, match="needs the squared error of every node"):
         _ = treecompile.from_sklearn(absolute.fit([[1], [2]], [1, 2])).alphas
 
 

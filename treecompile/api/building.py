@@ -204,8 +204,8 @@ def _learn(
         )
     if in_database(data):
         raise OptionError(
-            "build needs the rows in memory: in a database, use learn, and emit from"
-            " the model"
+            "build needs the rows in memory: for rows in a database, use `learn`, and"
+            " then `build` with the model"
         )
     began = monotonic()
     columns, how = learn_options("build", given["target"], options)

@@ -81,9 +81,9 @@ def learn(
 ) -> None:
     """Learn a tree from DATA, and write it as a model file.
 
-    DATA is a CSV, TSV, Parquet, ARFF or JSON lines file, or - for CSV on standard
-    input. It can also be a folder or a pattern of Parquet files, which DuckDB reads, or
-    a table in a database. Neither of these has to fit into memory.
+    DATA is a CSV, TSV, Excel, Parquet, ARFF or JSON lines file, or - for CSV on
+    standard input. It can also be a folder or a pattern of Parquet files, which DuckDB
+    reads, or a table in a database. Neither of these has to fit into memory.
     """
     from treecompile.api.forms import estimated
     from treecompile.api.options import learn_options

@@ -45,7 +45,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
             # Where values are divided, a row at an edge may not show an error.
             extent += f" met, {report.divided} rows with divided values"
         if report.complete:
-            extent = "every combination of values at the edges"
+            extent = "every combination of edge values"
         yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
 
 

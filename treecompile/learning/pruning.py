@@ -107,8 +107,8 @@ def weakest_links(tree: Tree) -> list[PruningStep]:
     for node in tree.nodes:
         if isinstance(node.stats, Moments) and node.stats.sse is None:
             raise OptionError(
-                "the squared errors of its nodes are not known: a tree that was grown"
-                " by another criterion has no such sequence"
+                "cost-complexity pruning needs the squared error of every node, which a"
+                " tree that was grown by another criterion does not have"
             )
     return links(tree)[0]
 

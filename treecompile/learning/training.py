@@ -205,11 +205,17 @@ def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | 
     """Hold out a seeded fraction of the rows."""
     count = round(len(data.y) * options.validation_fraction)
     if not count and options.prune == REDUCED_ERROR and options.validation_fraction:
-        raise OptionError("--validation-fraction holds out no row to prune by")
+        raise OptionError(
+            f"--validation-fraction {options.validation_fraction:g} holds out none of"
+            f" {len(data.y)} rows: use a larger fraction"
+        )
     if not count:
         return data, None
     if count == len(data.y):
-        raise OptionError("--validation-fraction leaves no row to learn from")
+        raise OptionError(
+            f"--validation-fraction {options.validation_fraction:g} holds out all of"
+            f" {len(data.y)} rows: use a smaller fraction"
+        )
     order = np.random.default_rng(options.seed).permutation(len(data.y))
     return take(data, np.sort(order[count:])), take(data, np.sort(order[:count]))
 
