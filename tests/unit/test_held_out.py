@@ -374,7 +374,10 @@ def test_a_single_label_has_nothing_to_choose() -> None:
             "--alpha 'best': expected 0 or more, cv",
         ),
         ({"prune": "cost-complexity", "alpha": float("nan")}, "--alpha nan"),
-        ({"prune": "cost-complexity", "alpha_folds": 5}, "is for --alpha cv or --alpha 1se"),
+        (
+            {"prune": "cost-complexity", "alpha_folds": 5},
+            "is for --alpha cv or --alpha 1se",
+        ),
         (
             {"prune": "cost-complexity", "alpha": "cv", "alpha_folds": 1},
             "--alpha-folds 1: expected 2 or more folds",
