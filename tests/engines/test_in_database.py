@@ -124,6 +124,46 @@ def test_columns_mean_what_they_mean_in_memory(store: str, tmp_path: Path) -> No
     assert schema.rows == len(dataset.y) == 398
 
 
+@pytest.mark.parametrize("store", ["duckdb", "postgres", "sqlite", "mariadb"])
+def test_what_is_odd_is_said_as_in_memory(store: str, tmp_path: Path) -> None:
+    rows = 150
+    frame = pd.DataFrame(
+        {
+            "many": [f"m{i % 90}" for i in range(rows)],
+            "town": [f"t{i % 40}" for i in range(rows)],
+            "almost": [str(i % 9) if i % 49 else "it's?" for i in range(rows)],
+            "unknown": ["?" if i % 7 == 0 else "ab"[i % 2] for i in range(rows)],
+            "blank": [" " if i % 7 == 0 else "c" for i in range(rows)],
+            "order_id": [3 * i for i in range(rows)],
+            "y": [float(i % 3) if i % 10 else np.nan for i in range(rows)],
+        }
+    )
+    with table_of(store, frame, tmp_path) as (url, table), open_store(url) as opened:
+        quoted = f"`{table}`" if store == "mariadb" else f'"{table}"'
+        schema = read_schema(opened, quoted, COLUMNS)
+    dataset = make_dataset(read_table(frame), COLUMNS)
+    assert schema.features == dataset.features
+    assert schema.labels == dataset.labels == (0.0, 1.0, 2.0)
+    assert schema.notes == dataset.notes
+    said = [note for note in dataset.notes if not note.startswith(("task", "rows"))]
+    assert len(said) == 4, said
+
+
+def test_a_column_with_too_many_categories_is_left_out(tmp_path: Path) -> None:
+    values = [f"v{i // 3}" for i in range(30_003)]
+    frame = pd.DataFrame({"many": values, "x": np.arange(30_003) % 5})
+    frame["y"] = frame["x"] % 2
+    with table_of("duckdb", frame, tmp_path) as (url, table), open_store(url) as opened:
+        schema = read_schema(opened, f'"{table}"', COLUMNS)
+        asked = replace(COLUMNS, categorical=("many",))
+        with pytest.raises(DataError, match="'many': it has 10,001 categories"):
+            read_schema(opened, f'"{table}"', asked)
+    dataset = make_dataset(read_table(frame), COLUMNS)
+    assert schema.features == dataset.features
+    assert schema.notes == dataset.notes
+    assert "'many' is left out: it has 10,001 categories" in schema.notes[-1]
+
+
 @pytest.mark.parametrize("store", STORES)
 def test_booleans_may_be_read_as_numbers(store: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(2), 200)

@@ -339,6 +339,39 @@ def test_a_workbook_of_far_cells_costs_nothing(tmp_path: Path) -> None:
     assert read_table(path).rows == 1
 
 
+ENTITIES = "".join(
+    f'<!ENTITY {one} "{f"&{other};" * 10}">'
+    for one, other in zip("bcdefghij", "abcdefghi", strict=True)
+)
+BOMB = f'<!DOCTYPE l [<!ENTITY a "{"x" * 100}">{ENTITIES}]>'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('<row r="3"', '<row r="999999999"', "more than 1,048,576 rows"),
+        ('r="D3"', 'r="XFD3"', "row 3: 16384 cells where the first row has 4"),
+        ("<worksheet", f"{BOMB}<worksheet", "not a sound workbook: .*amplification"),
+        ("</row>", "", "not a sound workbook"),
+    ],
+)
+def test_a_hostile_sheet_is_refused(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    path, hostile = workbook(tmp_path / "x.xlsx", One=TABLE), tmp_path / "y.xlsx"
+    with zipfile.ZipFile(path) as given, zipfile.ZipFile(hostile, "w") as made:
+        for name in given.namelist():
+            text = given.read(name).decode()
+            if name.endswith("sheet1.xml"):
+                assert old in text
+                text = text.replace(old, new)
+                if "ENTITY" in new:
+                    text = text.replace("<t>red</t>", "<t>&j;</t>")
+            made.writestr(name, text)
+    with pytest.raises(DataError, match=words):
+        read_table(hostile)
+
+
 def test_dates_in_a_sheet_are_refused(tmp_path: Path) -> None:
     rows: list[list[Any]] = [
         ["when", "y"],

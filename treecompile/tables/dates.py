@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,8 @@ def _parts(raw: Raw) -> dict[str, Column]:
     known: dict[Any, list[Any]] = {}
     rows = []
     for row, value in enumerate(values):
+        if not isinstance(value, Hashable):
+            _numbers(raw, row, value)  # an error
         if value not in known:
             known[value] = [blank] * len(PARTS)
             if not raw.misses(value):

@@ -35,6 +35,7 @@ SHOWN = {"\t": "tab"}
 FIRST_LINES = 20  # in which the delimiter is looked for
 FIRST_CHARACTERS = 1 << 20
 FIRST_ROWS = 1_000  # with which the header is compared
+SAMPLE = 100  # of them, that are looked at for numbers
 
 
 def read_delimited(
@@ -184,9 +185,12 @@ def doubt_of(table: RawTable) -> str:
         raise OptionError("give --header or --no-header, not both")
     if how.header or how.no_header:
         return ""
-    votes = list(map(_vote, table.names, table.columns))
-    are_values = 2 * votes.count("value") > len(votes)
-    if "name" in votes or not ("number" in votes or are_values):
+    votes = []
+    for name, column in zip(table.names, table.columns, strict=True):
+        votes.append(_vote(name, column))
+        if votes[-1] == "name":
+            return ""
+    if "number" not in votes and 2 * votes.count("value") <= len(votes):
         return ""
     return (
         f"{table.source}: the first line looks like data, not like column names"
@@ -204,7 +208,8 @@ def _vote(name: str, column: Column) -> str:
     texts = [str(value).strip() for value in values if value is not None]
     if name in texts:
         return "number" if is_numeric(name) else "value"
-    numbers = sum(map(is_numeric, texts))
-    if 2 * numbers < len(texts) or not numbers:
+    sample = texts[:SAMPLE]
+    numbers = sum(map(is_numeric, sample))
+    if 2 * numbers < len(sample) or not numbers:
         return ""
     return "number" if is_numeric(name) else "name"

@@ -20,6 +20,7 @@ from treecompile.tables.raw import RawTable, check_names, counted, listed, objec
 
 EXCEL = ".xlsx"
 MOST_CELLS = 1 << 26
+MOST_ROWS = 1 << 20  # of Excel itself
 ERROR = re.compile(r"#(?:N/A|NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!)")
 
 
@@ -85,14 +86,15 @@ def _title(titles: list[str], wanted: str, name: str) -> str:
 def _rows(rows: Iterable[tuple[Any, ...]], name: str) -> Iterator[list[Any]]:
     """The rows that are not empty, without what is empty at their ends."""
     cells = 0
-    for row in rows:
+    for number, row in enumerate(rows, start=1):
         values = list(row)
         while values and values[-1] is None:
             values.pop()
         cells += len(row)
-        if cells > MOST_CELLS:
+        if cells > MOST_CELLS or number > MOST_ROWS:
             raise DataError(
-                f"{name} has more than {MOST_CELLS:,} cells: save the sheet as CSV"
+                f"{name} has more than {MOST_ROWS:,} rows or {MOST_CELLS:,} cells: save"
+                " the sheet as CSV"
             )
         if values:
             yield values
