@@ -103,14 +103,18 @@ class Model:
         """
         return tuple(weakest_links(tree_of(self.program)))
 
-    def rules(self) -> Model:
+    def rules(self, *, round: int | None = None) -> Model:
         """The same answers from an ordered list of simplified rules.
 
         Rules with the same answer that differ in one test are merged, and so are their
         probabilities. If the tree divides missing values among branches, the rules are
-        another model, and a note says so.
+        another model, and a note says so. `round` is the number of decimals of the
+        answers, if they are numbers.
         """
-        made = pruning.simplify(self.program)
+        program = self.program
+        if round is not None:
+            program = pruning.with_rounded_answers(program, round)
+        made = pruning.simplify(program)
         return Model(made, pruning.flattening_notes(self.program), self._origin)
 
     @with_keywords(ReadKeywords, ReadOptions)

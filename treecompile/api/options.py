@@ -47,6 +47,7 @@ class LearnKeywords(ReadKeywords, total=False):
     max_leaves: int | None
     chi2: float | None
     min_sse: float | None
+    round: int | None
     criterion: str
     prune: str
     alpha: float | str | None

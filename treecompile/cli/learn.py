@@ -164,6 +164,13 @@ def learn(
     "Prune as c4.5rules does, by the rows that the model was learned from.",
     group=PRUNING,
 )
+@value(
+    "--round",
+    "N",
+    "For numbers: round the predictions to so many decimals.",
+    type=int,
+    group=PRUNING,
+)
 @url_option
 @value(
     "--validation-table",
@@ -188,6 +195,7 @@ def rules(
     model: str,
     validation: str | None,
     training: str | None,
+    round: int | None,
     url: str,
     validation_table: str,
     training_table: str,
@@ -240,6 +248,10 @@ def rules(
     )
     terminal = Terminal(quiet)
     program = read_model(model, terminal)
+    if round is not None:
+        if round < 0:
+            raise OptionError(f"--round {round}: expected 0 or more")
+        program = pruning.with_rounded_answers(program, round)
     if rows is None:
         made = pruning.simplify(program)
         notes = pruning.flattening_notes(program)

@@ -113,6 +113,15 @@ class LearnOptions:
         least=0,
         group=GROWTH,
     )
+    round: int | None = option(
+        None,
+        "For numbers: round the predictions to so many decimals, in the model itself.",
+        "N",
+        task=REGRESS,
+        least=0,
+        in_database=(),
+        group=GROWTH,
+    )
     criterion: str = option(
         "",
         "How splits are compared.",

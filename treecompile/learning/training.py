@@ -43,6 +43,7 @@ from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import MissingPolicy, Program, Training, Tree
+from treecompile.model.rounding import rounded_tree
 from treecompile.tables.dataset import (
     Dataset,
     encode_answers,
@@ -124,6 +125,8 @@ def learn(
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
+    # The estimate is that of answers that are not rounded.
+    is_rounded = options.round is not None
     done = replace(
         program_of(tree),
         options=given_options(options, columns.weights, alpha),
@@ -131,7 +134,7 @@ def learn(
             whole.source,
             len(training.y),
             training.summaries(),
-            estimate=None if choice is None else choice.estimate,
+            estimate=None if choice is None or is_rounded else choice.estimate,
         ),
     )
     cases = Cases(training.columns, training.y)
@@ -230,6 +233,17 @@ def grow_tree(
     """Grow a tree and prune it; with the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
     check_task(options, algorithm, data.target, has_labels=bool(data.labels))
+    tree, choice = _grow_and_prune(data, algorithm, options, progress, held_out)
+    return tree if options.round is None else rounded_tree(tree, options.round), choice
+
+
+def _grow_and_prune(
+    data: Dataset,
+    algorithm: str,
+    options: LearnOptions,
+    progress: Callable[[int], Progress],
+    held_out: HeldOut | None,
+) -> tuple[Tree, AlphaChoice | None]:
     prune = chosen(options, "prune", algorithm)
     rows = len(data.y)
     rule = rule_of(options, algorithm, rows)

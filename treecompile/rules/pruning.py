@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
-from treecompile.model.ir import NotedProgram, Program, RuleTally, Training
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import NotedProgram, Program, RuleSet, RuleTally, Training
+from treecompile.model.rounding import rounded
 from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
@@ -41,7 +43,7 @@ def silent(length: int) -> Callable[[int], None]:
 def simplify(program: Program) -> Program:
     """A program with fewer rules and the same answers; see `passes`."""
     rules = extract(program.body)
-    body = apply_rule_passes(rules, SIMPLIFYING_PASSES)
+    body = _as_round(apply_rule_passes(rules, SIMPLIFYING_PASSES), program)
     if program.body == body:
         return program
     training = program.training
@@ -49,6 +51,31 @@ def simplify(program: Program) -> Program:
         training = _with_valid_tallies(training, len(rules.rules), len(body.rules))
     simplified = replace(program, body=body, training=training)
     return _without_estimate(simplified) if is_fractional(program.body) else simplified
+
+
+def with_rounded_answers(program: Program, digits: int) -> Program:
+    """The same decisions, with answers of so many decimals.
+
+    What is known about the quality of the model is that of other answers.
+    """
+    if program.body.labels:
+        raise OptionError("--round is for numbers: the model predicts labels")
+    options = {**dict(program.options), "round": digits}
+    training = program.training
+    if training is not None:
+        training = Training(training.source, training.rows, training.columns)
+    body = rounded(program.body, digits)
+    return replace(
+        program, body=body, options=tuple(options.items()), training=training
+    )
+
+
+def _as_round(rules: RuleSet, program: Program) -> RuleSet:
+    """The rules, with answers as round as those of the program: the default is new."""
+    digits = dict(program.options).get("round")
+    made = rounded(rules, digits) if isinstance(digits, int) else rules
+    assert isinstance(made, RuleSet)
+    return made
 
 
 def _with_valid_tallies(training: Training, before: int, after: int) -> Training:
@@ -115,6 +142,7 @@ def pruned_rules(
         assert isinstance(cf, (int, float))
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
+    body = _as_round(body, program)
     pruned = replace(program, body=body, options=tuple(options.items()))
     return _without_estimate(pruned)
 
