@@ -27,10 +27,15 @@ MARKS = [  # as the templates, `model.file.write`, `draw` and the journal write 
     rb"# [\s\S]+?\nModel SHA-256: `%b`, written by treecompile \d" % HASH,
     rb'<svg [^>]* role="img" font-family="Helvetica, Arial, sans-serif"',
     # The whole of a properties file for dbt: its beginning is that of any other.
-    rb'version: 2\n\nmodels:\n  - name: ".*"\n    columns:\n'
-    rb'(?:      - name: ".*"\n        data_tests:\n          - not_null\n'
+    rb'version: 2\n\nmodels:\n  - name: ".*"\n'
+    rb'    description: ".* written by treecompile"\n    columns:\n'
+    rb'(?:      - name: ".*"\n        description: ".*"\n(?:        quote: true\n)?'
+    rb"        data_tests:\n          - not_null\n"
     rb"(?:          - accepted_values:\n              arguments:\n"
-    rb"                values: \[.*\]\n                quote: false\n)?)+\Z",
+    rb"                values: \[.*\]\n                quote: false\n)?)+"
+    rb'(?:\nunit_tests:\n  - name: ".*"\n    description: .*\n    model: ".*"\n'
+    rb"    given:\n      - input: .*\n        format: sql\n        rows: \|\n"
+    rb"(?:          .*\n)+    expect:\n      rows:\n(?:        - \{.*\}\n)+)?\Z",
 ]
 OURS = re.compile(b"|".join(b"(?:%b)" % mark for mark in MARKS))
 SCORED = re.compile(rb'(?:[^\n]*,)?"?prediction"?\r?(?:\n|\Z)')  # by `predict`
