@@ -14,6 +14,7 @@ from treecompile.tables.numbers import FORMATS, NumberFormat
 from treecompile.tables.raw import NAMES_SHOWN, SUSPECTS, RawTable, counted, listed
 
 FEW = 5  # values that may be odd among numbers
+FIRST_ROWS = 100_000  # in which a text with blanks is looked for
 Count = Callable[[Sequence[str]], int]  # the rows that have one of some texts
 LOOKS = {
     NumberFormat("."): "with decimal points",
@@ -145,16 +146,26 @@ def unmatched(table: RawTable, na_values: Iterable[str]) -> list[str]:
     """Notes on texts that were said to mean missing and occur nowhere."""
     notes = []
     for text in na_values:
-        twin = ""
-        for name, column in zip(table.names, table.columns, strict=True):
-            if column.dtype.kind in "biufM":
-                continue
-            values = {value for value in column if isinstance(value, str)}
-            if text in values:
-                break
-            padded = sorted(value for value in values if value.strip() == text)
-            twin = twin or next((f"{v!r} does, in {name!r}" for v in padded), "")
-        else:
+        if not any(text in _texts(table, name) for name in table.names):
+            twin = _padded(table, text)
             said = f"--na-value {text!r} occurs nowhere"
             notes.append(f"{said}, but {twin}: blanks count" if twin else said)
     return notes
+
+
+def _texts(table: RawTable, name: str, rows: int | None = None) -> list[str]:
+    """The texts of a column, or of its first rows."""
+    column = table.column(name)
+    if column.dtype.kind in "biufM":
+        return []
+    values = column[:rows].tolist()
+    return values if table.text else [v for v in values if isinstance(v, str)]
+
+
+def _padded(table: RawTable, text: str) -> str:
+    """Where a text occurs with blanks around it: "' ?' does, in 'x'"."""
+    for name in table.names:
+        distinct = set(_texts(table, name, FIRST_ROWS)) - {None}
+        for found in sorted(each for each in distinct if each.strip() == text):
+            return f"{found!r} does, in {name!r}"
+    return ""
