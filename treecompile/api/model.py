@@ -159,7 +159,9 @@ class Model:
         the `table` that a query reads; the `name` of the view, function or dbt model;
         the `output` (label, probability or rule; in a query several, separated by
         commas); the `label` whose probability to compute; `columns`, a mapping from
-        features to columns with other names; the `alias` of the table in the
+        features to columns with other names; `types`, a mapping from numeric features
+        to the types of their columns, integer or double; how names are written
+        (`identifiers`: bare, quoted, upper or lower); the `alias` of the table in the
         surrounding query; and whether there are `comments`.
 
         For Markdown: the `glossary`, a CSV file with name, description and unit.
