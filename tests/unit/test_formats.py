@@ -151,6 +151,22 @@ def test_a_first_line_of_data_is_never_lost(tmp_path: Path, content: str) -> Non
     assert [str(column[0]) for column in table.columns] == lines[0].split(",")
 
 
+ORANGE = "size\tname\ty\nc\tstring\td\n\tmeta\tclass\n1\tann\tno\n2\tbob\tyes\n"
+
+
+def test_the_three_header_lines_of_orange_are_refused(tmp_path: Path) -> None:
+    content = ORANGE.encode()
+    doubt = read(tmp_path, content, "x.tab").doubt
+    assert doubt.startswith("x.tab: lines 2 and 3 describe the columns")
+    assert read(tmp_path, content, "x.tab", header=True).doubt == ""
+    for data in (
+        "x\ty\nc\tclass\n",
+        "x\ty\nd\tc\n\tclass or not\n",
+        "x\ty\nd\td\n\t\n",
+    ):
+        assert read(tmp_path, data.encode(), "x.tab").doubt == ""
+
+
 @pytest.mark.parametrize(
     "content",
     [

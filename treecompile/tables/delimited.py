@@ -34,6 +34,10 @@ DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*")
 SHOWN = {"\t": "tab"}
 FIRST_LINES = 20  # in which the delimiter is looked for
 FIRST_CHARACTERS = 1 << 20
+ORANGE_TYPES = frozenset(
+    ["c", "d", "s", "t", "continuous", "discrete", "string", "time"]
+)
+ORANGE_ROLES = frozenset(["", "class", "meta", "ignore", "i", "weight", "w"])
 FIRST_ROWS = 1_000  # with which the header is compared
 SAMPLE = 100  # of them, that are looked at for numbers
 
@@ -175,7 +179,7 @@ def _width(first: Sequence[str], delimiter: str) -> int:
 
 
 def doubt_of(table: RawTable) -> str:
-    """Why the first line may be data; "" if it has names, or the user says so.
+    """Why the first lines may not be names, then data; "" if the user says they are.
 
     It is data if a name is a number above numbers, or most names are also values of
     their columns, and if no name is a word above numbers.
@@ -185,6 +189,11 @@ def doubt_of(table: RawTable) -> str:
         raise OptionError("give --header or --no-header, not both")
     if how.header or how.no_header:
         return ""
+    if _describes_columns(table):
+        return (
+            f"{table.source}: lines 2 and 3 describe the columns, as Orange writes"
+            " them: remove them, or add --header if they are data"
+        )
     votes = []
     for name, column in zip(table.names, table.columns, strict=True):
         votes.append(_vote(name, column))
@@ -197,6 +206,16 @@ def doubt_of(table: RawTable) -> str:
         f" ({listed(table.names)}): add --no-header to name the columns c1, c2, ...,"
         " or --header if these are the names"
     )
+
+
+def _describes_columns(table: RawTable) -> bool:
+    """Whether a line of types and a line of roles follow the names, as in Orange."""
+    if table.rows < 2:
+        return False
+    types = {str(column[0]).strip() for column in table.columns}
+    roles = {str(column[1]).strip() for column in table.columns}
+    has_role = bool(roles & {"class", "meta"})
+    return has_role and roles <= ORANGE_ROLES and bool(types & ORANGE_TYPES)
 
 
 def _vote(name: str, column: Column) -> str:

@@ -67,7 +67,7 @@ class RawTable:
     declared: tuple[Declared, ...] = ()  # one for each column, or none
     reading: ReadOptions = field(default=PLAIN)  # what the user said about the file
     notes: tuple[str, ...] = ()  # what was found in it, one line each
-    doubt: str = ""  # why its first line may be data, not names
+    doubt: str = ""  # why its first lines may not be names, then data
     places: dict[str, int] = field(init=False, repr=False)  # of the columns
 
     def __post_init__(self) -> None:
