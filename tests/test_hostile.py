@@ -47,7 +47,7 @@ INJECTIONS = (
     "\u202egnitirw tfel-ot-thgir",
 )
 TEXTS = tuple(dict.fromkeys((*HOSTILE, *INJECTIONS)))
-VALUES = tuple(text for text in TEXTS if text)  # an empty field is missing
+VALUES = tuple(text for text in TEXTS if text.strip())  # a blank field is missing
 
 
 def names_for_sql() -> list[str]:
