@@ -47,7 +47,12 @@ def learned(rows: Rows, algorithm: str, criterion: str) -> Tree:
     if "x" in frame:
         frame["x"] = frame["x"].astype(float)
     model = treecompile.learn(
-        frame, target="y", labels=LABELS, algorithm=algorithm, criterion=criterion
+        frame,
+        target="y",
+        labels=LABELS,
+        algorithm=algorithm,
+        criterion=criterion,
+        prune="none",
     )
     assert isinstance(model.program.body, Tree)
     return model.program.body
