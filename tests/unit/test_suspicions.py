@@ -391,6 +391,7 @@ def test_nothing_left_says_why() -> None:
         ("PassengerId", range(1, 41, 2), True),
         ("order no", range(1, 41, 2), True),
         ("humid", range(1, 41, 2), False),
+        ("id", [*range(1, 20), 21], True),
         ("id", [*range(1, 20), 1], False),
         ("id", [n + 0.5 for n in range(20)], False),
     ],
@@ -400,3 +401,14 @@ def test_numbers_of_rows_are_said(name: str, values: Any, is_said: bool) -> None
     said = f"column {name!r} looks like an identifier: leave it out with --ignore"
     assert bool(found) == is_said
     assert all(note.startswith(said) for note in found)
+
+
+@pytest.mark.parametrize("name", ["", "id", "Unnamed: 0", "RowID"])
+def test_numbers_of_rows_in_a_column_called_so_are_left_out(name: str) -> None:
+    values = {name: [str(n) for n in range(5, 25)], "x": ["1.5", "2.5"] * 10}
+    (note,) = notes(values)
+    said = f"column {name!r} is left out: it numbers the rows (--numeric {name!r} keeps"
+    assert note == f"{said} it)"
+    assert [feature.name for feature in dataset(values).features] == ["x"]
+    kept = dataset(values, numeric=(name,))
+    assert [feature.name for feature in kept.features] == [name, "x"]

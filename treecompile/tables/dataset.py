@@ -135,24 +135,41 @@ def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
 
 def identifier_note(feature: Feature, digest: ColumnDigest) -> list[str]:
     """A note on numbers that look like those of rows: they will not occur again."""
-    if feature.kind is not Kind.NUMERIC or digest.known < FEWEST_IDENTIFIERS:
-        return []
-    assert digest.low is not None
-    assert digest.high is not None
-    are_consecutive = digest.high - digest.low == digest.known - 1
-    is_likely = are_consecutive or IDENTIFIER.search(feature.name)
-    if digest.low % 1 or not is_likely or digest.distinct() != digest.known:
+    if not (_is_consecutive(feature, digest) or _is_called_identifier(feature, digest)):
         return []
     advice = f"leave it out with --ignore {feature.name!r}"
     return [f"column {feature.name!r} looks like an identifier: {advice}"]
 
 
+def _is_consecutive(feature: Feature, digest: ColumnDigest) -> bool:
+    """Whether a column has the integers of a range, each once."""
+    if not _is_unique(feature, digest):
+        return False
+    assert digest.low is not None
+    assert digest.high is not None
+    return digest.high - digest.low == digest.known - 1
+
+
+def _is_called_identifier(feature: Feature, digest: ColumnDigest) -> bool:
+    return bool(IDENTIFIER.search(feature.name)) and _is_unique(feature, digest)
+
+
+def _is_unique(feature: Feature, digest: ColumnDigest) -> bool:
+    """Whether a column has numbers, from an integer on, each once."""
+    if feature.kind is not Kind.NUMERIC or digest.known < FEWEST_IDENTIFIERS:
+        return False
+    assert digest.low is not None
+    return not digest.low % 1 and digest.distinct() == digest.known
+
+
 def why_left_out(feature: Feature, digest: ColumnDigest) -> str:
-    """Why a column has too many categories to learn from; "" if it has not.
+    """Why a column is no good to learn from; "" if it is.
 
     Identifiers and free text are other values in every row: a tree that splits them
     knows the training rows by heart, and nothing about new ones.
     """
+    if feature.kind is Kind.NUMERIC and IDENTIFIER.search(feature.name):
+        return "it numbers the rows" if _is_consecutive(feature, digest) else ""
     if feature.kind is not Kind.CATEGORICAL or digest.known < FEWEST_IDENTIFIERS:
         return ""
     distinct = digest.distinct()
@@ -221,7 +238,8 @@ def make_features(
             suspicions.look(name, made.texts, made.digest.count)
         why = why_left_out(made.feature, made.digest) if is_open else ""
         if why:
-            advice = f"--categorical {name!r} keeps it"
+            kept = "numeric" if made.feature.kind is Kind.NUMERIC else "categorical"
+            advice = f"--{kept} {name!r} keeps it"
             notes.append(f"column {name!r} is left out: {why} ({advice})")
             continue
         notes += identifier_note(made.feature, made.digest) if is_open else []
