@@ -104,12 +104,12 @@ def test_messages_can_be_printed() -> None:
         (
             "x.arff",
             "@attribute y {'\\ud800',b}\n@data\nb\n",
-            r"line 1: '\\ud800' is not Unicode",
+            r"line 1, column 15: '\\ud800' is not Unicode",
         ),
         (
             "x.arff",
             "@attribute y string\n@data\n'\\ude00\\ud83d'\n",
-            "line 3: .* is not Unicode",
+            "line 3, column 1: .* is not Unicode",
         ),
     ],
 )
