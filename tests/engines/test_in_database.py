@@ -355,7 +355,7 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     (
         {},
         {"algorithm": "cart", "prune": "pessimistic"},
-        "--prune 'pessimistic': expected none",
+        "--prune 'pessimistic': expected cost-complexity",
     ),
     ({}, {"algorithm": "id3"}, "id3 needs categories, and column 'normal'"),
     ({"target": "none"}, {}, "no column 'none'"),

@@ -41,7 +41,7 @@ def test_braces_in_names_are_only_text(
         frame = frame.dropna()
     frame["{y[0]}"] = "{" + frame["{y[0]}"].astype(str) + "}"
     columns = DataOptions(target="{y[0]}")
-    options = LearnOptions(algorithm=algorithm)
+    options = LearnOptions(algorithm=algorithm, prune="none")
     with table_of(store, frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)

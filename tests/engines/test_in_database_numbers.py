@@ -92,7 +92,7 @@ def test_the_tree_is_that_of_memory(
     columns = replace(COLUMNS, ordinal=(("size", ("S", "M", "L")),))
     options = random_options(rng)
     if target in ("tiny", "smallest"):
-        options = replace(options, min_gain=0.0, min_sse=None, prune="")
+        options = replace(options, min_gain=0.0, min_sse=None, prune="none")
     with table_of(store, frame, tmp_path) as (url, table):
         there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)

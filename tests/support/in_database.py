@@ -68,7 +68,7 @@ def random_options(rng: np.random.Generator) -> LearnOptions:
         max_leaves=one_of(None, None, 6),
         min_gain=one_of(0.0, 0.01),
         criterion=one_of("", *MEASURES),
-        prune=one_of("", "cost-complexity"),
+        prune=one_of("none", "cost-complexity"),
     )
 
 
