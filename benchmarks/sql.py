@@ -144,6 +144,43 @@ def run(
     )
 
 
+# ---------------------------------------------------------------- several outputs
+
+OUTPUTS = {"prediction": "label", "probability": "probability", "rule": "rule"}
+
+
+def run_query(
+    title: str, model: treecompile.Model, engine: Engine, rounds: int
+) -> None:
+    """A query with three outputs beside three expressions, on the rows of `run`."""
+    wanted = {"dialect": engine.name, "comments": False}
+    expressions = ", ".join(
+        f"{model.emit('sql', output=output, **wanted)} AS {name}"
+        for name, output in OUTPUTS.items()
+    )
+    several = ",".join(OUTPUTS.values())
+    query = model.emit("sql", form="select", table=TABLE, output=several, **wanted)
+    texts = {
+        "--as select": query.strip().removesuffix(";"),
+        "three expressions": f"SELECT {expressions} FROM {TABLE}",
+    }
+    answers = f"SELECT {', '.join(OUTPUTS)} FROM ({{}}) AS timed"
+    first, second = (engine.fetch(answers.format(text)) for text in texts.values())
+    wrong = sum(a != b for a, b in zip(first, second, strict=True))
+    sums = "SELECT sum(prediction), sum(probability), max(rule) FROM ({}) AS timed"
+
+    def timed(text: str) -> Callable[[], object]:
+        return lambda: engine.fetch(sums.format(text))
+
+    times = race({name: timed(text) for name, text in texts.items()}, rounds)
+    lines = [
+        (name, duration(timing.seconds), f"{1 / timing.ratio:.2f}", str(wrong))
+        for name, timing in times.items()
+    ]
+    heads = ("", "time", "--as select takes", "rows that differ")
+    print_table(f"{engine.name}: {title}, three outputs", heads, lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke run of seconds")
@@ -192,8 +229,10 @@ def main() -> None:
             continue
         title = f"10 numbers, {numeric.n_leaves} leaves, depth {numeric.depth}"
         run(title, numeric, engine, numeric_samples, rounds, tree)
+        run_query(title, numeric, engine, rounds)
         title = f"3 categories and 3 numbers, {mixed.n_leaves} leaves"
         run(title, mixed, engine, mixed_samples, rounds)
+        run_query(title, mixed, engine, rounds)
 
 
 if __name__ == "__main__":
