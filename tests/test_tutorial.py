@@ -275,5 +275,5 @@ def test_a_dialect_of_ones_own(tmp_path: Path) -> None:
     ours.write_text(built_in.read_text(encoding="utf-8"), encoding="utf-8")
     model = Model(random_program(Random(1)))
     text = model.emit("sql", dialect=str(ours))
-    assert text == model.emit("sql").replace("dialect sqlite;", "dialect ours;", 1)
+    assert text == model.emit("sql").replace("dialect sqlite,", "dialect ours,", 1)
     assert model.verify(text, "sqlite").passed

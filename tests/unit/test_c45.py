@@ -532,7 +532,7 @@ def test_groups_of_values() -> None:
     assert isinstance(split, Split)
     assert [b.when.op for b in split.branches] == [Op.NOT_IN, Op.IN]
     assert split.branches[1].when.value == ("b", "d")
-    many = {"c": [f"v{i}" for i in range(300)], "t": ["p", "q"] * 150}
+    many = {"c": [f"v{i}" for i in range(300)] * 2, "t": ["p", "q"] * 300}
     with pytest.raises(OptionError, match="--subset: column 'c' has 300 categories"):
         tree_of(table(many), C45Options(is_grouping=True))
 

@@ -124,7 +124,10 @@ def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
     low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
 
     def distinct() -> int:
-        return len(np.unique(known[known % 1 == 0] if is_numeric else known))
+        if not is_numeric:
+            return len(np.unique(known))
+        is_whole = np.isfinite(known) & (np.floor(known) == known)
+        return len(np.unique(known[is_whole]))
 
     def count(categories: Sequence[str]) -> int:
         codes = [i for i, each in enumerate(feature.categories) if each in categories]
@@ -159,7 +162,8 @@ def _is_unique(feature: Feature, digest: ColumnDigest) -> bool:
     if feature.kind is not Kind.NUMERIC or digest.known < FEWEST_IDENTIFIERS:
         return False
     assert digest.low is not None
-    return not digest.low % 1 and digest.distinct() == digest.known
+    is_whole = float(digest.low).is_integer()  # an infinite number is not
+    return is_whole and digest.distinct() == digest.known
 
 
 def why_left_out(feature: Feature, digest: ColumnDigest) -> str:
