@@ -106,13 +106,14 @@ def shorter_form(
     found: list[tuple[int, str]] = []
     for form in _others(program.algorithm, options):
         body, other = form.measured(data, folds)
-        if other is None or not 0 < tests_in(body) <= SHORTER * tests:
+        fewer = tests_in(body)
+        if other is None or not 0 < fewer <= SHORTER * tests:
             continue
         if _accuracy(other) >= own:
             shares = f"{100 * _accuracy(other):.1f} % instead of {100 * own:.1f} %"
-            sizes = f"{tests_in(body)} instead of {tests} tests"
+            sizes = f"{fewer} instead of {tests} tests"
             made = f"{form.flag} gives {size(body)}: {sizes}, {shares}"
-            found.append((tests_in(body), made))
+            found.append((fewer, made))
     if found:
         yield f"shorter and as accurate in cross-validation: {min(found)[1]}"
 

@@ -109,11 +109,11 @@ def choose_alpha(
     for fold in range(int(folds.max()) + 1):
         others, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         share = float(weights[others].sum()) / total
-        tree = grow(others)
-        found = _errors(tree, take(data, here), weights[here], between * share)
+        other = grow(others)
+        found = _errors(other, take(data, here), weights[here], between * share)
         sums += found[0]
         squares += found[1]
-        grown.append((tree, here, share))
+        grown.append((other, here, share))
     whole = root * (predicted / total)
     spread = np.sqrt(np.maximum(squares - sums**2 / predicted, 0.0))
     table = tuple(
@@ -125,8 +125,8 @@ def choose_alpha(
     place = _chosen(table, rule)
     limit = float(between[place])
     pruned = [
-        (cost_complexity(tree, limit * share / (risk(tree.nodes[0]) or 1.0)), here)
-        for tree, here, share in grown
+        (cost_complexity(other, limit * share / (risk(other.nodes[0]) or 1.0)), here)
+        for other, here, share in grown
     ]
     return AlphaChoice(table, place, rule, _estimate(data, pruned))
 
