@@ -13,12 +13,12 @@ from tests.support.random_models import large_tree, random_program
 from tests.support.rule_lists import flatten
 from tests.support.samples import ROOT, balanced, every_type, stump
 from treecompile import Model, load
-from treecompile.inspect.draw import draw
-from treecompile.inspect.draw.svg import CLASSES, Palette, cut, on, width
-from treecompile.inspect.draw.tree import laid_out, readable_depth
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature, Kind, MissingPolicy, Program, Tree, ValueType
 from treecompile.model.paths import rule_ids
+from treecompile.pictures import draw
+from treecompile.pictures.svg import CLASSES, Palette, cut, on, width
+from treecompile.pictures.tree import laid_out, readable_depth
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,7 +15,6 @@ import pytest
 import treecompile
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import emit_options
-from treecompile.inspect.draw import draw
 from treecompile.inspect.importance import importances
 from treecompile.inspect.show import show
 from treecompile.model import ir
@@ -41,6 +40,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import negate
 from treecompile.model.suggestions import similar
+from treecompile.pictures import draw
 from treecompile.tables import lines
 from treecompile.tables.arff import read_arff
 from treecompile.tables.read import read_table

@@ -19,7 +19,6 @@ import treecompile
 from tests.support.samples import module_of
 from treecompile.cli import main
 from treecompile.emit.compiler import emit
-from treecompile.inspect.draw import draw
 from treecompile.inspect.show import show
 from treecompile.model.errors import (
     DataError,
@@ -45,6 +44,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import negate
 from treecompile.model.unicode import file_name, is_unicode
+from treecompile.pictures import draw
 from treecompile.rules.extract import extract
 from treecompile.tables.read import read_table
 

@@ -21,8 +21,6 @@ from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
-from treecompile.inspect.draw import draw
-from treecompile.inspect.draw.tree import readable_depth
 from treecompile.inspect.importance import importances, tree_of
 from treecompile.inspect.show import show
 from treecompile.learning.pruning import PruningStep, weakest_links
@@ -34,6 +32,8 @@ from treecompile.model.files import write_text
 from treecompile.model.ir import Label, Program, Tree
 from treecompile.model.paths import depth, divisible, leaf_count, size
 from treecompile.model.semantics import predict
+from treecompile.pictures import draw
+from treecompile.pictures.tree import readable_depth
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION

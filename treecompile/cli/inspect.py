@@ -145,7 +145,7 @@ def draw(
 ) -> None:
     """Draw the tree, or a table of the rules, as an SVG file."""
     from treecompile.cli.terminal import Terminal, check_output, output, read_model
-    from treecompile.inspect.draw import draw as picture_of
+    from treecompile.pictures import draw as picture_of
 
     check_output(out, force=force)
     terminal = Terminal(quiet)

@@ -1,3 +1,3 @@
-"""Looking at models: check, diff, show, draw, importances.
+"""Looking at models: check, diff, show, importances.
 Nothing here changes a model.
 """

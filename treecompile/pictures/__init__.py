@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from treecompile.inspect.draw.table import draw_table
-from treecompile.inspect.draw.tree import draw_tree
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Program, RuleSet
+from treecompile.pictures.table import draw_table
+from treecompile.pictures.tree import draw_tree
 
 
 def draw(program: Program, max_depth: int | None = None) -> str:

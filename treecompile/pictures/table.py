@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from treecompile.inspect.draw import svg
-from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 from treecompile.model import words
 from treecompile.model.ir import Program, Rule, RuleSet
 from treecompile.model.words import Rounding
+from treecompile.pictures import svg
+from treecompile.pictures.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 from treecompile.rules.passes.merge import merge
 
 GAP, PADDING = 18.0, 6.0

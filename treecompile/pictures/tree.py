@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treecompile.inspect.draw import svg
-from treecompile.inspect.draw.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 from treecompile.model import words
 from treecompile.model.ir import Condition, Leaf, Node, Program, Split, Tree
 from treecompile.model.paths import rule_ids, upwards
 from treecompile.model.semantics import conditions, is_fractional
 from treecompile.model.words import Rounding
+from treecompile.pictures import svg
+from treecompile.pictures.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
 
 PADDING, GAP = 8.0, 26.0
 ROW = 46.0  # from one leaf to the next
