@@ -181,7 +181,7 @@ def test_the_text_is_as_black_prints_it(
     monkeypatch.setattr(templates, "BLACK_UP_TO", 0)
     many = replace(large_tree(30), missing=MissingPolicy.FRACTIONAL)
     for most in (1_000, 0):  # sentences as they are, and put together
-        monkeypatch.setattr("treecompile.emit.python.lower.SENTENCES", most)
+        monkeypatch.setattr("treecompile.emit.explanations.SENTENCES", most)
         for given in (program(), divided(balanced(3)), Program("y", "z", many)):
             text = emit(given, "python", EmitOptions(style=style)).text
             assert text == black.format_str(text, mode=black.Mode())

@@ -305,7 +305,7 @@ def test_a_decision_too_deep_for_a_line_goes_on_in_functions(
     monkeypatch: pytest.MonkeyPatch, name: str, width: int, levels: int
 ) -> None:
     """The longest test fits into a line one level deeper than the deepest."""
-    monkeypatch.setattr("treecompile.emit.python.decision.WIDTH", width)
+    monkeypatch.setattr("treecompile.emit.python.decision.DecisionCode.width", width)
     names = [f"{name}{level}" for level in range(6)]
     text = text_of(spread(names))
     module = module_of(text)

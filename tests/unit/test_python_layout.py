@@ -102,7 +102,7 @@ def test_a_docstring_gives_the_text_back(text: str) -> None:
 @pytest.mark.parametrize("most", [3, 2, 1000])
 def test_wide_tables_of_a_module(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """With more rules than sentences are written, `explain` puts them together."""
-    monkeypatch.setattr("treecompile.emit.python.lower.SENTENCES", most)
+    monkeypatch.setattr("treecompile.emit.explanations.SENTENCES", most)
     categories = tuple(f"a rather long category, number {n}" for n in range(9))
     feature = Feature("colour", Kind.CATEGORICAL, ValueType.STR, categories)
     tests = (

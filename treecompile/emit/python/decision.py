@@ -10,12 +10,19 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
+from treecompile.emit.guards import (
+    INLINE_WIDTH,
+    NAME_WIDTH,
+    Choice,
+    Chosen,
+    FunctionText,
+    GuardClauses,
+    choices,
+)
 from treecompile.emit.literals import identifiers, python_literal, python_string
-from treecompile.emit.lowering import form_of
 from treecompile.emit.python.layout import (
     WIDTH,
     call,
@@ -27,12 +34,9 @@ from treecompile.emit.python.layout import (
 )
 from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
-from treecompile.model import ir, words
+from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, unknown
-from treecompile.model.semantics import membership, required_features, threshold
-
-NAME_WIDTH = 24  # maximum length of a local variable
-INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
+from treecompile.model.semantics import required_features
 
 CONVERTERS = ByType("as_number", "as_text", "as_integer", "as_boolean")
 NUMBER_TESTS = {
@@ -47,88 +51,51 @@ NUMBER_TESTS = {
 }
 
 
-@dataclass(slots=True)
-class FunctionText:
-    """A function of the module, filled while the steps are written."""
-
-    name: str  # _predict_1
-    base: int  # depth of its outermost steps
-    caller: FunctionText | None = None
-    call_at: int = 0  # the line of the caller that will be the call
-    uses: set[int] = field(default_factory=set)  # features
-    # For the template, which writes the head of `predict` itself:
-    head: list[str] = field(default_factory=list)  # def _predict_1(heat: Any, ...
-    lines: list[str] = field(default_factory=list)  # '    if heat > 20:', ...
-
-
-class DecisionCode:
-    """Writes the decision as functions of guard clauses.
+class DecisionCode(GuardClauses):
+    """Writes the decision as Python.
 
     `taken` has the names that no local variable may have.
     """
 
+    indent = 4
+    width = WIDTH
+    first = "predict"
+    following = "_predict_"
+    number_tests = NUMBER_TESTS
+
     def __init__(self, body: ir.Body, taken: Iterable[str]) -> None:
-        self.body = body
-        self.variables = identifiers(
-            body, {*taken, *RESERVED}, NAME_WIDTH - 4, lower=True
-        )
-        self.sets: dict[tuple[ir.Category | None, ...], str] = {}
-        self.steps = list(decision_steps(body))
-        asked = dict.fromkeys(test for step in self.steps for test in step.tests)
-        self.texts = {test: self.test(test) for test in asked}
+        reserved = {*taken, *RESERVED}
+        variables = identifiers(body, reserved, NAME_WIDTH - 4, lower=True)
+        super().__init__(body, variables, list(decision_steps(body)))
         self.large = {
             test.feature
             for test in self.texts
             if isinstance(test.value, float) and 2.0**53 <= abs(test.value) < inf
         }
-        widest = max(map(len, self.texts.values()), default=0)
-        self.levels = max(1, (WIDTH - len("if :") - widest) // 4 - 1)
 
-    def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
-        """`predict` first, then the functions that continue it."""
-        body = self.body
-        current = FunctionText("predict", 0)
-        found = [current]
-        for step in self.steps:
-            while step.depth < current.base:
-                assert current.caller is not None
-                current = current.caller
-            margin = " " * (4 * (step.depth - current.base) + 4)
-            if step.tests:
-                current.uses.update(test.feature for test in step.tests)
-                texts = [self.texts[test] for test in step.tests]
-                current.lines += condition(texts, margin)
-                margin += "    "
-            if step.outcome is not None:
-                rule = decided[step.outcome]
-                said = words.evidence(rule, body.labels)
-                answer = self.answer(rule.value)
-                line = f'{margin}return "{rule.id}" if rule else {answer}'
-                current.lines += with_comment(line, said)
-            elif step.depth - current.base + 1 >= self.levels:
-                caller, depth = current, step.depth + 1
-                current = FunctionText(
-                    f"_predict_{len(found)}", depth, caller, len(caller.lines)
-                )
-                caller.lines.append(margin)
-                found.append(current)
-        for function in reversed(found):  # the innermost first: see `finish`
-            self.finish(function)
-        return found
+    def literal(self, value: ir.Label) -> str:
+        return python_literal(value)
+
+    def guard(self, tests: Sequence[str], margin: str) -> list[str]:
+        return condition(tests, margin)
+
+    def returned(self, rule: ir.Rule, margin: str) -> list[str]:
+        answer = self.answer(rule.value)
+        line = f'{margin}return "{rule.id}" if rule else {answer}'
+        return with_comment(line, self.evidence(rule))
+
+    def call(self, function: FunctionText, margin: str) -> list[str]:
+        start = f"{margin}return {function.name}("
+        return call(start, self.arguments(function), ")", len(margin))
+
+    def head(self, function: FunctionText) -> list[str]:
+        arguments = [f"{name}: Any" for name in self.arguments(function)]
+        return call(f"def {function.name}(", arguments, ") -> Any:")
 
     def finish(self, function: FunctionText) -> None:
-        """Write the head of a function, and its call into its caller."""
-        caller = function.caller
-        if caller is None:
+        if function.caller is None:
             function.lines = self.reading() + self.division() + function.lines
-            return
-        caller.uses |= function.uses
-        names = [*(self.variables[i] for i in sorted(function.uses)), "rule"]
-        margin = caller.lines[function.call_at]
-        line = call(f"{margin}return {function.name}(", names, ")", len(margin))
-        caller.lines[function.call_at] = "\n".join(line)
-        arguments = [f"{name}: Any" for name in names]
-        function.head = call(f"def {function.name}(", arguments, ") -> Any:")
+        super().finish(function)
 
     def reading(self) -> list[str]:
         """Fetch every required value, and convert it unless it has a plain type."""
@@ -164,21 +131,7 @@ class DecisionCode:
             return (value_type.value,)
         return ("float",) if index in self.large else ("float", "int")
 
-    def test(self, test: ir.Condition) -> str:
-        feature = self.body.features[test.feature]
-        variable = self.variables[test.feature]
-        if feature.kind is ir.Kind.NUMERIC:
-            name, _ = form_of(test, feature)
-            value = python_literal(test.value)
-            return NUMBER_TESTS[name].format(x=variable, value=value)
-        inside, categories, missing = membership(test, feature)
-        # A missing value is None, which can be in the set like any other.
-        chosen = (*((None,) if missing == inside else ()), *categories)
-        return self.member_test(inside, chosen, test.feature)
-
-    def member_test(
-        self, inside: bool, chosen: tuple[ir.Category | None, ...], index: int
-    ) -> str:
+    def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
         variable = self.variables[index]
         if not chosen:
             return "False" if inside else "True"
@@ -193,13 +146,6 @@ class DecisionCode:
             text = f"{self.named(chosen, index)}{item}"
         return f"{variable} {operator} {text}"
 
-    def named(self, chosen: tuple[ir.Category | None, ...], index: int) -> str:
-        """The constant for a set of categories that is too long for a line: TOWN_1."""
-        if chosen not in self.sets:
-            stem = self.variables[index].upper().strip("_")[: NAME_WIDTH - 4]
-            self.sets[chosen] = f"{stem}_{len(self.sets) + 1}"
-        return self.sets[chosen]
-
     def constants(self) -> list[str]:
         lines = []
         for chosen, name in self.sets.items():
@@ -209,12 +155,6 @@ class DecisionCode:
             else:
                 lines += frozen_set(name, items)
         return lines
-
-    def answer(self, label: ir.Label) -> str:
-        text = python_literal(label)
-        if len(text) <= INLINE_WIDTH or not self.body.labels:
-            return text
-        return f"CLASSES[{self.body.labels.index(label)}]"
 
 
 RESERVED = {
@@ -243,33 +183,19 @@ def readers(body: ir.Body) -> Iterator[str]:
 def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
     """The rule of a leaf, or (column, choice, children, weights) of a split."""
     columns = {index: column for column, index in enumerate(required_features(tree))}
-    for position, node in enumerate(tree.nodes):
-        if not isinstance(node, ir.Split):
+    for position, found in enumerate(choices(tree)):
+        if found is None:
             yield f'    "{decided[position].id}",'
             continue
-        column = columns[node.branches[0].when.feature]
-        children = ", ".join(str(branch.then) for branch in node.branches)
-        weights = ", ".join(repr(branch.weight) for branch in node.branches)
-        yield f"    ({column}, {_choice(node, tree)}, ({children}), ({weights})),"
+        index, split, choice = found
+        children = ", ".join(str(branch.then) for branch in split.branches)
+        weights = ", ".join(repr(branch.weight) for branch in split.branches)
+        yield f"    ({columns[index]}, {_choice(choice)}, ({children}), ({weights})),"
 
 
-def _choice(split: ir.Split, tree: ir.Tree) -> str:
-    """How a known value chooses its branch.
-
-    A threshold and the number of the low branch: `20.0, 0`; or the branches of the
-    named categories and the branch of all others: `{"clear": 0}, 1`.
-    """
-    feature = tree.features[split.branches[0].when.feature]
-    if feature.kind is ir.Kind.NUMERIC:
-        low = next(b for b in split.branches if b.when.op is ir.Op.LE)
-        limit = repr(threshold(low.when))  # `inf` is imported for as_number
-        return f"{limit}, {split.branches.index(low)}"
-    items, others = [], []
-    for place, branch in enumerate(split.branches):
-        inside, chosen, _ = membership(branch.when, feature)
-        if inside:
-            items += [f"{python_literal(category)}: {place}" for category in chosen]
-        else:
-            others.append(place)
-    (rest,) = others
-    return f"{{{', '.join(items)}}}, {rest}"
+def _choice(choice: Choice) -> str:
+    """How a known value chooses its branch: `20.0, 0`, or `{"clear": 0}, 1`."""
+    if choice.limit is not None:
+        return f"{choice.limit!r}, {choice.place}"  # `inf` is imported for as_number
+    items = (f"{python_literal(c)}: {place}" for c, place in choice.places.items())
+    return f"{{{', '.join(items)}}}, {choice.place}"

@@ -9,13 +9,19 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from treecompile.emit.explanations import (
+    conclusions,
+    identity,
+    sentences,
+    tests_above,
+)
+from treecompile.emit.guards import FunctionText
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import (
     CONVERTERS,
     DecisionCode,
-    FunctionText,
     node_table,
     readers,
 )
@@ -29,12 +35,7 @@ from treecompile.model.dates import definitions, derived
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
-from treecompile.rules.extract import extract
-from treecompile.rules.passes import apply_rule_passes
 
-# Up to this many rules, each is written out as a sentence. Beyond that, `explain`
-# builds the sentence from the tests on the way to the leaf, which needs far less text.
-SENTENCES = 1000
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
@@ -100,12 +101,15 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     code = DecisionCode(body, helpers.names)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
-    sentences = _sentences(program, decided)
-    steps, ends = ([], []) if sentences else _steps(program, decided)
+    said = sentences(program, decided)
     dividing = body if divisible(body) else None
+    model = {
+        key: python_literal(value)
+        for key, value in identity(source, len(decided)).items()
+    }
     target = words.name(program.target)
     flags = {
-        "SENTENCES": bool(sentences),
+        "SENTENCES": bool(said),
         "CLASSIFIES": bool(body.labels),
         "BOOLEANS": answer_type == "bool",
         "DIVIDES": dividing is not None,
@@ -120,7 +124,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     module = PythonModule(
         docstring=_docstring(source, len(decided)),
         imports=helpers.imports(IMPORTED),
-        model=mapping("MODEL", _identity(source, len(decided))),
+        model=mapping("MODEL", model),
         features=[
             *mapping(
                 "FEATURES" if used else "FEATURES: dict[str, str]",
@@ -141,9 +145,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             *copied(rows, ["with_dates"] * bool(dates)),
         ],
         probabilities=_probabilities(decided),
-        sentences=sentences,
-        steps=steps,
-        ends=ends,
+        sentences=[f'    "{i}": {python_string(text)},' for i, text in said.items()],
+        steps=[] if said else _steps(program),
+        ends=[] if said else _ends(program, decided),
         explained=copied(rows, ["EXPLAINED"]),
         shown_names=collection(
             "NAMES = (", (python_string(words.name(f.name)) for f in used), ")"
@@ -203,20 +207,6 @@ def _runtime(body: ir.Body) -> list[str]:
     return [*first, *many, "explain_divided", *inner]
 
 
-def _identity(source: CompilerInput, rules: int) -> dict[str, str]:
-    program = source.program
-    known: dict[str, object] = {
-        "name": program.target,
-        "algorithm": program.algorithm,
-        "version": source.version,
-        "sha256": source.sha256,
-        "rules": rules,
-    }
-    if program.training is not None:
-        known["rows"] = program.training.rows
-    return {key: python_literal(value) for key, value in known.items()}
-
-
 def _docstring(source: CompilerInput, rules: int) -> list[str]:
     """The docstring of the module, with one call that can be tried."""
     program = source.program
@@ -259,51 +249,19 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
     return lines
 
 
-def _sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
-    """What `explain` says about each rule; empty if there are too many rules."""
-    body = program.body
-    if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
-        return []
-    extracted = extract(body)
-    rules = apply_rule_passes(extracted)
-    said = {
-        rule.id: words.sentence(rule, rules, program.target)
-        for rule in (*rules.rules, rules.default)
-    }
-    if divisible(body):  # a part of a row may reach a leaf that no whole row can
-        for rule in extracted.rules:
-            if rule.id not in said:
-                said[rule.id] = _unmerged_sentence(rule, extracted, program.target)
-    return [
-        f'    "{rule.id}": {python_string(said[rule.id])},'
-        for rule in decided.values()
-        if rule.id in said
-    ]
+def _steps(program: ir.Program) -> list[str]:
+    """For each node the node above it and the test between, as `explain` needs them."""
+    lines = []
+    for parent, test in tests_above(program):
+        items = (str(parent), python_string(test))
+        lines.append("\n".join(collection("    (", items, "),", 4)))
+    return lines
 
 
-def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
-    """A rule that no whole row can meet, with each of its tests by itself."""
-    tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
-    said = words.conclusion(rule, rules.labels, target)
-    return f"{rule.id}: if {' and '.join(tests)} then {said}"
-
-
-def _steps(
-    program: ir.Program, decided: Mapping[int, ir.Rule]
-) -> tuple[list[str], list[str]]:
-    """For each node the node above it and the test between; for each rule its leaf."""
-    tree = program.body
-    assert isinstance(tree, ir.Tree)
-    steps = ['    (0, ""),'] * len(tree.nodes)
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, ir.Split):
-            feature = tree.features[node.branches[0].when.feature]
-            for branch in node.branches:
-                test = python_string(words.phrase([branch.when], feature))
-                lines = collection("    (", (str(position), test), "),", 4)
-                steps[branch.then] = "\n".join(lines)
-    ends = []
-    for position, rule in decided.items():
-        said = python_string(words.conclusion(rule, tree.labels, program.target))
-        ends += collection(f'    "{rule.id}": (', (str(position), said), "),", 4)
-    return steps, ends
+def _ends(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
+    """For each rule its leaf and what it says."""
+    lines = []
+    for rule, (position, said) in conclusions(program, decided).items():
+        items = (str(position), python_string(said))
+        lines += collection(f'    "{rule}": (', items, "),", 4)
+    return lines

@@ -1,0 +1,80 @@
+"""What a generated module knows about its model and its rules, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from treecompile.emit.lowering import CompilerInput
+from treecompile.model import ir, words
+from treecompile.model.paths import divisible
+from treecompile.rules.extract import extract
+from treecompile.rules.passes import apply_rule_passes
+
+# Up to this many rules, each is written out as a sentence. Beyond that, `explain`
+# builds the sentence from the tests on the way to the leaf, which needs far less text.
+SENTENCES = 1000
+
+
+def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
+    """What MODEL says."""
+    program = source.program
+    known: dict[str, str | int] = {
+        "name": program.target,
+        "algorithm": program.algorithm,
+        "version": source.version,
+        "sha256": source.sha256,
+        "rules": rules,
+    }
+    if program.training is not None:
+        known["rows"] = program.training.rows
+    return known
+
+
+def sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> dict[str, str]:
+    """What `explain` says about each rule; empty if there are too many rules."""
+    body = program.body
+    if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
+        return {}
+    extracted = extract(body)
+    rules = apply_rule_passes(extracted)
+    said = {
+        rule.id: words.sentence(rule, rules, program.target)
+        for rule in (*rules.rules, rules.default)
+    }
+    if divisible(body):  # a part of a row may reach a leaf that no whole row can
+        for rule in extracted.rules:
+            if rule.id not in said:
+                said[rule.id] = _unmerged_sentence(rule, extracted, program.target)
+    return {rule.id: said[rule.id] for rule in decided.values() if rule.id in said}
+
+
+def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
+    """A rule that no whole row can meet, with each of its tests by itself."""
+    tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
+    said = words.conclusion(rule, rules.labels, target)
+    return f"{rule.id}: if {' and '.join(tests)} then {said}"
+
+
+def tests_above(program: ir.Program) -> list[tuple[int, str]]:
+    """For each node of the tree, the node above it and the test between them."""
+    tree = program.body
+    assert isinstance(tree, ir.Tree)
+    found = [(0, "")] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, ir.Split):
+            feature = tree.features[node.branches[0].when.feature]
+            for branch in node.branches:
+                test = words.phrase([branch.when], feature)
+                found[branch.then] = position, test
+    return found
+
+
+def conclusions(
+    program: ir.Program, decided: Mapping[int, ir.Rule]
+) -> dict[str, tuple[int, str]]:
+    """For each rule, its leaf and what it says."""
+    labels = program.body.labels
+    return {
+        rule.id: (position, words.conclusion(rule, labels, program.target))
+        for position, rule in decided.items()
+    }

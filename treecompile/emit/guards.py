@@ -1,0 +1,215 @@
+"""The decision as functions of guard clauses, for languages of indented blocks.
+
+This is the walk over the steps that Python and JavaScript share. A language subclasses
+`GuardClauses` and says how a test, a guard and an answer are written. Where the steps
+nest deeper than a line is wide, another function continues.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from treecompile.emit.lowering import form_of
+from treecompile.emit.steps import Step
+from treecompile.model import ir, words
+from treecompile.model.semantics import membership, threshold
+
+NAME_WIDTH = 24  # maximum length of a local variable
+INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
+Chosen = tuple[ir.Category | None, ...]  # categories, and None for a missing value
+
+
+@dataclass(slots=True)
+class FunctionText:
+    """A function of the module, filled while the steps are written."""
+
+    name: str  # _predict_1
+    base: int  # depth of its outermost steps
+    caller: FunctionText | None = None
+    call_at: int = 0  # the line of the caller that will be the call
+    open: int = 0  # depth of the block that is being written
+    uses: set[int] = field(default_factory=set)  # features
+    # For the template, which writes the head of the first function itself:
+    head: list[str] = field(default_factory=list)  # def _predict_1(heat: Any, ...
+    lines: list[str] = field(default_factory=list)  # '    if heat > 20:', ...
+
+
+class GuardClauses(ABC):
+    """Writes the steps of a decision; `variables` names the features that it reads."""
+
+    indent: int  # columns of each level
+    width: int  # of a line
+    first: str  # the name of the first function
+    following: str  # of the others, before their number
+    number_tests: Mapping[str, str]  # by the names of `form_of`
+
+    def __init__(
+        self, body: ir.Body, variables: Mapping[int, str], steps: Sequence[Step]
+    ) -> None:
+        self.body = body
+        self.variables = variables
+        self.steps = steps
+        self.sets: dict[Chosen, str] = {}  # named constants
+        asked = dict.fromkeys(test for step in steps for test in step.tests)
+        self.texts = {test: self.test(test) for test in asked}
+        widest = max(map(len, self.texts.values()), default=0)
+        room = self.width - len(self.guard([""], "")[0]) - widest
+        self.levels = max(1, room // self.indent - 1)
+
+    # ------------------------------------------------------------ of the language
+
+    @abstractmethod
+    def literal(self, value: ir.Label) -> str:
+        """A label, a category or a number."""
+
+    @abstractmethod
+    def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
+        """Whether a feature has one of the chosen values, or none of them."""
+
+    @abstractmethod
+    def guard(self, tests: Sequence[str], margin: str) -> list[str]:
+        """The head of an `if`."""
+
+    @abstractmethod
+    def returned(self, rule: ir.Rule, margin: str) -> list[str]:
+        """The answer of a rule, or its id."""
+
+    @abstractmethod
+    def call(self, function: FunctionText, margin: str) -> list[str]:
+        """The call of a function that continues the decision."""
+
+    @abstractmethod
+    def head(self, function: FunctionText) -> list[str]:
+        """The first lines of such a function."""
+
+    def closing(self, margin: str) -> list[str]:
+        """The end of a block, in a language that writes it."""
+        return []
+
+    # ------------------------------------------------------------ the walk
+
+    def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
+        """The first function, then those that continue it."""
+        current = FunctionText(self.first, 0)
+        found = [current]
+        for step in self.steps:
+            while step.depth < current.base:
+                assert current.caller is not None
+                self.close(current, current.base)
+                current = current.caller
+            self.close(current, step.depth)
+            margin = self.margin(current, step.depth)
+            if step.tests:
+                current.uses.update(test.feature for test in step.tests)
+                texts = [self.texts[test] for test in step.tests]
+                current.lines += self.guard(texts, margin)
+                current.open = step.depth + 1
+                margin = self.margin(current, step.depth + 1)
+            if step.outcome is not None:
+                current.lines += self.returned(decided[step.outcome], margin)
+            elif step.depth - current.base + 1 >= self.levels:
+                name = f"{self.following}{len(found)}"
+                depth, at = step.depth + 1, len(current.lines)
+                current.lines.append(margin)
+                current = FunctionText(name, depth, current, at, depth)
+                found.append(current)
+        for function in reversed(found):  # the innermost first: it adds to `uses`
+            self.close(function, function.base)
+            self.finish(function)
+        return found
+
+    def margin(self, function: FunctionText, depth: int) -> str:
+        return " " * (self.indent * (depth - function.base + 1))
+
+    def close(self, function: FunctionText, depth: int) -> None:
+        """End the blocks that are deeper."""
+        while function.open > depth:
+            function.open -= 1
+            margin = self.margin(function, function.open)
+            function.lines += self.closing(margin)
+
+    def finish(self, function: FunctionText) -> None:
+        """Write the head of a function, and its call into its caller."""
+        caller = function.caller
+        if caller is not None:
+            caller.uses |= function.uses
+            margin = caller.lines[function.call_at]
+            caller.lines[function.call_at] = "\n".join(self.call(function, margin))
+            function.head = self.head(function)
+
+    def arguments(self, function: FunctionText) -> list[str]:
+        """What a function that continues the decision is called with."""
+        return [*(self.variables[index] for index in sorted(function.uses)), "rule"]
+
+    # ------------------------------------------------------------ tests and answers
+
+    def test(self, test: ir.Condition) -> str:
+        feature = self.body.features[test.feature]
+        if feature.kind is ir.Kind.NUMERIC:
+            name, _ = form_of(test, feature)
+            x, value = self.variables[test.feature], self.literal(threshold(test))
+            return self.number_tests[name].format(x=x, value=value)
+        inside, categories, missing = membership(test, feature)
+        # A missing value can be in the set like any other.
+        chosen = (*((None,) if missing == inside else ()), *categories)
+        return self.member_test(inside, chosen, test.feature)
+
+    def named(self, chosen: Chosen, index: int) -> str:
+        """The constant for a set of categories that is too long for a line: TOWN_1."""
+        if chosen not in self.sets:
+            stem = self.variables[index].upper().strip("_")[: NAME_WIDTH - 4]
+            self.sets[chosen] = f"{stem}_{len(self.sets) + 1}"
+        return self.sets[chosen]
+
+    def answer(self, label: ir.Label) -> str:
+        """A label or a number; a long label by its place."""
+        text = self.literal(label)
+        if len(text) <= INLINE_WIDTH or not self.body.labels:
+            return text
+        return f"CLASSES[{self.body.labels.index(label)}]"
+
+    def evidence(self, rule: ir.Rule) -> str:
+        return words.evidence(rule, self.body.labels)
+
+
+# ---------------------------------------------------------------- dividing
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a known value chooses its branch of a split.
+
+    A number at most `limit` takes the branch `place`, any other the other one. A
+    category takes its place in `places`, or `place` if it has none.
+    """
+
+    place: int
+    limit: float | None = None
+    places: Mapping[ir.Category, int] = field(default_factory=dict)
+
+
+def choices(tree: ir.Tree) -> Iterator[tuple[int, ir.Split, Choice] | None]:
+    """For each node the feature, the split and its choice; None for a leaf."""
+    for node in tree.nodes:
+        if isinstance(node, ir.Leaf):
+            yield None
+            continue
+        index = node.branches[0].when.feature
+        yield index, node, choice(node, tree.features[index])
+
+
+def choice(split: ir.Split, feature: ir.Feature) -> Choice:
+    if feature.kind is ir.Kind.NUMERIC:
+        low = next(b for b in split.branches if b.when.op is ir.Op.LE)
+        return Choice(split.branches.index(low), limit=threshold(low.when))
+    named, others = {}, []
+    for place, branch in enumerate(split.branches):
+        inside, chosen, _ = membership(branch.when, feature)
+        if inside:
+            named.update(dict.fromkeys(chosen, place))
+        else:
+            others.append(place)
+    (rest,) = others
+    return Choice(rest, places=named)
