@@ -25,9 +25,12 @@ from treecompile.emit.steps import (
 )
 from treecompile.model.ir import Program, Split
 from treecompile.model.semantics import asks_presence, decider
+from treecompile.regions.boxes import Boxes, Subproblem
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
 from treecompile.verify.verification import verify
+
+BEST = Boxes.best
 
 
 def test_the_rules_of_a_tree_give_back_a_tree_of_about_its_size() -> None:
@@ -80,6 +83,23 @@ def test_a_list_that_would_grow_too_large_stays_a_list() -> None:
     assert artefact.notes == (said,)
     assert said in artefact.text.splitlines()[0]
     assert artefact.text.count("WHEN") == 50
+
+
+def test_it_is_noticed_early_that_a_list_would_grow_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After few of the splits that are allowed: the largest parts are split first."""
+    rules = random_list(50, 12, 3)
+    tried = []
+
+    def best(boxes: Boxes, problem: Subproblem) -> object:
+        tried.append(problem)
+        return BEST(boxes, problem)
+
+    monkeypatch.setattr(Boxes, "best", best)
+    nest.cache_clear()
+    assert nest(rules) is None
+    assert 10 < len(tried) < FACTOR * count_tests(rules) / 10
 
 
 @pytest.mark.parametrize(("count", "features", "each"), [(5000, 30, 3), (5000, 8, 6)])

@@ -26,6 +26,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import count
+from math import ceil
 
 from treecompile.model import ir
 from treecompile.model.paths import upwards
@@ -38,6 +40,9 @@ FACTOR = 8  # maximum tests of the tree for each test of the rules
 MOST = 40_000  # maximum tests of the tree, however many the rules have
 HOPELESS = 2  # give up if about so many times the maximum is still to come
 MOST_WORK = 100_000_000  # give up after so much (see `Boxes.work`), about half a minute
+
+Choice = tuple[ir.Condition, int]  # a test, and the number of what follows if it holds
+Choices = tuple[Choice, Choice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,10 @@ def tree_steps(tree: ir.Tree, budget: int | None = None) -> Iterator[Step]:
     """
     rank = ranks(tree)
     top = rank[0]
+    levels = top if budget is None else budget
 
     def level(position: int) -> int:
-        if budget is None or top <= budget:
-            return rank[position]
-        return -(-rank[position] * budget // top)
+        return ceil(rank[position] * levels / top)
 
     # Still to be written: nodes, each with its depth and the tests before it, and
     # steps that open a block.
@@ -181,26 +185,29 @@ def nest(rules: ir.RuleSet) -> Nested | None:
     space = Space(small.features)
     boxes = Boxes(space, [rule.conditions for rule in small.rules])
     deciders: dict[int, int] = {}
-    splits: dict[int, tuple[ir.Branch, ir.Branch]] = {}
+    splits: dict[int, Choices] = {}
     present: set[int] = set()  # splits that no missing value reaches
-    count = 1
+    numbers = count()
     # Those with most rules come first, to notice early that the tree is too large.
     waiting: list[tuple[int, int, Subproblem]] = []
-    to_come = 0  # estimated number of further splits
+    to_come = 0  # rules of all that waits: about as many splits will follow
     work = 0
 
-    def wait(position: int, problem: Subproblem) -> None:
+    def wait(problem: Subproblem) -> int:
+        """Number a subproblem, which is a leaf or waits to be split."""
         nonlocal to_come
+        position = next(numbers)
         if problem.decider is not None:
             deciders[position] = problem.decider
         else:
-            to_come += len(problem.rules) - 1
+            to_come += len(problem.rules)
             heappush(waiting, (-len(problem.rules), position, problem))
+        return position
 
-    wait(0, boxes.start())
+    root = wait(boxes.start())
     while waiting:
         _, position, problem = heappop(waiting)
-        to_come -= len(problem.rules) - 1
+        to_come -= len(problem.rules)
         work += boxes.work(problem)
         if len(splits) == most or len(splits) + to_come > HOPELESS * most:
             return None
@@ -214,13 +221,8 @@ def nest(rules: ir.RuleSet) -> Nested | None:
         )
         if not region.missing:
             present.add(position)
-        splits[position] = ir.Branch(when, count, 1.0), ir.Branch(
-            otherwise, count + 1, 1.0
-        )
-        wait(count, yes)
-        wait(count + 1, no)
-        count += 2
-    return _without_idle_splits(rules, splits, deciders, present)
+        splits[position] = (when, wait(yes)), (otherwise, wait(no))
+    return _without_idle_splits(rules, root, splits, deciders, present)
 
 
 def count_tests(rules: ir.RuleSet) -> int:
@@ -230,21 +232,22 @@ def count_tests(rules: ir.RuleSet) -> int:
 
 def _without_idle_splits(
     rules: ir.RuleSet,
-    splits: dict[int, tuple[ir.Branch, ir.Branch]],
+    root: int,
+    splits: dict[int, Choices],
     deciders: dict[int, int],
     present: set[int],
 ) -> Nested:
     """The tree without the splits whose branches both lead to the same rule."""
     deciders = dict(deciders)
-    for position in sorted(splits, reverse=True):  # children come after their parents
-        yes, no = (deciders.get(branch.then) for branch in splits[position])
+    for position in reversed(splits):  # children come after their parents
+        yes, no = (deciders.get(then) for _, then in splits[position])
         if yes is not None and yes == no:
             deciders[position] = yes
     known = (*rules.rules, rules.default)
     nodes: list[ir.Node] = []
     outcomes: dict[int, int] = {}
     plain = []  # the new positions of the splits in `present`
-    waiting = [0]
+    waiting = [root]
     for position in waiting:  # grows during the loop
         if position in deciders:
             outcomes[len(nodes)] = deciders[position]
@@ -254,9 +257,9 @@ def _without_idle_splits(
         if position in present:
             plain.append(len(nodes))
         branches = []
-        for branch in splits[position]:
-            branches.append(ir.Branch(branch.when, len(waiting), 1.0))
-            waiting.append(branch.then)
+        for when, then in splits[position]:
+            branches.append(ir.Branch(when, len(waiting), 1.0))
+            waiting.append(then)
         nodes.append(ir.Split(tuple(branches), rules.default.stats, 0.0))
     tree = ir.Tree(rules.features, rules.labels, tuple(nodes))
     return Nested(_with_plain_tests(tree, plain), outcomes)
