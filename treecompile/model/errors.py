@@ -49,3 +49,7 @@ class EngineError(TreecompileError):
 
 class RulesError(TreecompileError):
     """Text in the rule language does not parse, or does not fit its declarations."""
+
+
+class ReviewError(TreecompileError):
+    """A review is damaged or of another model, or does not allow what was asked."""

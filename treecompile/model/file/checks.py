@@ -1,4 +1,4 @@
-"""Readers of the parts of a model file.
+"""Readers of JSON text and of the parts of a model file.
 
 Each takes a part and its place, such as `nodes[3].stats`, and gives its value or raises
 an error that names the place.
@@ -6,6 +6,7 @@ an error that names the place.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from sys import float_info
@@ -19,11 +20,36 @@ from treecompile.model.file.limits import (
     MOST_SQUARES,
     MOST_WEIGHT,
 )
+from treecompile.model.files import json_reason
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 
 TOO_LARGE = 10**MOST_DIGITS
 Choice = TypeVar("Choice", bound=StrEnum)
 PartReader = Callable[[Any, str], Any]
+
+
+def parsed(data: bytes | str, what: str) -> Any:
+    """Strict JSON: no NaN, no key twice; an error says that it is not `what`."""
+
+    def refuse_constant(name: str) -> float:
+        raise ModelFileError(f"not {what}: {name} is not JSON")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            raise ModelFileError(f"not {what}: an object has a key twice")
+        return record
+
+    try:
+        if isinstance(data, bytes):  # strictly: json would let broken text pass
+            data = data.decode(json.detect_encoding(data))
+        return json.loads(
+            data, parse_constant=refuse_constant, object_pairs_hook=unique
+        )
+    except RecursionError:
+        raise ModelFileError(f"not {what}: nested too deeply") from None
+    except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
+        raise ModelFileError(f"not {what}: {json_reason(error)}") from None
 
 
 def as_object(item: Any, where: str) -> dict[str, Any]:

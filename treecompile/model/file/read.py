@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -22,7 +21,7 @@ from treecompile.model.file.limits import (
 )
 from treecompile.model.file.training import read_training
 from treecompile.model.file.write import FORMAT, VERSION
-from treecompile.model.files import json_reason, read_bytes
+from treecompile.model.files import read_bytes
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
 from treecompile.model.semantics import is_partition
 
@@ -45,28 +44,7 @@ def read_program(path: str | Path) -> ir.Program:
 def loads(data: bytes | str) -> ir.Program:
     """Validate the text of a model file and build the program it describes."""
     check_text(data)
-    try:
-        if isinstance(data, bytes):  # strictly: json would let broken text pass
-            data = data.decode(json.detect_encoding(data))
-        record = json.loads(
-            data, parse_constant=_refuse_constant, object_pairs_hook=_unique
-        )
-    except RecursionError:
-        raise ModelFileError("not a model file: nested too deeply") from None
-    except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
-        raise ModelFileError(f"not a model file: {json_reason(error)}") from None
-    return _program(record)
-
-
-def _refuse_constant(name: str) -> float:
-    raise ModelFileError(f"not a model file: {name} is not JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ModelFileError("not a model file: an object has a key twice")
-    return record
+    return _program(checks.parsed(data, "a model file"))
 
 
 def _program(record: Any) -> ir.Program:

@@ -8,17 +8,14 @@ a threshold from leaving wrong counts behind unawares.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
 
 from treecompile.model import ir
-from treecompile.model.semantics import members, rank
+from treecompile.rules.seals import ConditionTexts, digest
 
 ALGORITHM = "rules"  # of a program that was written, not learned
 DIGITS = 6
-MANY = 1000  # categories
 
 
 def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
@@ -39,14 +36,11 @@ class Checksums:
     def __init__(
         self, features: Sequence[ir.Feature], labels: Sequence[ir.Label]
     ) -> None:
-        self.features = features
         self.labels = labels
-        self.text = cache(self._text)  # rules share most of their conditions
-        self.order = cache(self._order)
+        self.texts = ConditionTexts(features)
 
     def checksum(self, rule: ir.Rule) -> str:
         """The id of the rule and the order of its conditions do not matter."""
-        conditions = sorted(map(self.text, rule.conditions))
         stats = rule.stats
         if isinstance(stats, ir.ClassCounts):
             pairs = zip(self.labels, stats.weights, strict=True)
@@ -56,22 +50,4 @@ class Checksums:
         else:
             counts = [stats.weight, stats.mean, stats.sse]
         rest = json.dumps([rule.value, rule.weight, counts])
-        text = "\n".join((*conditions, rest))
-        return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-
-    def _order(self, index: int) -> str:
-        """A hash of the categories of a feature in their order."""
-        text = json.dumps(self.features[index].categories)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _text(self, condition: ir.Condition) -> str:
-        feature = self.features[condition.feature]
-        value: object = condition.value
-        if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
-            place = rank(feature, value) + 1
-            value = feature.categories[:place]
-            if len(feature.categories) > MANY:  # too long to repeat in each condition
-                value = [place, self.order(condition.feature)]
-        elif feature.kind is ir.Kind.CATEGORICAL:
-            value = sorted(members(condition))
-        return json.dumps([feature.name, condition.op.value, value, condition.missing])
+        return digest((*self.texts.sorted(rule.conditions), rest), DIGITS)

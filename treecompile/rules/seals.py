@@ -1,0 +1,90 @@
+"""The seal of a rule: 16 digits that change if what the rule says changes.
+
+A seal is taken over the target, the conditions and the conclusion. The id, the place in
+the list and the counts do not matter, nor does the form of the conditions: `x > 3 and
+x > 5` has the seal of `x > 5`. So a rule of a tree, of a list and of a document has the
+same seal, and an accepted rule is known again after others were edited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from treecompile.model import ir
+from treecompile.model.semantics import members, rank
+from treecompile.model.words import by_feature
+from treecompile.regions.region import region_of
+from treecompile.rules.extract import Path, flatten
+
+DIGITS = 16
+MANY = 1000  # categories
+
+
+def seals(program: ir.Program, rules: ir.RuleSet | None = None) -> dict[str, str]:
+    """The seal of each rule by its id, the default last.
+
+    Rules that no row can meet have none. `rules` are those of the program, merged, if
+    they are at hand.
+    """
+    rules = rules or flatten(program.body)
+    texts, canonical = ConditionTexts(rules.features), cache(_canonical)
+    found = {}
+    for rule in (*rules.rules, rules.default):
+        groups = by_feature(rule.conditions)
+        tests = [
+            test
+            for group in groups
+            for test in canonical(group, rules.features[group[0].feature])
+        ]
+        conclusion = json.dumps([program.target, rule.value])
+        found[rule.id] = digest((*texts.sorted(tests), conclusion), DIGITS)
+    return found
+
+
+def _canonical(tests: Path, feature: ir.Feature) -> Path:
+    """Tests of one feature in the only form that their region has."""
+    index = tests[0].feature
+    merged = region_of(tests, feature).conditions(index, feature) or ()
+    return tuple(
+        replace(test, value=test.value + 0.0) if type(test.value) is float else test
+        for test in merged  # -0 is 0
+    )
+
+
+def digest(lines: Sequence[str], digits: int) -> str:
+    text = "\n".join(lines)
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
+
+
+class ConditionTexts:
+    """Conditions as text for a hash: equal texts mean equal conditions."""
+
+    def __init__(self, features: Sequence[ir.Feature]) -> None:
+        self.features = features
+        self.text = cache(self._text)  # rules share most of their conditions
+        self.order = cache(self._order)
+
+    def sorted(self, conditions: Sequence[ir.Condition]) -> list[str]:
+        """The texts of conditions, whose order does not matter."""
+        return sorted(map(self.text, conditions))
+
+    def _order(self, index: int) -> str:
+        """A hash of the categories of a feature in their order."""
+        text = json.dumps(self.features[index].categories)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _text(self, condition: ir.Condition) -> str:
+        feature = self.features[condition.feature]
+        value: object = condition.value
+        if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
+            place = rank(feature, value) + 1
+            value = feature.categories[:place]
+            if len(feature.categories) > MANY:  # too long to repeat in each condition
+                value = [place, self.order(condition.feature)]
+        elif feature.kind is ir.Kind.CATEGORICAL:
+            value = sorted(members(condition))
+        return json.dumps([feature.name, condition.op.value, value, condition.missing])
