@@ -12,8 +12,10 @@ import yaml
 from jinja2 import Environment
 
 from tests.support.samples import balanced, chain, every_type, stump
+from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import dbt
+from treecompile.model.errors import OptionError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
 from treecompile.model.semantics import predict
 from treecompile.verify.dbt_tests import unit_tests
@@ -51,6 +53,14 @@ def test_labels_are_read_back_as_text(label: str) -> None:
     assert dbt.rendered(column["description"]) == "said: {{ x }}"
     tests = column["data_tests"]
     assert tests[1]["accepted_values"]["arguments"]["values"] == [label]
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n\nb", "a " * 200, "\n", '"', "XX"])
+def test_a_text_is_on_one_line_in_quotes(text: str) -> None:
+    written = dbt.scalar(text)
+    assert (written[0], written[-1]) == ('"', '"')
+    assert "\n" not in written
+    assert yaml.safe_load(written) == text
 
 
 def test_ordinary_properties_look_as_ever() -> None:
@@ -137,6 +147,40 @@ def test_rows_that_jinja_or_yaml_would_change_are_left_out() -> None:
     labels = chain((feature,), tests[2:], ("{{ a }}", "{{ b }}"))
     options = EmitOptions(dialect="duckdb", form="dbt", table="t")
     assert unit_tests(labels, options) == ""
+
+
+@pytest.mark.parametrize("table", ["a.", ".a", "a.b.c", ""])
+def test_a_table_is_a_model_or_a_table_of_a_source(table: str) -> None:
+    with pytest.raises(OptionError, match=r"expected the name of a model or SOURCE"):
+        dbt.reference(table)
+
+
+def test_the_probability_is_that_of_a_label() -> None:
+    for label, said in (("", "the predicted label"), ("high", "high")):
+        options = EmitOptions(form="dbt", table="t", output="probability", label=label)
+        beside = yaml.safe_load(emit(stump(0.5), "sql", options).beside)
+        (column,) = beside["models"][0]["columns"]
+        assert column["description"] == f"The probability of {said}"
+
+
+def test_steps_are_rendered_back_too() -> None:
+    """The text of the first steps is within Jinja as well."""
+    texts = ("{{ x }}", "{% y %}", "z")
+    feature = Feature("x", Kind.CATEGORICAL, ValueType.STR, texts)
+    tests = tuple(Condition(0, Op.IN, (text,), False) for text in texts[:2])
+    program = chain((feature,), tests, ("a", "b", "c"))
+    options = EmitOptions(
+        dialect="duckdb", form="dbt", table="rows", output="label,rule", comments=False
+    )
+    made = Environment().from_string(emit(program, "sql", options).text)
+    query = made.render(ref=lambda name: name)
+    assert query.startswith("WITH decided AS (")
+    with closing(duckdb.connect()) as connection:
+        connection.execute("CREATE TABLE rows (x VARCHAR)")
+        rows = [(text,) for text in (*texts, None)]
+        connection.executemany("INSERT INTO rows VALUES (?)", rows)
+        found = connection.execute(query).fetchall()
+    assert [row[1] for row in found] == [predict(program.body, row) for row in rows]
 
 
 def test_the_names_of_tables_are_those_of_jinja() -> None:

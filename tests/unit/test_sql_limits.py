@@ -34,7 +34,7 @@ from treecompile.emit.sql.lower import (
     size_warnings,
 )
 from treecompile.emit.sql.text import Quoting, column_names, literal
-from treecompile.emit.steps import tree_steps
+from treecompile.emit.steps import Step, tree_steps
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Branch,
@@ -297,6 +297,24 @@ def test_the_arms_of_each_case_are_counted() -> None:
     assert not any(line.endswith(" ") for line in lines(0))
     assert lines(0)[0] == "CASE"
     assert lines(0)[-1] == "END"
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(1, 3), (3, 1), (3, 3)])
+def test_the_arms_of_an_inner_case_are_its_own(outer: int, inner: int) -> None:
+    test = (Condition(0, Op.LE, 0.5, False),)
+    steps = [
+        *(Step(0, test, n) for n in range(outer - 1)),
+        Step(0, test, None),
+        *(Step(1, test, n) for n in range(inner)),
+        *(Step(1, (), 8), Step(0, (), 9)),
+    ]
+
+    def lines(arms: int) -> list[str]:
+        return list(case_lines(steps, lambda test: "t", str, with_limits(arms=arms)))
+
+    assert whens(lines(3)) == 3
+    with pytest.raises(TargetError, match="more WHENs"):
+        lines(2)
 
 
 @pytest.mark.parametrize("nesting", [1, 2, 3, 9])

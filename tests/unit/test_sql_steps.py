@@ -98,6 +98,38 @@ def test_typed_columns_and_the_rule_are_two_steps() -> None:
     assert text.endswith("AS prediction\nFROM decided;")
 
 
+def test_each_step_is_a_whole_query() -> None:
+    _, lines = steps(stump(0.5), typing(), output="rule,label", comments=False)
+    assert "\n".join(lines) == """\
+WITH typed AS (
+  SELECT
+    *,
+    NULLIF(CAST(x AS DOUBLE), 'NaN') AS tc_x
+  FROM t
+),
+decided AS (
+  SELECT
+    *,
+    CASE
+      WHEN tc_x <= 0.5 THEN 1
+      ELSE 2
+    END AS tc_rule
+  FROM typed
+)
+SELECT
+  * EXCLUDE (tc_x, tc_rule),
+  ['R1', 'R2'][tc_rule] AS rule,
+  ['low', 'high'][tc_rule] AS prediction
+FROM decided;"""
+
+
+def test_columns_that_are_typed_already_are_not_cast_again() -> None:
+    casting = replace(typing(), number_for_number=Phrase("again({})", [""]))
+    for output in ("probability", "label,rule"):
+        _, lines = steps(stump(0.5), casting, output=output)
+        assert "again" not in "\n".join(lines)
+
+
 def test_a_lateral_subquery_has_the_rule_in_other_databases() -> None:
     options = EmitOptions(
         dialect="postgres", form="view", table="t", output=ALL, comments=False
@@ -213,6 +245,24 @@ def test_every_missing_value_is_null_after_typing() -> None:
             connection.executemany("INSERT INTO t VALUES (?)", rows)
             found = connection.execute("\n".join(lines)).fetchall()
         assert [row[1] for row in found] == [predict(program.body, row) for row in rows]
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("edge", [40.0, math.inf])
+@pytest.mark.parametrize("op", [Op.LE, Op.GT])
+def test_every_test_of_a_number_after_typing(
+    op: Op, edge: float, missing: bool
+) -> None:
+    """At an edge, without an edge (is it known?), and with the missing value."""
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    program = chain((x,), (Condition(0, op, edge, missing),), ("yes", "no"))
+    _, lines = steps(program, typing())
+    rows = [(None,), (40.0,), (40.000000000000007,), (math.inf,)]
+    with closing(duckdb.connect()) as connection:
+        connection.execute("CREATE TABLE t (x DOUBLE)")
+        connection.executemany("INSERT INTO t VALUES (?)", rows)
+        found = connection.execute("\n".join(lines)).fetchall()
+    assert [row[1] for row in found] == [predict(program.body, row) for row in rows]
 
 
 def run_all(program: Program, dialect: Dialect, output: str) -> int:

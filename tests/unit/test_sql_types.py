@@ -83,6 +83,11 @@ def test_a_wrong_declaration_is_refused(types: dict[str, str], said: str) -> Non
         verify(every_type(), text, types=types)
 
 
+def test_a_wrong_declaration_for_a_tree_that_divides_is_refused() -> None:
+    with pytest.raises(OptionError, match="no such feature"):
+        emit(dividing(), "sql", EmitOptions(types={"nowhere": "integer"}))
+
+
 def test_a_tree_that_divides_keeps_its_casts() -> None:
     made = dividing()
     numeric = next(f.name for f in made.body.features if f.kind is Kind.NUMERIC)

@@ -41,7 +41,7 @@ def call(table: str, quote: str = '"') -> str:
             f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
         )
     names = ", ".join(json.dumps(part, ensure_ascii=False) for part in parts)
-    names = names if quote == '"' else names.replace('"', quote)
+    names = names.replace('"', quote)
     return f"{'source' if parts[1:] else 'ref'}({names})"
 
 
@@ -83,4 +83,4 @@ def scalar(text: str) -> str:
     import yaml  # only dbt needs it
 
     made: str = yaml.safe_dump(text, default_style='"', width=inf)
-    return made.rstrip("\n")
+    return made.strip()

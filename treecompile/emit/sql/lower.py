@@ -182,11 +182,11 @@ def typed_dialect(dialect: Dialect) -> Dialect:
 
 def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
     """The lines that choose an answer by its place, counted from 1."""
-    if len(set(answers)) == 1:
-        return [answers[0]]
+    *firsts, last = answers
+    if set(answers) == {last}:
+        return [last]
     if dialect.steps.lookup:
         return [dialect.steps.lookup.fill(list=", ".join(answers), place=place)]
-    *firsts, last = answers
     arms = (f"  WHEN {n} THEN {text}" for n, text in enumerate(firsts, start=1))
     return [f"CASE {place}", *arms, f"  ELSE {last}", "END"]
 
