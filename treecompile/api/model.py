@@ -148,12 +148,15 @@ class Model:
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
         """The text of an artefact.
 
-        `to` is `python`, `sql`, `markdown` or `rules`, or the path of a folder with a
-        target.toml, such as `./excel`. `templates` is a folder whose templates replace
-        the built-in ones. Options that the target does not have are refused.
+        `to` is `python`, `javascript`, `sql`, `markdown` or `rules`, or the path of a
+        folder with a target.toml, such as `./excel`. `templates` is a folder whose
+        templates replace the built-in ones. Options that the target does not have are
+        refused.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
+
+        For JavaScript: the kind of `module`, esm or commonjs.
 
         For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
         the `table` that a query reads; the `name` of the view, function or dbt model;

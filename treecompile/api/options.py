@@ -69,6 +69,7 @@ class LearnKeywords(ReadKeywords, total=False):
 
 class EmitKeywords(TypedDict, total=False):
     style: str
+    module: str
     dialect: str
     form: str
     table: str

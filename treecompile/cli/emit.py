@@ -24,22 +24,29 @@ from treecompile.model.ir import Program
 from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
+# By the kind of module, its suffixes, each with that of its types.
+MODULE_SUFFIXES = {
+    "esm": {".mjs": ".d.mts", ".js": ".d.ts"},
+    "commonjs": {".cjs": ".d.cts", ".js": ".d.ts"},
+}
 
 
 @command(
     "emit",
-    "Compile a model into Python, SQL, a document or rules.",
+    "Compile a model into Python, JavaScript, SQL, a document or rules.",
     "treecompile emit model.json --to python -o predict.py\n"
+    "treecompile emit model.json --to javascript -o predict.mjs\n"
     "treecompile emit model.json --to sql --dialect snowflake\n"
     "treecompile emit model.json --to sql --as view --table orders -o view.sql",
     "The artefact, by default to standard output. With --as dbt and -o NAME.sql, also"
-    " NAME.yml.",
+    " NAME.yml; with --to javascript and -o NAME.mjs, the types in NAME.d.mts.",
 )
 @argument("model")
 @value(
     "--to target",
     "TARGET",
-    "python, sql, markdown, rules, or the folder of your own target: ./FOLDER.",
+    "python, javascript, sql, markdown, rules, or the folder of your own target:"
+    " ./FOLDER.",
     required=True,
     group=COMMON,
 )
@@ -80,17 +87,11 @@ def emit(
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
     chosen = emit_options(target, given(options, taken_by(target)))
-    beside = None
-    if chosen.form == "dbt" and path:
-        beside = path.with_suffix(".yml")
-        if beside == path:
-            raise OptionError(
-                f"-o {path}: the properties of a dbt model go there: name the model"
-                f" {path.with_suffix('.sql')}"
-            )
-        # Named as dbt names its models.
-        chosen = chosen if chosen.name else replace(chosen, name=path.stem)
+    beside = _beside(path, target, chosen) if path else None
+    if beside is not None:
         check_output(beside, force=force)
+        if chosen.form == "dbt" and not chosen.name:
+            chosen = replace(chosen, name=beside.stem)  # as dbt names its models
     terminal = Terminal(quiet)
     program = read_model(model, terminal)
     if url:
@@ -103,9 +104,34 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        texts[beside] = artefact.beside + unit_tests(program, chosen)
+        tests = unit_tests(program, chosen) if chosen.form == "dbt" else ""
+        texts[beside] = artefact.beside + tests
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
+
+
+def _beside(path: Path, target: str, options: EmitOptions) -> Path | None:
+    """The second file of an artefact: the YAML of a dbt model, the types of a module.
+
+    TypeScript finds the types of predict.mjs in predict.d.mts.
+    """
+    if options.form == "dbt":
+        beside = path.with_suffix(".yml")
+        if beside == path:
+            raise OptionError(
+                f"-o {path}: the properties of a dbt model go there: name the model"
+                f" {path.with_suffix('.sql')}"
+            )
+        return beside
+    if target != "javascript":
+        return None
+    suffixes = MODULE_SUFFIXES.get(options.module, {})  # the lowering refuses others
+    if suffixes and path.suffix not in suffixes:
+        raise OptionError(
+            f"-o {path}: Node.js knows a module of kind {options.module} by the suffix"
+            f" {' or '.join(suffixes)}: name it {path.with_suffix(next(iter(suffixes)))}"
+        )
+    return path.with_suffix(suffixes.get(path.suffix, ".d.ts"))
 
 
 def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from treecompile import __version__
 from treecompile.emit import code
+from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
@@ -27,6 +28,7 @@ from treecompile.model.ir import Program
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": python.lower,
     "numpy": numpy.lower,
+    "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
     "rules": lower_rules,
@@ -41,7 +43,7 @@ class Artefact:
     suffix: str  # of its file: .py
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was chosen
-    beside: str = ""  # the YAML file that goes with a dbt model
+    beside: str = ""  # the second file: a dbt model's YAML, the types of JavaScript
 
 
 def emit(

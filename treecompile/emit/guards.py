@@ -51,7 +51,7 @@ class GuardClauses(ABC):
         self.body = body
         self.variables = variables
         self.steps = steps
-        self.sets: dict[Chosen, str] = {}  # named constants
+        self.sets: dict[tuple[str, ...], str] = {}  # of literals: named constants
         asked = dict.fromkeys(test for step in steps for test in step.tests)
         self.texts = {test: self.test(test) for test in asked}
         widest = max(map(len, self.texts.values()), default=0)
@@ -156,12 +156,13 @@ class GuardClauses(ABC):
         chosen = (*((None,) if missing == inside else ()), *categories)
         return self.member_test(inside, chosen, test.feature)
 
-    def named(self, chosen: Chosen, index: int) -> str:
-        """The constant for a set of categories that is too long for a line: TOWN_1."""
-        if chosen not in self.sets:
+    def named(self, items: Sequence[str], index: int) -> str:
+        """The constant for categories that are too long for a line: TOWN_1."""
+        key = tuple(items)
+        if key not in self.sets:
             stem = self.variables[index].upper().strip("_")[: NAME_WIDTH - 4]
-            self.sets[chosen] = f"{stem}_{len(self.sets) + 1}"
-        return self.sets[chosen]
+            self.sets[key] = f"{stem}_{len(self.sets) + 1}"
+        return self.sets[key]
 
     def answer(self, label: ir.Label) -> str:
         """A label or a number; a long label by its place."""

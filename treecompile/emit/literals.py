@@ -41,6 +41,35 @@ def python_literal(value: object) -> str:
     return python_string(value) if isinstance(value, str) else repr(value)
 
 
+# ---------------------------------------------------------------- JavaScript
+
+# Written as two halves of a surrogate pair, a character is the pair to JavaScript.
+HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# What ends the script of a page, or begins a comment in it.
+MARKUP = re.compile("<(?=[/!]|script)", re.IGNORECASE)
+
+
+def javascript_string(text: str) -> str:
+    """A string on one line, in the quotes that prettier chooses, safe in a page."""
+    if HALVES.search(text):
+        raise TargetError(
+            f"{text!r} has both halves of a surrogate pair, which JavaScript takes for"
+            " one character: correct it"
+        )
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    marked = MARKUP.sub(r"\\x3c", marked)
+    if marked.isprintable():
+        return f"{quote}{marked}{quote}"
+    shown = (c if c.isprintable() else _javascript_escape(c) for c in marked)
+    return f"{quote}{''.join(shown)}{quote}"
+
+
+def _javascript_escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{{{code:x}}}" if code > 0xFFFF else escaped(character)
+
+
 # ---------------------------------------------------------------- other languages
 
 

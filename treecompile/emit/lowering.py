@@ -40,7 +40,7 @@ class Lowered:
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
-    beside: str = ""  # the text of a second file: the YAML of a dbt model
+    beside: str = ""  # a second file: a dbt model's YAML, the types of JavaScript
 
 
 def form_of(test: Condition, feature: Feature) -> tuple[str, tuple[Category, ...]]:

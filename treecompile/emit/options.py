@@ -17,6 +17,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
     IN_DOCUMENT,
+    IN_JAVASCRIPT,
     IN_PYTHON,
     IN_SQL,
     TEMPLATES,
@@ -25,6 +26,7 @@ from treecompile.model.options import (
 )
 
 PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
+JAVASCRIPT = ("javascript",)
 
 
 HEADS = ("name", "description", "unit")  # of a glossary
@@ -52,6 +54,13 @@ class EmitOptions:
         "NAME",
         targets=PYTHON,
         group=IN_PYTHON,
+    )
+    module: str = option(
+        "esm",
+        "The kind of module: `esm`, to be imported, or `commonjs`, to be required.",
+        "KIND",
+        targets=JAVASCRIPT,
+        group=IN_JAVASCRIPT,
     )
     dialect: str = option(
         "sqlite",

@@ -26,11 +26,22 @@ FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES = "Weights and costs", "Rules"
 IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
+IN_JAVASCRIPT = "JavaScript"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
     *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
-    *(IN_PYTHON, IN_SQL, IN_DOCUMENT, TEMPLATES, TESTING, SEARCH, DATABASE, OUTPUT),
+    *(
+        IN_PYTHON,
+        IN_JAVASCRIPT,
+        IN_SQL,
+        IN_DOCUMENT,
+        TEMPLATES,
+        TESTING,
+        SEARCH,
+        DATABASE,
+        OUTPUT,
+    ),
 )
 
 

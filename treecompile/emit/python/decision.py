@@ -137,20 +137,20 @@ class DecisionCode(GuardClauses):
             return "False" if inside else "True"
         if chosen == (None,):
             return f"{variable} is None" if inside else f"{variable} is not None"
-        literals = ", ".join(map(python_literal, chosen))
-        if len(chosen) == 1:
-            operator, text, item = ("==" if inside else "!="), literals, "[0]"
+        items = [python_literal(category) for category in chosen]
+        if len(items) == 1:
+            operator, text, item = ("==" if inside else "!="), items[0], "[0]"
         else:
-            operator, text, item = ("in" if inside else "not in"), f"({literals})", ""
+            operator, item = ("in" if inside else "not in"), ""
+            text = f"({', '.join(items)})"
         if len(text) > INLINE_WIDTH:
-            text = f"{self.named(chosen, index)}{item}"
+            text = f"{self.named(items, index)}{item}"
         return f"{variable} {operator} {text}"
 
     def constants(self) -> list[str]:
         lines = []
-        for chosen, name in self.sets.items():
-            items = [python_literal(category) for category in chosen]
-            if len(chosen) == 1:
+        for items, name in self.sets.items():
+            if len(items) == 1:
                 lines += collection(f"{name} = (", items, ")")
             else:
                 lines += frozen_set(name, items)

@@ -1,0 +1,1 @@
+"""The JavaScript module: no dependencies. `lower` makes its strings."""

@@ -1,0 +1,257 @@
+"""IR -> the strings of a JavaScript module, as prettier formats them.
+
+Its decision is a plain script without imports, exports and eval, which a page can embed
+too: see `decision_script`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from treecompile.emit.explanations import (
+    conclusions,
+    identity,
+    sentences,
+    tests_above,
+)
+from treecompile.emit.guards import FunctionText
+from treecompile.emit.javascript.decision import (
+    DecisionCode,
+    converter,
+    is_large,
+    node_table,
+    readers,
+)
+from treecompile.emit.javascript.layout import (
+    WIDTH,
+    block,
+    comment,
+    key,
+    literal,
+    values,
+)
+from treecompile.emit.javascript.types import declarations
+from treecompile.emit.literals import javascript_string
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions, check_choice
+from treecompile.emit.render import render
+from treecompile.emit.steps import note
+from treecompile.emit.targets import ByType, read_target
+from treecompile.model import ir, words
+from treecompile.model.dates import definitions, derived
+from treecompile.model.paths import divisible, outcomes, settled
+from treecompile.model.semantics import predict, probabilities, required_features
+from treecompile.regions.space import example
+
+ESM, COMMONJS = MODULES = ("esm", "commonjs")
+TYPE_NAMES = ByType("number", "string", "integer", "boolean")
+DIVIDES = (
+    "A value that is missing or was never seen goes down every branch of its test,"
+    " in proportion to the training cases that went there."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JavaScriptModule:
+    """The strings of a JavaScript module; a list has one line in each entry."""
+
+    head: list[str]  # " Predict play: 5 rules learned by c45.", "", ...
+    is_commonjs: bool  # else an ES module
+    exports: list[str]  # export { CLASSES, FEATURES, ... };
+    model: list[str]  # const MODEL = Object.freeze({ name: "play", ... });
+    features: list[str]  # const FEATURES = new Map([["heat", "number"], ...]);
+    classes: list[str]  # const CLASSES = Object.freeze(["no", "yes"]);
+    dates: list[str]  # const DATES = new Map([["x_year", ["x", "year"]]]); ...
+    constants: list[str]  # const TOWN_1 = new Set(["Athens", "Berlin", ...]);
+    is_classifier: bool  # false for a regression
+    is_divided: bool  # true for a tree that divides unknown values
+    target: str  # play
+    decision: list[str]  # the body of `answer`: '  const heat = asNumber(...', ...
+    functions: list[FunctionText]  # where it nests deeper than a line is wide
+    converters: list[str]  # those that are used: "asNumber", ...
+    probabilities: list[str]  # '  R1: [0.25, 0.75],', ...
+    sentences: list[str]  # '  R1: "R1: if heat <= 20 then play = yes ...",', ...
+    # Instead of too many sentences:
+    steps: list[str]  # for each node, its parent and the test: '  [0, "heat > 20"],'
+    ends: list[str]  # for each rule, its leaf: '  R1: [1, "play = yes ..."],'
+    # Placed only for a tree that divides:
+    shares: str  # what a leaf adds: PROBABILITIES or ESTIMATES
+    shown_names: list[str]  # const NAMES = ["sky", "heat"];
+    conclusion: str  # of a regression: "hours = "
+    conclusions: list[str]  # const CONCLUSIONS = ["play = no", "play = yes"];
+    estimates: list[str]  # of a regression: '  R1: [20],', ...
+    readers: list[str]  # '  ["sky", asText, new Set(["clear", "grey"])],', ...
+    nodes: list[str]  # '  [1, 20, 0, [3, 4], [4, 2]],', '  "R1",', ...
+
+
+def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    check_choice("--module", options.module, MODULES)
+    program = replace(source.program, body=settled(source.program.body))
+    body = program.body
+    used = [body.features[index] for index in required_features(body)]
+    code = DecisionCode(body)
+    decided = outcomes(body)
+    decision, *others = code.functions(decided)
+    said = sentences(program, decided)
+    dividing = body if divisible(body) else None
+    target = words.name(program.target)
+    dates = _dates(program, used)
+    exported = _exported(body, dates)
+    module = JavaScriptModule(
+        head=_head(source, len(decided)),
+        is_commonjs=options.module == COMMONJS,
+        exports=_exports(exported, options.module),
+        model=block(
+            "const MODEL = Object.freeze({",
+            (f"{k}: {literal(v)}" for k, v in identity(source, len(decided)).items()),
+            "});",
+        ),
+        features=_map("FEATURES", {f.name: _type_name(f) for f in used}),
+        classes=_classes(body),
+        dates=dates,
+        constants=code.constants(),
+        is_classifier=bool(body.labels),
+        is_divided=dividing is not None,
+        target=comment(target),
+        decision=decision.lines,
+        functions=others,
+        converters=sorted({converter(feature) for feature in used}),
+        probabilities=_probabilities(decided),
+        sentences=[f"  {key(i)}: {javascript_string(s)}," for i, s in said.items()],
+        steps=[] if said else _steps(program),
+        ends=[] if said else _ends(program, decided),
+        shares="PROBABILITIES" if body.labels else "ESTIMATES",
+        shown_names=_strings("NAMES", [words.name(f.name) for f in used]),
+        conclusion=javascript_string(f"{target} = "),
+        conclusions=_strings(
+            "CONCLUSIONS", [f"{target} = {words.value(x)}" for x in body.labels]
+        ),
+        estimates=[
+            f"  {key(rule.id)}: [{literal(rule.value)}]," for rule in decided.values()
+        ],
+        readers=list(readers(body)),
+        nodes=list(node_table(dividing, decided)) if dividing is not None else [],
+    )
+    types = declarations(program, used, dates=bool(dates))
+    return Lowered(module, notes=(note(body),), beside=types)
+
+
+def decision_script(source: CompilerInput) -> str:
+    """The decision without the frame of a module, to be embedded in a page."""
+    target = replace(read_target("javascript"), template="decision.js.jinja")
+    return render(target, lower(source, EmitOptions()).strings)
+
+
+def _exported(body: ir.Body, dates: Sequence[str]) -> list[str]:
+    names = ["decide", "explain", "predict", "predictMany"]
+    names = ["FEATURES", "MODEL", *names]
+    if body.labels:
+        names = ["CLASSES", *names, "predictProba"]
+    return [*names, *["withDates"] * bool(dates)]
+
+
+def _exports(names: Sequence[str], module: str) -> list[str]:
+    start = "module.exports = {" if module == COMMONJS else "export {"
+    return block(start, names, "};")
+
+
+def _type_name(feature: ir.Feature) -> str:
+    return javascript_string(TYPE_NAMES.of(feature.type))
+
+
+def _map(name: str, items: Mapping[str, str]) -> list[str]:
+    """A Map, in which a name like `__proto__` is one like any other."""
+    pairs = [f"[{javascript_string(k)}, {value}]" for k, value in items.items()]
+    lines = block(f"const {name} = new Map([", pairs, "]);")
+    # Prettier puts each of several pairs on a line of its own.
+    if len(pairs) > 1 and len(lines) == 1:
+        inner = [f"  {pair}," for pair in pairs]
+        return [f"const {name} = new Map([", *inner, "]);"]
+    return lines
+
+
+def _strings(name: str, texts: Sequence[str]) -> list[str]:
+    return block(f"const {name} = [", map(javascript_string, texts), "];")
+
+
+def _classes(body: ir.Body) -> list[str]:
+    exact = is_large(body.labels)
+    items = [literal(label, exact=exact) for label in body.labels]
+    return values("const CLASSES = Object.freeze([", items, "]);") if items else []
+
+
+def _dates(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
+    """Which features are computed from dates, and how a date is written."""
+    known = derived(program.dates)
+    made = {
+        f.name: f"[{', '.join(map(javascript_string, known[f.name]))}]"
+        for f in used
+        if f.name in known
+    }
+    if not made:
+        return []
+    pattern = r"/^[ \t]*(\d{4})-(\d{2})-(\d{2})([T ][\d:.,+Z -]*)?[ \t]*$/"
+    return [*_map("DATES", made), f"const ISO_DATE = {pattern};"]
+
+
+def _head(source: CompilerInput, rules: int) -> list[str]:
+    """The comment at the top, with one call that can be tried."""
+    program = source.program
+    body = program.body
+    row = example(body, program.training.columns if program.training else ())
+    items = [
+        f"{key(body.features[p].name)}: {literal(row[p])}"
+        for p in required_features(body)
+    ]
+    call = block("predict({", items, "});")
+    how = note(body)
+    names = [body.features[index].name for index in required_features(body)]
+    computed = "; ".join(definitions(program.dates, names, words.name))
+    paragraphs = [
+        f"Compiled by treecompile {source.version} from the model with SHA-256",
+        source.sha256 + ".",
+        DIVIDES if divisible(body) else "",
+        f"Computed from dates by withDates: {computed}." if computed else "",
+        f"{how[:1].upper()}{how[1:]}." if how else "",
+        "No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.",
+    ]
+    answer = literal(predict(body, row), exact=is_large(body.labels))
+    lines = [
+        f"Predict {words.name(program.target)}:"
+        f" {words.quantity(rules, 'rule')} learned by {words.name(program.algorithm)}.",
+        "",
+        *(f"    {line}" for line in call),
+        f"    // {answer}",
+        "",
+        *(line for text in paragraphs for line in textwrap.wrap(text, WIDTH - 3)),
+    ]
+    return [f" {comment(line)}".rstrip() for line in lines]
+
+
+def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
+    lines = []
+    for rule in decided.values():
+        if isinstance(rule.stats, ir.ClassCounts):
+            shares = [literal(share) for share in probabilities(rule.stats)]
+            lines += values(f"  {key(rule.id)}: [", shares, "],", 2)
+    return lines
+
+
+def _steps(program: ir.Program) -> list[str]:
+    """For each node the node above it and the test between, as `explain` needs them."""
+    lines = []
+    for parent, test in tests_above(program):
+        items = (str(parent), javascript_string(test))
+        lines.append("\n".join(block("  [", items, "],", 2)))
+    return lines
+
+
+def _ends(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
+    """For each rule its leaf and what it says."""
+    lines = []
+    for rule, (position, said) in conclusions(program, decided).items():
+        items = (str(position), javascript_string(said))
+        lines += block(f"  {key(rule)}: [", items, "],", 2)
+    return lines

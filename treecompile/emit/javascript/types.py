@@ -1,0 +1,92 @@
+"""The TypeScript declarations that go beside a JavaScript module: a `.d.ts` file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treecompile.emit.javascript.decision import is_large
+from treecompile.emit.javascript.layout import comment, key, literal
+from treecompile.emit.targets import ByType
+from treecompile.model import ir, words
+
+MOST_LITERALS = 1000  # labels that are named in a type
+INPUTS = ByType(
+    "number | bigint | boolean", "string", "number | bigint", "boolean | 0 | 1"
+)
+
+
+def declarations(
+    program: ir.Program, used: Sequence[ir.Feature], *, dates: bool
+) -> str:
+    """The types of everything that the module exports."""
+    target = comment(words.name(program.target))
+    labels = program.body.labels
+    columns = [f"  {_name(f)}: {INPUTS.of(f.type)} | null;" for f in used]
+    lines = [
+        f"/** What is predicted: {target}. */",
+        f"export type Answer ={_answer(labels)};",
+        "",
+        "/** A value that is missing is null or NaN. Other columns are ignored. */",
+        "export interface Row {",
+        *columns,
+        "  [column: string]: unknown;",
+        "}",
+        "",
+        "export type Input = Row | ReadonlyMap<string, unknown>;",
+        "",
+        *_function("predict(row: Input): Answer", f"Predict {target} for a row."),
+        *_function("decide(row: Input): string", "The id of the rule that decides."),
+        *_function("explain(row: Input): string", "The rule that decides, in words."),
+        *_function(
+            "predictMany(rows: Iterable<Input>): Answer[]", "Predict each of the rows."
+        ),
+    ]
+    if labels:
+        said = "The probability of each label."
+        lines += _function("predictProba(row: Input): Map<Answer, number>", said)
+        lines += ["export const CLASSES: readonly Answer[];"]
+    if dates:
+        said = "A row with the numbers that are computed from its dates."
+        lines += _function(
+            "withDates(row: Readonly<Record<string, unknown>> | ReadonlyMap<string,"
+            " unknown>): Row",
+            said,
+        )
+    lines += [
+        "/** The columns that are read, and their types. */",
+        "export const FEATURES: ReadonlyMap<",
+        "  string,",
+        '  "number" | "string" | "integer" | "boolean"',
+        ">;",
+        "export const MODEL: {",
+        "  readonly name: string;",
+        "  readonly algorithm: string;",
+        "  readonly version: string;",
+        "  readonly sha256: string;",
+        "  readonly rules: number;",
+        "  readonly rows?: number;",
+        "};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _name(feature: ir.Feature) -> str:
+    """A type may have a property `__proto__` by its plain name."""
+    return key(feature.name).removeprefix("[").removesuffix("]")
+
+
+def _answer(labels: Sequence[ir.Label]) -> str:
+    """After the equals sign: a space, or a new line."""
+    if not labels or isinstance(labels[0], float):
+        return " number"
+    if is_large(labels):
+        return " bigint"
+    if len(labels) > MOST_LITERALS:
+        return " string" if isinstance(labels[0], str) else " number"
+    shown = [literal(label) for label in labels]
+    line = f" {' | '.join(shown)}"
+    return line if len(line) < 50 else "".join(f"\n  | {item}" for item in shown)
+
+
+def _function(signature: str, said: str) -> list[str]:
+    return [f"/** {said} */", f"export function {signature};"]
