@@ -127,9 +127,10 @@ def _beside(path: Path, target: str, options: EmitOptions) -> Path | None:
         return None
     suffixes = MODULE_SUFFIXES.get(options.module, {})  # the lowering refuses others
     if suffixes and path.suffix not in suffixes:
+        better = path.with_suffix(next(iter(suffixes)))
         raise OptionError(
             f"-o {path}: Node.js knows a module of kind {options.module} by the suffix"
-            f" {' or '.join(suffixes)}: name it {path.with_suffix(next(iter(suffixes)))}"
+            f" {' or '.join(suffixes)}: name it {better}"
         )
     return path.with_suffix(suffixes.get(path.suffix, ".d.ts"))
 
