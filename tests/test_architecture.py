@@ -233,11 +233,12 @@ def test_a_command_loads_only_what_it_needs(
 # ---------------------------------------------------------------- templates
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.is_file())
-# Loops, tests of what is there, places to fill, lists behind one another.
+# Loops, tests of what is there, places to fill, lists behind one another, and other
+# templates of the folder.
 ALLOWED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.For, nodes.If),
     *(nodes.Name, nodes.Getattr, nodes.Const, nodes.Compare, nodes.Operand),
-    *(nodes.And, nodes.Not, nodes.Add, nodes.Filter),
+    *(nodes.And, nodes.Not, nodes.Add, nodes.Filter, nodes.Include),
 )
 FILTERS = {"join", "length"}
 

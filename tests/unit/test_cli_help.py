@@ -138,7 +138,7 @@ def test_the_examples_run(example: str) -> None:
 
 USAGE = [
     ("learn data.csv", "missing option --target COL: the column to predict"),
-    ("emit m.json", "missing option --to TARGET: python, sql, markdown, rules, or"),
+    ("emit m.json", "missing option --to TARGET: python, javascript, sql, "),
     ("predict m.json", "missing argument DATA: name a file"),
     ("learn --target y", "missing argument DATA: name a file, or use --from"),
     ("completion", "missing argument SHELL: expected bash, zsh or fish"),

@@ -74,7 +74,7 @@ def converter(feature: ir.Feature) -> str:
     }[feature.type]
 
 
-class DecisionCode(GuardClauses):
+class DecisionScript(GuardClauses):
     """Writes the decision as JavaScript."""
 
     indent = 2

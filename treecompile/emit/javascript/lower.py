@@ -18,7 +18,7 @@ from treecompile.emit.explanations import (
 )
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.javascript.decision import (
-    DecisionCode,
+    DecisionScript,
     converter,
     is_large,
     node_table,
@@ -70,7 +70,13 @@ class JavaScriptModule:
     target: str  # play
     decision: list[str]  # the body of `answer`: '  const heat = asNumber(...', ...
     functions: list[FunctionText]  # where it nests deeper than a line is wide
-    converters: list[str]  # those that are used: "asNumber", ...
+    # The types of the columns that are read:
+    has_numbers: bool
+    has_integers: bool
+    has_large_integers: bool  # beyond 2^53
+    has_booleans: bool
+    has_texts: bool
+    is_reading: bool  # any of them
     probabilities: list[str]  # '  R1: [0.25, 0.75],', ...
     sentences: list[str]  # '  R1: "R1: if heat <= 20 then play = yes ...",', ...
     # Instead of too many sentences:
@@ -91,7 +97,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = replace(source.program, body=settled(source.program.body))
     body = program.body
     used = [body.features[index] for index in required_features(body)]
-    code = DecisionCode(body)
+    converters = set(map(converter, used))
+    code = DecisionScript(body)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided)
@@ -117,7 +124,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         target=comment(target),
         decision=decision.lines,
         functions=others,
-        converters=sorted({converter(feature) for feature in used}),
+        has_numbers="asNumber" in converters,
+        has_integers="asInteger" in converters,
+        has_large_integers="asBigInt" in converters,
+        has_booleans="asBoolean" in converters,
+        has_texts="asText" in converters,
+        is_reading=bool(used),
         probabilities=_probabilities(decided),
         sentences=[f"  {key(i)}: {javascript_string(s)}," for i, s in said.items()],
         steps=[] if said else _steps(program),
