@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import inf, nextafter
@@ -40,12 +41,13 @@ from treecompile.model.ir import (
     RuleSet,
     RuleTally,
     Split,
+    Stats,
     Training,
     Tree,
     ValueQuality,
     ValueType,
 )
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import deciding
 from treecompile.model.semantics import negate
 from treecompile.rules.extract import extract
 
@@ -56,6 +58,9 @@ Document = Any
 Place = tuple[str | int, ...]
 
 # ---------------------------------------------------------------- two whole models
+
+
+COUNTED = ClassCounts((9.0, 5.0))
 
 
 def classifier() -> Program:
@@ -109,7 +114,7 @@ def classifier() -> Program:
             ),
             ClassQuality(((5, 1), (0, 8))),
             ClassQuality(((0, 0), (0, 0))),
-            (RuleTally(14, 1.0, 14, 1.0), *[RuleTally(0, 0.0, 0, 0.0)] * 6),
+            (RuleTally(14, 1.0, 14, 1.0, COUNTED), *[RuleTally(0, 0.0, 0, 0.0)] * 6),
         ),
     )
 
@@ -129,7 +134,8 @@ def regression() -> Program:
     )
     measured = ValueQuality(20, 0.5, 0.75, 0.875)
     columns = (ColumnSummary(2, 0.0, inf), ColumnSummary(0))
-    tallies = (RuleTally(9, 0.5, 9, 0.5), *[RuleTally(7, 2.5, 3, 1.25)] * 2)
+    known = RuleTally(9, 0.5, 9, 0.5, Moments(9.0, 1.25, 0.25))
+    tallies = (known, *[RuleTally(7, 2.5, 3, 1.25)] * 2)
     training = Training(
         "", 20, columns, measured, replace(measured, r_squared=None), (), tallies
     )
@@ -189,12 +195,22 @@ def random_tallies(random: Random, body: Body) -> tuple[RuleTally, ...]:
     if random.random() < 0.4:
         return ()
     tallies = []
-    for _ in outcomes(body):
+    for _ in deciding(body):
         decided = random.randrange(99)
         matched = decided + random.randrange(9)
         errors = matched * random.random(), decided * random.random()
-        tallies.append(RuleTally(matched, errors[0], decided, errors[1]))
+        actual = random_actual(random, decided, len(body.labels))
+        tallies.append(RuleTally(matched, errors[0], decided, errors[1], actual))
     return tuple(tallies)
+
+
+def random_actual(random: Random, rows: int, labels: int) -> Stats | None:
+    if not rows or random.random() < 0.2:
+        return None
+    if not labels:
+        return Moments(float(rows), random_double(random), random.random())
+    counts = Counter(random.choices(range(labels), k=rows))
+    return ClassCounts(tuple(float(counts[label]) for label in range(labels)))
 
 
 @settings(max_examples=80, deadline=None)
@@ -595,6 +611,42 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         ("training", "validation_rules", 1),
         [1, 0.5, 1],
         "training.validation_rules[1]: expected four numbers",
+        True,
+    ),
+    (
+        "classifier",
+        ("training", "rules", 0, 4),
+        [9, 4],
+        "training.rules[0]: expected a count for each label, 14 in total",
+        False,
+    ),
+    (
+        "classifier",
+        ("training", "rules", 0, 4),
+        [14],
+        "training.rules[0]: expected a count for each label",
+        False,
+    ),
+    ("classifier", ("training", "rules", 0, 4), [-1, 15], "training.rules[0]", False),
+    (
+        "classifier",
+        ("training", "rules", 1),
+        [0, 0, 0, 0, [0, 0]],
+        "training.rules[1]: expected no answers of no rows",
+        False,
+    ),
+    (
+        "regression",
+        ("training", "validation_rules", 0, 4),
+        [1.5],
+        "training.validation_rules[0]: expected a mean and a sum of squares",
+        True,
+    ),
+    (
+        "regression",
+        ("training", "validation_rules", 0, 4),
+        [1.5, -1],
+        "training.validation_rules[0]: expected a number of at least 0",
         True,
     ),
     # the file

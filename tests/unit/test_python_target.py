@@ -317,7 +317,7 @@ def test_mypy_finds_nothing_in_it(tmp_path: Path) -> None:
             assert isinstance(program.body, Tree)
             body = replace(program.body, missing=policy)
             path = tmp_path / f"predict_{policy}_{place}.py"
-            path.write_text(emitted(replace(program, body=body)))
+            path.write_text(emitted(replace(program, body=body, training=None)))
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "."),

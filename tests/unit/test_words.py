@@ -20,11 +20,14 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Label,
+    Leaf,
     Moments,
     Op,
+    Program,
     Rule,
     RuleSet,
     Stats,
+    Tree,
     ValueType,
 )
 
@@ -182,7 +185,8 @@ def test_sentences_stay_on_one_line(seed: int) -> None:
     rules = program.body
     assert isinstance(rules, RuleSet)
     for rule in (*rules.rules, rules.default):
-        said = words.sentence(rule, rules, program.target)
+        evidence = words.evidence_by_id(program)[rule.id]
+        said = words.sentence(rule, rules, program.target, evidence)
         assert said.isprintable()
         assert said.startswith(f"{rule.id}: ")
 
@@ -203,8 +207,8 @@ def test_sentences_stay_on_one_line(seed: int) -> None:
 )
 def test_evidence(stats: Stats, weight: float, answer: Label, expected: str) -> None:
     labels = ("no", "yes") if isinstance(stats, ClassCounts) else ()
-    rule = Rule("R1", (), answer, stats, weight)
-    assert words.evidence(rule, labels) == expected
+    tree = Tree((), labels, (Leaf(answer, stats, weight),))
+    assert words.evidence_by_id(Program("play", "cart", tree))["R1"] == expected
 
 
 def test_a_whole_rule() -> None:
@@ -218,7 +222,10 @@ def test_a_whole_rule() -> None:
     default = Rule("default", (), "yes", ClassCounts((1.0, 1.0)), 0.0)
     rules = RuleSet((X, COLOUR), ("no", "yes"), (rule,), default)
     assert (
-        words.sentence(rule, rules, "play\n")
+        words.sentence(rule, rules, "play\n", "2 of 2 cases")
         == 'R3: if colour = red and 1 < x <= 2 then "play\\n" = no (2 of 2 cases)'
     )
-    assert words.sentence(default, rules, "play") == "default: play = yes (no case)"
+    assert (
+        words.sentence(default, rules, "play", "no case")
+        == "default: play = yes (no case)"
+    )

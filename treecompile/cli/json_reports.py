@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treecompile.model import ir, words
+from treecompile.model.evidence import Evidence, by_id, of_nodes
 from treecompile.model.file.write import sha256
 from treecompile.model.paths import depth, divisible, leaf_count
 
@@ -78,12 +79,12 @@ def shown(
     """The result of `show`."""
     from treecompile.rules.extract import flatten
 
-    rules = flatten(program.body)
+    rules, rows = flatten(program.body), by_id(program)
     listed = rules.rules
     if isinstance(program.body, ir.RuleSet):
         listed = (*rules.rules, rules.default)
     report = {"model": model(program), "divides": divisible(program.body)}
-    report["rules"] = [_rule(rule, rules) for rule in listed]
+    report["rules"] = [_rule(rule, rules, rows[rule.id]) for rule in listed]
     if stats:
         report["nodes"] = _nodes(program)
     if importance is not None:
@@ -96,19 +97,16 @@ def shown(
     return report
 
 
-def _rule(rule: ir.Rule, rules: ir.RuleSet) -> Json:
+def _rule(rule: ir.Rule, rules: ir.RuleSet, rows: Evidence) -> Json:
     tests = words.conjunction(rule.conditions, rules.features)
-    return {"id": rule.id, "if": tests, "then": rule.value, **_cases(rule)}
+    cases = _cases(rows, rules.labels)
+    return {"id": rule.id, "if": tests, "then": rule.value, **cases}
 
 
-def _cases(node: ir.Rule | ir.Node) -> Json:
-    """The cases of a node; one without cases has the statistics of its parent."""
-    stats = node.stats
-    is_empty = not isinstance(node, ir.Split) and not node.weight
-    cases = 0.0 if is_empty else stats.weight
-    if isinstance(stats, ir.ClassCounts):
-        return {"cases": cases, "by_label": stats.weights}
-    return {"cases": cases, "mean": stats.mean, "deviation": stats.deviation}
+def _cases(rows: Evidence, labels: Sequence[ir.Label]) -> Json:
+    if labels:
+        return {"cases": rows.rows, "by_label": rows.answers or None}
+    return {"cases": rows.rows, "mean": rows.mean, "deviation": rows.deviation}
 
 
 def _nodes(program: ir.Program) -> list[Json]:
@@ -117,12 +115,16 @@ def _nodes(program: ir.Program) -> list[Json]:
     from treecompile.model.paths import rule_ids
 
     tree, measure = tree_of(program), measure_of(program)
-    ids = rule_ids(tree)
+    ids, rows = rule_ids(tree), of_nodes(program, tree)
     above: dict[int, Json] = {0: {"parent": None, "test": None}}
     nodes = []
     for position, node in enumerate(tree.nodes):
         found = impurity(node.stats, measure) if measure else None
-        entry = {**above[position], **_cases(node), "impurity": found}
+        entry = {
+            **above[position],
+            **_cases(rows[position], tree.labels),
+            "impurity": found,
+        }
         if isinstance(node, ir.Leaf):
             nodes.append({**entry, "rule": ids[position]})
             continue

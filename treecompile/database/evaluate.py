@@ -7,7 +7,7 @@ errors may differ in rounding, because their order differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, isfinite
 
@@ -28,7 +28,13 @@ from treecompile.measure.quality import (
 from treecompile.model import ir
 from treecompile.model.arrays import Floats
 from treecompile.model.errors import DataError
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import (
+    DIVIDED,
+    deciding,
+    divisible,
+    exposed_places,
+    outcomes,
+)
 from treecompile.model.semantics import is_fractional
 
 RowsAndErrors = tuple[int, float]  # how many rows, and the sum of their errors
@@ -47,7 +53,7 @@ def evaluate(
     found = counter.labels() if program.body.labels else counter.numbers()
     if not found.decided and not found.unknown:
         raise nothing_to_evaluate()
-    tallies = tuple(counter.tallies(found.decided))
+    tallies = tuple(counter.tallies(found))
     return summed_up(program.body, found.quality, tallies, found.unknown)
 
 
@@ -57,7 +63,8 @@ class DecidedRows:
 
     quality: ir.Quality
     unknown: int  # rows whose answer is missing, or a label never learned
-    decided: Mapping[int, RowsAndErrors]  # by the position of a leaf or rule
+    decided: Mapping[int, RowsAndErrors]  # by place (see `paths.deciding`)
+    actual: Mapping[int, ir.Stats]  # and the known answers of the same rows
 
 
 class RuleCounter:
@@ -67,14 +74,18 @@ class RuleCounter:
         self.store, self.read, self.body = store, read, body
         self.dialect = store.dialect
         self.rows = read.rows
+        # What decides a row, and the place in `paths.deciding` of each position in it.
+        self.decider, self.places = body, None
+        if divisible(body):
+            self.decider, self.places = exposed_places(body)
 
     def decided_rows(self) -> str:
-        """A query for `d`, the position of the leaf or rule that decides, and `y`.
+        """A query for `d`, the position in `decider` that decides, and `y`.
 
         Where `d` does not determine the answer, or the answer is a number, the query
         also has the answer, as `p`.
         """
-        columns = [f"{self._case(numbered(self.body))} AS d", "y"]
+        columns = [f"{self._case(numbered(self.decider))} AS d", "y"]
         if not self.body.labels or is_fractional(self.body):
             columns.append(f"{self._case(with_codes(self.body))} AS p")
         return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
@@ -90,6 +101,7 @@ class RuleCounter:
         size = len(self.body.labels)
         confusion = np.zeros((size, size), np.int64)  # actual by predicted
         decided: dict[int, RowsAndErrors] = {}
+        counts: dict[int, list[float]] = {}
         unknown = 0
         for position, predicted, actual, count in self._answers():
             if actual == MISSING or actual >= size:
@@ -99,10 +111,12 @@ class RuleCounter:
             rows, errors = decided.get(position, (0, 0.0))
             errors += count if actual != predicted else 0.0
             decided[position] = rows + count, errors
-        return DecidedRows(quality_of_counts(confusion), unknown, decided)
+            counts.setdefault(position, [0.0] * size)[actual] += count
+        known = {place: ir.ClassCounts(tuple(own)) for place, own in counts.items()}
+        return DecidedRows(quality_of_counts(confusion), unknown, decided, known)
 
     def _answers(self) -> Iterator[tuple[int, int, int, int]]:
-        """Position, predicted code, actual code, and the number of such rows."""
+        """Place, predicted code, actual code, and the number of such rows."""
         body = self.body
         key = "d, p, y" if is_fractional(body) else "d, y"
         *keys, counts = self._integers(
@@ -113,7 +127,12 @@ class RuleCounter:
         else:
             rules = outcomes(body)
             predicted = [body.labels.index(rules[at].value) for at in keys[0]]
-        yield from zip(keys[0], predicted, keys[-1], counts, strict=True)
+        yield from zip(self._placed(keys[0]), predicted, keys[-1], counts, strict=True)
+
+    def _placed(self, positions: Iterable[int]) -> list[int]:
+        """The places in `paths.deciding` of positions that decide."""
+        places = self.places
+        return [at if places is None else places[at] for at in positions]
 
     def _integers(self, query: str) -> list[list[int]]:
         return [column.astype(np.int64).tolist() for column in self.store.arrays(query)]
@@ -129,23 +148,32 @@ class RuleCounter:
         )
         known, unknown = int(known), int(every) - int(known)
         if not known:
-            return DecidedRows(quality_of_sums(0, 0.0, 0.0, 0.0), unknown, {})
+            return DecidedRows(quality_of_sums(0, 0.0, 0.0, 0.0), unknown, {}, {})
         if not isfinite(mean):
             raise DataError("an answer is infinite: correct it, or leave the row out")
         distance = f"(y - {literal(float(mean), self.dialect)})"
-        positions, counts, squares, sizes, spreads = self.store.arrays(
-            "SELECT d, count(*), sum((p - y) * (p - y)), sum(abs(p - y)),"
-            f" sum({distance} * {distance}) FROM {self.decided_rows()}"
-            f" WHERE {self.read.known} GROUP BY d ORDER BY d"
+        positions, *sums = self.store.arrays(
+            "SELECT d, count(*), sum((p - y) * (p - y)), sum(abs(p - y)), sum(y - p),"
+            f" sum({distance}), sum({distance} * {distance})"
+            f" FROM {self.decided_rows()} WHERE {self.read.known} GROUP BY d ORDER BY d"
         )
-        spread = float(spreads.sum()) if low < high else 0.0
-        absolute, squared = float(sizes.sum()), float(squares.sum())
-        decided = {
-            int(position): (int(count), float(square))
-            for position, count, square in zip(positions, counts, squares, strict=True)
-        }
-        quality = quality_of_sums(known, absolute, squared, spread)
-        return DecidedRows(quality, unknown, decided)
+        lines = np.array(sums, np.float64).T
+        _, squared, absolute, _, _, spread = map(float, lines.sum(axis=0))
+        quality = quality_of_sums(known, absolute, squared, spread * (low < high))
+        summed: dict[int, Floats] = {}  # several positions may divide a row
+        for place, line in zip(self._placed(map(int, positions)), lines, strict=True):
+            summed[place] = summed.get(place, 0.0) + line
+        rules = deciding(self.body)
+        decided, actual = {}, {}
+        for place, line in summed.items():
+            count, square, _, off, moved, spread = map(float, line)
+            decided[place] = int(count), square
+            rule = rules[place]
+            if rule.id == DIVIDED:  # has no answer of its own
+                actual[place] = _moments(count, float(mean), moved, spread)
+            else:
+                actual[place] = _moments(count, float(rule.value), off, square)
+        return DecidedRows(quality, unknown, decided, actual)
 
     # ------------------------------------------------------------ leaves
 
@@ -167,16 +195,17 @@ class RuleCounter:
 
     # ------------------------------------------------------------ rules
 
-    def tallies(self, decided: Mapping[int, RowsAndErrors]) -> Iterator[ir.RuleTally]:
+    def tallies(self, found: DecidedRows) -> Iterator[ir.RuleTally]:
         """What each rule did; the leaves of a tree match the rows they decide."""
         rules = self.body.rules if isinstance(self.body, ir.RuleSet) else ()
         matched: dict[int, RowsAndErrors] = {}
         for start in range(0, len(rules), AT_ONCE):
             some = rules[start : start + AT_ONCE]
             matched.update(enumerate(self._matched(some), start))
-        for position in outcomes(self.body):
-            own = decided.get(position, (0, 0.0))
-            yield ir.RuleTally(*matched.get(position, own), *own)
+        for position in deciding(self.body):
+            own = found.decided.get(position, (0, 0.0))
+            known = found.actual.get(position)
+            yield ir.RuleTally(*matched.get(position, own), *own, known)
 
     def _matched(self, rules: Sequence[ir.Rule]) -> Iterator[RowsAndErrors]:
         """The rows that meet the conditions of each rule, and their errors."""
@@ -204,6 +233,12 @@ class RuleCounter:
         for count, square in zip(found[:half], found[half:], strict=True):
             rows = int(count[0])
             yield rows, float(square[0]) if rows else 0.0
+
+
+def _moments(count: float, origin: float, off: float, squares: float) -> ir.Moments:
+    """From the sums of distances from an origin, and of their squares."""
+    mean = origin + off / count
+    return ir.Moments(count, mean, max(0.0, squares - off * (off / count)))
 
 
 def numbered(body: ir.Body) -> ir.Body:
@@ -252,7 +287,8 @@ def counted_labels(tree: ir.Tree) -> Evaluation:
         answer = tree.labels.index(rule.value)
         confusion[:, answer] += counts.astype(np.int64)
         rows, wrong = int(counts.sum()), float(counts.sum() - counts[answer])
-        tallies.append(ir.RuleTally(rows, wrong, rows, wrong))
+        known = rule.stats if rows else None
+        tallies.append(ir.RuleTally(rows, wrong, rows, wrong, known))
     return summed_up(tree, quality_of_counts(confusion), tallies, 0)
 
 
@@ -267,7 +303,7 @@ def summed_numbers(
     for rule in outcomes(tree).values():
         assert isinstance(rule.stats, ir.Moments)
         rows, errors = int(rule.stats.weight), rule.stats.sse or 0.0
-        tallies.append(ir.RuleTally(rows, errors, rows, errors))
+        tallies.append(ir.RuleTally(rows, errors, rows, errors, rule.stats))
     root = tree.nodes[0].stats
     assert isinstance(root, ir.Moments)
     count = int(root.weight)

@@ -8,7 +8,7 @@ doubled. See docs/your-own-target.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -153,7 +153,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             " (treecompile rules)"
         )
     language = read_language(source.target)
-    writer = CodeWriter(language, body)
+    writer = CodeWriter(language, body, words.evidence_by_id(program))
     text = CodeText(
         version=source.version,
         sha256=source.sha256,
@@ -168,9 +168,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 class CodeWriter:
     """Writes values, tests and arms as the language spells them."""
 
-    def __init__(self, language: Language, body: ir.Body) -> None:
+    def __init__(
+        self, language: Language, body: ir.Body, said: Mapping[str, str]
+    ) -> None:
         self.language = language
         self.body = body
+        self.said = said  # the evidence of each rule
         self.identifiers = identifiers(body, language.names.reserved)
         self.references = {
             index: language.names.reference.fill(identifier=name, position=index)
@@ -245,7 +248,7 @@ class CodeWriter:
             "probability": probability,
             "label": labels.index(rule.value) if labels else "",
             "rule": rule.id,
-            "evidence": words.evidence(rule, labels),
+            "evidence": self.said[rule.id],
         }
 
     def _test(self, test: ir.Condition) -> str:

@@ -37,21 +37,22 @@ def sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> dict[str, 
         return {}
     extracted = extract(body)
     rules = apply_rule_passes(extracted)
+    evidence = words.evidence_by_id(program)
     said = {
-        rule.id: words.sentence(rule, rules, program.target)
+        rule.id: words.sentence(rule, rules, program.target, evidence[rule.id])
         for rule in (*rules.rules, rules.default)
     }
     if divisible(body):  # a part of a row may reach a leaf that no whole row can
         for rule in extracted.rules:
             if rule.id not in said:
-                said[rule.id] = _unmerged_sentence(rule, extracted, program.target)
+                own = words.conclusion(rule, program.target, evidence[rule.id])
+                said[rule.id] = _unmerged_sentence(rule, extracted, own)
     return {rule.id: said[rule.id] for rule in decided.values() if rule.id in said}
 
 
-def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
+def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
     """A rule that no whole row can meet, with each of its tests by itself."""
     tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
-    said = words.conclusion(rule, rules.labels, target)
     return f"{rule.id}: if {' and '.join(tests)} then {said}"
 
 
@@ -73,8 +74,8 @@ def conclusions(
     program: ir.Program, decided: Mapping[int, ir.Rule]
 ) -> dict[str, tuple[int, str]]:
     """For each rule, its leaf and what it says."""
-    labels = program.body.labels
+    said = words.evidence_by_id(program)
     return {
-        rule.id: (position, words.conclusion(rule, labels, program.target))
+        rule.id: (position, words.conclusion(rule, program.target, said[rule.id]))
         for position, rule in decided.items()
     }

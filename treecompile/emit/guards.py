@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from treecompile.emit.lowering import form_of
 from treecompile.emit.steps import Step
-from treecompile.model import ir, words
+from treecompile.model import ir
 from treecompile.model.semantics import membership, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
@@ -46,9 +46,14 @@ class GuardClauses(ABC):
     number_tests: Mapping[str, str]  # by the names of `form_of`
 
     def __init__(
-        self, body: ir.Body, variables: Mapping[int, str], steps: Sequence[Step]
+        self,
+        body: ir.Body,
+        variables: Mapping[int, str],
+        steps: Sequence[Step],
+        said: Mapping[str, str],
     ) -> None:
         self.body = body
+        self.said = said  # the evidence of each rule (see `words.evidence_by_id`)
         self.variables = variables
         self.steps = steps
         self.sets: dict[tuple[str, ...], str] = {}  # of literals: named constants
@@ -170,9 +175,6 @@ class GuardClauses(ABC):
         if len(text) <= INLINE_WIDTH or not self.body.labels:
             return text
         return f"CLASSES[{self.body.labels.index(label)}]"
-
-    def evidence(self, rule: ir.Rule) -> str:
-        return words.evidence(rule, self.body.labels)
 
 
 # ---------------------------------------------------------------- dividing

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from treecompile.inspect.importance import impurity, measure_of, tree_of
 from treecompile.model import ir, words
+from treecompile.model.evidence import Evidence, divided, of_nodes
 from treecompile.model.paths import rule_ids
 
 LABELS_SHOWN = 5
@@ -25,9 +26,13 @@ def show(program: ir.Program, paint: Paint = plain, *, stats: bool = False) -> s
     body = program.body
     if isinstance(body, ir.RuleSet):
         rules = (*body.rules, body.default)
-        lines = [_rule_line(rule, body, program.target, paint) for rule in rules]
+        said = words.evidence_by_id(program)
+        lines = [
+            _rule_line(rule, body, program.target, said[rule.id], paint)
+            for rule in rules
+        ]
     else:
-        lines = list(_tree_lines(body, paint, _notes(program) if stats else {}))
+        lines = list(_tree_lines(program, body, paint, stats=stats))
     return "\n".join(lines)
 
 
@@ -35,46 +40,52 @@ def _code(label: ir.Label, labels: tuple[ir.Label, ...]) -> int:
     return labels.index(label) if labels else 0
 
 
-def _rule_line(rule: ir.Rule, rules: ir.RuleSet, target: str, paint: Paint) -> str:
-    said = words.conclusion(rule, rules.labels, target)
-    before = words.sentence(rule, rules, target).removesuffix(said)
-    return f"{before}{paint(said, _code(rule.value, rules.labels))}"
+def _rule_line(
+    rule: ir.Rule, rules: ir.RuleSet, target: str, said: str, paint: Paint
+) -> str:
+    end = words.conclusion(rule, target, said)
+    before = words.sentence(rule, rules, target, said).removesuffix(end)
+    return f"{before}{paint(end, _code(rule.value, rules.labels))}"
 
 
-def _notes(program: ir.Program) -> dict[int, str]:
+def _notes(program: ir.Program, rows: Sequence[Evidence]) -> dict[int, str]:
     """The statistics of each node: "  [yes 9, no 5; gini 0.459; gain 0.116]"."""
     tree, measure = tree_of(program), measure_of(program)
     notes = {}
     for position, node in enumerate(tree.nodes):
-        facts = [_cases(node.stats, tree.labels)]
+        facts = [_cases(rows[position], tree.labels)]
         found = impurity(node.stats, measure) if measure else None
         if found is not None:
             facts.append(f"{measure} {found:.4g}")
         if isinstance(node, ir.Split):
             facts.append(f"gain {node.gain:.4g}")
-        elif not node.weight:
+        elif not rows[position].rows:
             facts = ["no case"]
         notes[position] = f"  [{'; '.join(facts)}]"
     return notes
 
 
-def _cases(stats: ir.Stats, labels: Sequence[ir.Label]) -> str:
-    if isinstance(stats, ir.Moments):
-        return f"{words.quantity(stats.weight)}, mean {stats.mean:.6g}"
-    pairs = [pair for pair in zip(labels, stats.weights, strict=True) if pair[1]]
+def _cases(rows: Evidence, labels: Sequence[ir.Label]) -> str:
+    if not rows.answers:
+        mean = "" if rows.mean is None else f", mean {rows.mean:.6g}"
+        return f"{words.quantity(rows.rows)}{mean}"
+    pairs = [pair for pair in zip(labels, rows.answers, strict=True) if pair[1]]
     pairs.sort(key=lambda pair: -pair[1])
     shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]
     return ", ".join(shown[:LABELS_SHOWN] + ["..."] * (len(shown) > LABELS_SHOWN))
 
 
-def _tree_lines(tree: ir.Tree, paint: Paint, notes: Mapping[int, str]) -> Iterator[str]:
-    ids = rule_ids(tree)
+def _tree_lines(
+    program: ir.Program, tree: ir.Tree, paint: Paint, *, stats: bool
+) -> Iterator[str]:
+    ids, rows = rule_ids(tree), of_nodes(program, tree)
+    notes = _notes(program, rows) if stats else {}
     stack = [(0, "", "", "")]  # position, its margin, its children's margin, its test
     while stack:
         position, margin, below, test = stack.pop()
         node = tree.nodes[position]
         if isinstance(node, ir.Leaf):
-            said = words.evidence(node, tree.labels)
+            said = words.evidence(rows[position], tree.labels)
             arrow = " -> " if test else ""
             answer = paint(words.value(node.value), _code(node.value, tree.labels))
             aside = paint(f"({ids[position]}: {said})", ASIDE)
@@ -90,3 +101,6 @@ def _tree_lines(tree: ir.Tree, paint: Paint, notes: Mapping[int, str]) -> Iterat
             head, tail = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
             inner.append((branch.then, below + head, below + tail, phrase))
         stack.extend(reversed(inner))
+    if shared := divided(program):
+        said = words.evidence(shared, tree.labels)
+        yield f"divided among several leaves, by a missing or unseen value: {said}"

@@ -18,9 +18,9 @@ from treecompile.measure.cases import (
 from treecompile.measure.statistics import tallies
 from treecompile.model import ir
 from treecompile.model.arrays import Array
-from treecompile.model.batch import Columns, answers, deciders
+from treecompile.model.batch import Columns, answers, sole_deciders
 from treecompile.model.errors import DataError
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import deciding
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.raw import RawTable
@@ -31,7 +31,7 @@ class RuleQuality:
     """The quality of one rule."""
 
     rule: ir.Rule
-    rows: int  # that lead to it, also those whose missing values are divided
+    rows: int  # that it decides
     right: int  # of these, the right answers of the model; 0 for regression
     squared_error: float  # mean over its rows; 0 for classification
     tally: ir.RuleTally
@@ -53,7 +53,7 @@ class Evaluation:
 def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
-    where = deciders(body, cases.columns, cases.rows)
+    where = sole_deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows, where)
     actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
     errors = predicted != actual if body.labels else squared_errors(actual, predicted)
@@ -67,7 +67,7 @@ def summed_up(
 ) -> Evaluation:
     """The evaluation from the counts of each rule."""
     rules = []
-    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
+    for rule, tally in zip(deciding(body).values(), counted, strict=True):
         right = tally.decided - int(tally.errors) if body.labels else 0
         squared_error = 0.0 if body.labels else tally.errors / max(1, tally.decided)
         rules.append(RuleQuality(rule, tally.decided, right, squared_error, tally))

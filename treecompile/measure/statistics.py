@@ -23,9 +23,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treecompile.measure.cases import Cases
-from treecompile.model.arrays import Floats, Positions
-from treecompile.model.ir import Body, Rule, RuleSet, RuleTally
-from treecompile.model.paths import outcomes
+from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.ir import (
+    Body,
+    ClassCounts,
+    Moments,
+    Rule,
+    RuleSet,
+    RuleTally,
+    Stats,
+)
+from treecompile.model.paths import DIVIDED, deciding
 
 DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 
@@ -33,12 +41,15 @@ DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 def tallies(
     body: Body, cases: Cases, where: Positions, errors: Floats
 ) -> tuple[RuleTally, ...]:
-    """Count the rows and errors of each leaf or rule.
+    """Count the rows and errors of each leaf or rule, and of divided rows.
 
-    `where` says what decides each row (see `batch.deciders`), `errors` has the error of
-    the model's answer. The rules of a tree do not overlap: they decide what they match.
+    `where` says what decides each row (see `batch.sole_deciders`), `errors` has the
+    error of the model's answer. The rules of a tree do not overlap: they decide what
+    they match.
     """
-    rules = outcomes(body)
+    rules = deciding(body)
+    actual = _class_counts if body.labels else _moments
+    known = actual(body, cases.y, where)
     decided = np.bincount(where, minlength=max(rules) + 1)
     costs = np.bincount(where, errors, minlength=max(rules) + 1)
     found = []
@@ -51,8 +62,38 @@ def tallies(
             matched = int(mask.sum())
             met = Cases((), cases.y[mask])
             matched_errors = float(met.errors(rule.value, body).sum())
-        found.append(RuleTally(matched, matched_errors, count, cost))
+        own = known.get(place)
+        found.append(RuleTally(matched, matched_errors, count, cost, own))
     return tuple(found)
+
+
+def _class_counts(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
+    """The rows of each label that each place decides."""
+    size = len(body.labels)
+    places, rows = np.unique(where, return_inverse=True)
+    counts = np.bincount(rows * size + y, minlength=len(places) * size)
+    lines = counts.reshape(len(places), size).astype(np.float64).tolist()
+    return {
+        place: ClassCounts(tuple(line))
+        for place, line in zip(places.tolist(), lines, strict=True)
+    }
+
+
+def _moments(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
+    """The same for numbers, in distances from the answer: their sums lose nothing."""
+    places, rows = np.unique(where, return_inverse=True)
+    rules = deciding(body)
+    answers = np.array([float(rules[place].value) for place in places.tolist()])
+    off = y - answers[rows]
+    counts = np.bincount(rows, minlength=len(places))
+    middle = np.bincount(rows, off, minlength=len(places)) / counts
+    squares = np.bincount(rows, (off - middle[rows]) ** 2, minlength=len(places))
+    columns = (places, counts, answers + middle, squares)
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    return {
+        place: Moments(float(count), mean, square)
+        for place, count, mean, square in lines
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +121,7 @@ def figures(
     """The figures of all rules; `actual` has the rows of each label, if known."""
     total = left = sum(tally.decided for tally in counted)
     found = []
-    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
+    for rule, tally in zip(deciding(body).values(), counted, strict=True):
         rows, coverage = tally.matched, _ratio(tally.matched, total)
         made = Figures(rule, rows, coverage, left, tally.decided, tally.errors)
         left -= tally.decided
@@ -93,7 +134,9 @@ def figures(
         made = replace(made, support=_ratio(right, total))
         if rows:
             low, high = wilson(right, rows)
-            usual = actual[body.labels.index(rule.value)] if actual else 0.0
+            usual = 0.0
+            if actual and rule.id != DIVIDED:  # which has no answer of its own
+                usual = actual[body.labels.index(rule.value)]
             lift = _ratio(right / rows * total, usual)
             made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)
         found.append(made)

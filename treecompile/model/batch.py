@@ -13,7 +13,7 @@ import numpy as np
 
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.model.paths import outcomes
+from treecompile.model.paths import divisible, exposed_places, outcomes
 from treecompile.model.semantics import (
     certain,
     is_fractional,
@@ -146,6 +146,14 @@ def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
         found[matching(rule.conditions, body.features, columns, left)] = position
         left = left[found[left] == len(body.rules)]
     return found
+
+
+def sole_deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
+    """The place of each row in `paths.deciding`: divided rows have one of their own."""
+    if not divisible(body):
+        return deciders(body, columns, rows)
+    tree, places = exposed_places(body)
+    return np.array(places)[deciders(tree, columns, rows)]
 
 
 def _leaves(tree: ir.Tree, columns: Columns, rows: int) -> Positions:

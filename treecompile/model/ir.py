@@ -206,6 +206,7 @@ class RuleTally:
     matched_errors: float
     decided: int  # rows that it decides
     errors: float
+    actual: Stats | None = None  # their known answers; None: not known, or no row
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,8 @@ class Training:
     columns: tuple[ColumnSummary, ...]  # one for each feature
     quality: Quality | None = None
     validation: Quality | None = None
-    # One for each leaf in reading order, or each rule and the default; empty: not known
+    # One for each leaf in reading order, or each rule and the default; a tree that
+    # divides rows has a last one for these. Empty: not known.
     rules: tuple[RuleTally, ...] = ()
     validation_rules: tuple[RuleTally, ...] = ()
     estimate: Estimate | None = None

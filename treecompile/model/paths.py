@@ -86,6 +86,20 @@ def outcomes(body: ir.Body) -> dict[int, ir.Rule]:
     return result
 
 
+def deciding(body: ir.Body) -> dict[int, ir.Rule]:
+    """The rules that whole rows are counted for, by position.
+
+    A row that a tree divides is counted for no leaf, but for a rule of its own behind
+    the last node.
+    """
+    found = outcomes(body)
+    if divisible(body):
+        root = body.nodes[0].stats
+        value = answer(root, body.labels)
+        found[len(body.nodes)] = ir.Rule(DIVIDED, (), value, root, 0.0)
+    return found
+
+
 def leaf_count(body: ir.Body) -> int:
     """The number of leaves, or of rules without the default."""
     if isinstance(body, ir.RuleSet):
@@ -183,3 +197,13 @@ def exposed(tree: ir.Tree) -> tuple[ir.Tree, dict[int, ir.Rule]]:
             replace(node, branches=branches),
         ]
     return replace(tree, nodes=tuple(nodes), missing=ir.MissingPolicy.BRANCH), rules
+
+
+def exposed_places(tree: ir.Tree) -> tuple[ir.Tree, list[int]]:
+    """The same tree, and the place in `deciding` of each of its nodes (0: of none)."""
+    made, rules = exposed(tree)
+    place_of = {rule.id: place for place, rule in deciding(tree).items()}
+    places = [0] * len(made.nodes)
+    for position, rule in rules.items():
+        places[position] = place_of[rule.id]
+    return made, places

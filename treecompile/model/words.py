@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from treecompile.model import ir
+from treecompile.model.evidence import Evidence, by_id
+from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, members, threshold
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
@@ -180,28 +182,36 @@ def conjunction(
     ]
 
 
-def evidence(rule: ir.Rule | ir.Leaf, labels: Sequence[ir.Label]) -> str:
-    """The cases behind a rule or a leaf: "4 of 5 cases", "12 cases, sd 0.3"."""
-    stats = rule.stats
-    if rule.weight == 0:
-        return "no case"
-    if isinstance(stats, ir.ClassCounts):
-        right = stats.weights[labels.index(rule.value)]
-        return f"{amount(right)} of {quantity(stats.weight)}"
-    spread = "" if stats.deviation is None else f", sd {stats.deviation:.3g}"
-    return f"{quantity(stats.weight)}{spread}"
+NO_CASE = "no case"
 
 
-def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str) -> str:
+def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
+    """The cases that a rule decides: "4 of 5 cases", "12 cases, sd 0.3"."""
+    if not found.rows:
+        return NO_CASE
+    if labels:
+        return f"{amount(found.right)} of {quantity(found.rows)}"
+    spread = "" if found.deviation is None else f", sd {found.deviation:.3g}"
+    return f"{quantity(found.rows)}{spread}"
+
+
+def evidence_by_id(program: ir.Program) -> dict[str, str]:
+    """The same for every rule of a program, and for the default that never decides."""
+    labels = program.body.labels
+    said = {key: evidence(found, labels) for key, found in by_id(program).items()}
+    return {DEFAULT_ID: NO_CASE, **said}
+
+
+def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str, said: str) -> str:
     """A whole rule: "R3: if wind = strong then play = no (2 of 2 cases)"."""
     tests = conjunction(rule.conditions, rules.features)
     when = f"if {' and '.join(tests)} then " if tests else ""
-    return f"{rule.id}: {when}{conclusion(rule, rules.labels, target)}"
+    return f"{rule.id}: {when}{conclusion(rule, target, said)}"
 
 
-def conclusion(rule: ir.Rule, labels: Sequence[ir.Label], target: str) -> str:
+def conclusion(rule: ir.Rule, target: str, said: str) -> str:
     """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
-    return f"{name(target)} = {value(rule.value)} ({evidence(rule, labels)})"
+    return f"{name(target)} = {value(rule.value)} ({said})"
 
 
 # ---------------------------------------------------------------- rounded thresholds

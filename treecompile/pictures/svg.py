@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-from treecompile.model.ir import Label, Moments, Stats
+from treecompile.model.evidence import Evidence
+from treecompile.model.ir import Label
 
 MARGIN = 16.0  # pixels, as all lengths
 FONT_SIZE = 12
@@ -113,15 +114,14 @@ class Palette:
             return _class_colour(self.codes[answer])
         return self._shade(float(answer))
 
-    def bands(self, stats: Stats) -> list[tuple[str, float]]:
+    def bands(self, rows: Evidence) -> list[tuple[str, float]]:
         """The colours of a bar and their shares; for numbers, that of the mean only."""
-        if isinstance(stats, Moments):
-            return [(self._shade(stats.mean), 1.0)]
-        total = stats.weight
+        if rows.mean is not None:
+            return [(self._shade(rows.mean), 1.0)]
         return [
-            (_class_colour(code), weight / total)
-            for code, weight in enumerate(stats.weights)
-            if weight
+            (_class_colour(code), count / rows.rows)
+            for code, count in enumerate(rows.answers)
+            if count
         ]
 
     def share(self, number: float) -> float:

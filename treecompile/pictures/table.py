@@ -19,7 +19,8 @@ def draw_table(program: Program, body: RuleSet) -> str:
     rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
     tests = [_tests(rule, rules, rounding) for rule in every]
     answers = [svg.cut(words.answer(rule.value, rules.labels)) for rule in every]
-    evidence = [words.evidence(rule, rules.labels) for rule in every]
+    said_of = words.evidence_by_id(program)
+    evidence = [said_of[rule.id] for rule in every]
     palette = Palette(rules.labels, [rule.value for rule in every])
     ids_wide = max(svg.width(rule.id) for rule in every) * 1.1
     tests_wide = max(svg.width(line) for lines in tests for line in lines)
@@ -38,7 +39,7 @@ def draw_table(program: Program, body: RuleSet) -> str:
         parts += [
             svg.shape("path", d=above, stroke=LINE, stroke_width=0.5),
             "<g>",
-            svg.title(words.sentence(rule, rules, program.target)),
+            svg.title(words.sentence(rule, rules, program.target, said)),
             svg.line(lefts[0], y + 18, rule.id, fill=INK, bold=True),
         ]
         for row, line in enumerate(lines):

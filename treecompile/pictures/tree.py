@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from treecompile.model import words
+from treecompile.model.evidence import Evidence, of_nodes
 from treecompile.model.ir import Condition, Leaf, Node, Program, Split, Tree
 from treecompile.model.paths import rule_ids, upwards
 from treecompile.model.semantics import conditions, is_fractional
@@ -33,6 +34,7 @@ class Box:
     """A node that is drawn: its texts, and where it stands."""
 
     node: Node
+    rows: Evidence
     parent: Box | None
     depth: int
     hidden: int  # leaves below that are not drawn
@@ -79,6 +81,7 @@ def draw_tree(program: Program, tree: Tree, max_depth: int | None) -> str:
 def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
     """The nodes that are drawn, each in its row, parents before their children."""
     ids, leaves = rule_ids(tree), _leaves_below(tree)
+    rows = of_nodes(program, tree)
     rounding = Rounding(conditions(tree))
     target = words.name(program.target)
     boxes: list[Box] = []
@@ -88,7 +91,9 @@ def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
         node = tree.nodes[position]
         depth = 0 if parent is None else parent.depth + 1
         is_cut = isinstance(node, Split) and depth == max_depth
-        box = Box(node, parent, depth, leaves[position] if is_cut else 0)
+        box = Box(
+            node, rows[position], parent, depth, leaves[position] if is_cut else 0
+        )
         boxes.append(box)
         if parent is not None and when is not None:
             parent.children.append(box)
@@ -96,7 +101,7 @@ def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
             box.test = svg.cut(words.branch_test(when, feature, figure), LONGEST_TEST)
             box.exact = words.branch_test(when, feature)
         if isinstance(node, Leaf):
-            said = words.evidence(node, tree.labels)
+            said = words.evidence(rows[position], tree.labels)
             box.head = svg.cut(words.answer(node.value, tree.labels))
             box.foot = f"{ids[position]}, {said}"
             box.whole = (
@@ -104,7 +109,7 @@ def laid_out(program: Program, tree: Tree, max_depth: int | None) -> list[Box]:
             )
             continue
         head = words.name(tree.features[node.branches[0].when.feature].name)
-        box.head, box.foot = svg.cut(head), words.quantity(node.stats.weight)
+        box.head, box.foot = svg.cut(head), words.quantity(rows[position].rows)
         box.whole = f"{head}, {box.foot}"
         if box.hidden:
             box.foot = f"{box.hidden} more leaves"
@@ -195,7 +200,7 @@ def _box(box: Box, palette: Palette) -> list[str]:
         svg.line(x + PADDING, y + 27, box.foot, fill=ink),
     ]
     x, y = x + PADDING, y + HIGH - BAR - 1
-    for colour, share in palette.bands(node.stats) if isinstance(node, Split) else ():
+    for colour, share in palette.bands(box.rows) if isinstance(node, Split) else ():
         part = share * (wide - 2 * PADDING)
         parts.append(svg.shape("rect", x=x, y=y, width=part, height=BAR, fill=colour))
         x += part

@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import NotedProgram, Program, RuleSet, RuleTally, Training
+from treecompile.model.ir import (
+    NotedProgram,
+    Program,
+    RuleSet,
+    RuleTally,
+    Training,
+)
 from treecompile.model.rounding import rounded
 from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
+from treecompile.rules.passes.merge import merge
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
 from treecompile.tables.options import ReadOptions
@@ -48,7 +55,8 @@ def simplify(program: Program) -> Program:
         return program
     training = program.training
     if training is not None:
-        training = _with_valid_tallies(training, len(rules.rules), len(body.rules))
+        is_same = not is_fractional(program.body) and _decide_same(rules, body)
+        training = _with_valid_tallies(training, len(body.rules) if is_same else None)
     simplified = replace(program, body=body, training=training)
     return _without_estimate(simplified) if is_fractional(program.body) else simplified
 
@@ -78,14 +86,23 @@ def _as_round(rules: RuleSet, program: Program) -> RuleSet:
     return made
 
 
-def _with_valid_tallies(training: Training, before: int, after: int) -> Training:
-    """Keep the tallies only if simplifying has neither dropped nor joined a rule."""
+def _decide_same(before: RuleSet, after: RuleSet) -> bool:
+    """Whether each rule surely decides the same rows as before."""
+    merged = merge(before)
+    return len(before.rules) == len(merged.rules) and (
+        [rule.conditions for rule in merged.rules]
+        == [rule.conditions for rule in after.rules]
+    )
+
+
+def _with_valid_tallies(training: Training, rules: int | None) -> Training:
+    """Keep the tallies for that many rules and a default; for None, drop them."""
 
     def kept(tallies: tuple[RuleTally, ...]) -> tuple[RuleTally, ...]:
-        if before != after or not tallies:
+        if rules is None or not tallies:
             return ()
         # A tree has no tally for the default.
-        return (*tallies, RuleTally(0, 0.0, 0, 0.0))[: after + 1]
+        return (*tallies, RuleTally(0, 0.0, 0, 0.0))[: rules + 1]
 
     return replace(
         training,

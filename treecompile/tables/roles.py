@@ -19,7 +19,6 @@ from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
 from treecompile.tables.columns import (
-    DATE_ADVICE,
     PARSE,
     Distinct,
     Raw,
@@ -29,7 +28,7 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import SUSPECTS, DatesError, Stated, counted, require_column
+from treecompile.tables.raw import SUSPECTS, Stated, counted, require_column
 from treecompile.tables.suspicions import almost_numbers
 
 LARGEST = float_info.max
@@ -56,11 +55,7 @@ def make_target(
 
     `has_missing` says that rows outside the column have no target.
     """
-    try:
-        column = raw.distinct()
-    except DatesError as error:
-        said = f"column {raw.name!r} holds {error.what}"
-        raise DataError(f"{said}: {DATE_ADVICE}") from None
+    column = raw.distinct()
     name, count = raw.name, len(column.used)
     if not count:
         state = f"target {name!r} has no known value" if len(raw.data) else "no rows"

@@ -11,7 +11,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-680dd48d7854ca3c4ef616229c8f4573d080c75fe3d47cf6116b17f24b794788.
+7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -23,7 +23,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain
 from math import inf, nan
 from numbers import Real
 from typing import overload, Any, Literal, TextIO
@@ -32,7 +31,7 @@ MODEL = {
     "name": "species",
     "algorithm": "c45",
     "version": "0.1.0",
-    "sha256": "680dd48d7854ca3c4ef616229c8f4573d080c75fe3d47cf6116b17f24b794788",
+    "sha256": "7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701",
     "rules": 6,
     "rows": 241,
 }
@@ -70,14 +69,14 @@ def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
         body_mass_g = as_number("body_mass_g", body_mass_g)
     if not flipper_length_mm > 207.0:
         if not bill_length_mm > 43.1:
-            return "R1" if rule else "Adelie"  # 92.4 of 94.8 cases
+            return "R1" if rule else "Adelie"  # 93 of 96 cases
         if not body_mass_g > 4100.0:
-            return "R2" if rule else "Chinstrap"  # 42 of 42.4 cases
+            return "R2" if rule else "Chinstrap"  # 42 of 42 cases
         if bill_length_mm <= 48.8:
             return "R3" if rule else "Adelie"  # 3 of 5 cases
-        return "R4" if rule else "Chinstrap"  # 6 of 6.1 cases
+        return "R4" if rule else "Chinstrap"  # 6 of 6 cases
     if not bill_depth_mm > 17.6:
-        return "R5" if rule else "Gentoo"  # 87.4 of 87.7 cases
+        return "R5" if rule else "Gentoo"  # 87 of 87 cases
     return "R6" if rule else "Chinstrap"  # 3 of 5 cases
 
 
@@ -149,11 +148,11 @@ PROBABILITIES = {
 }
 
 RULES = {
-    "R1": "R1: if flipper_length_mm <= 207 (or missing) and bill_length_mm <= 43.1 (or missing) then species = Adelie (92.4 of 94.8 cases)",
-    "R2": "R2: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 43.1 and body_mass_g <= 4100 (or missing) then species = Chinstrap (42 of 42.4 cases)",
+    "R1": "R1: if flipper_length_mm <= 207 (or missing) and bill_length_mm <= 43.1 (or missing) then species = Adelie (93 of 96 cases)",
+    "R2": "R2: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 43.1 and body_mass_g <= 4100 (or missing) then species = Chinstrap (42 of 42 cases)",
     "R3": "R3: if flipper_length_mm <= 207 (or missing) and 43.1 < bill_length_mm <= 48.8 and body_mass_g > 4100 then species = Adelie (3 of 5 cases)",
-    "R4": "R4: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 48.8 and body_mass_g > 4100 then species = Chinstrap (6 of 6.1 cases)",
-    "R5": "R5: if flipper_length_mm > 207 and bill_depth_mm <= 17.6 (or missing) then species = Gentoo (87.4 of 87.7 cases)",
+    "R4": "R4: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 48.8 and body_mass_g > 4100 then species = Chinstrap (6 of 6 cases)",
+    "R5": "R5: if flipper_length_mm > 207 and bill_depth_mm <= 17.6 (or missing) then species = Gentoo (87 of 87 cases)",
     "R6": "R6: if flipper_length_mm > 207 and bill_depth_mm > 17.6 then species = Chinstrap (3 of 5 cases)",
 }
 
@@ -202,34 +201,6 @@ def parse_number(name: str, text: str) -> float:
     if NUMBER.fullmatch(text):
         return float(text)
     raise ValueError(f"{name!r} is {text!r}: expected a number")
-
-
-FIRST_LINES = 20  # that show how a file is written
-
-
-FIRST_CHARACTERS = 1 << 20
-
-
-QUOTED = re.compile(r'"[^"]*("|$)')
-
-
-def first_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a file that show how it is written."""
-    count = size = 0
-    for line in lines:
-        yield line
-        count, size = count + 1, size + len(line)
-        if count == FIRST_LINES or size > FIRST_CHARACTERS:
-            return
-
-
-def has_blanks(first: list[str], delimiter: str = ",") -> bool:
-    """Whether a blank follows every delimiter, as in `39, Private, 77516`.
-
-    The first line may have the names of the columns, and need not have blanks.
-    """
-    text = QUOTED.sub("", "".join(first[1:] or first))
-    return 0 < text.count(delimiter) == text.count(delimiter + " ")
 
 
 PARSERS = {
@@ -284,20 +255,12 @@ def usage() -> Iterator[str]:
 
 def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, one after the other."""
-    reader = csv_reader(lines)
+    reader = csv.reader(lines, strict=True)
     header = read_header(reader)
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
         writer.writerow([*record, as_field(predict(row))])
-
-
-def csv_reader(lines: Iterable[str]) -> Any:
-    """The records of a CSV file; blanks are skipped if they follow every comma."""
-    rest = iter(lines)
-    first = list(first_lines(rest))
-    skips = has_blanks(first)
-    return csv.reader(chain(first, rest), strict=True, skipinitialspace=skips)
 
 
 def read_header(reader: Any) -> list[str]:

@@ -4,7 +4,7 @@
     'yes'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275.
+89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -12,11 +12,9 @@ and writes it with a column of predictions: python predict.py FILE
 from __future__ import annotations
 
 import csv
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain
 from numbers import Real
 from typing import overload, Any, Literal, TextIO
 
@@ -24,7 +22,7 @@ MODEL = {
     "name": "play",
     "algorithm": "id3",
     "version": "0.1.0",
-    "sha256": "5875b386ed0a1dbffc8d52b42bd4d1d28106c3d59a9f0d6e0d94904f868fa275",
+    "sha256": "89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44",
     "rules": 5,
     "rows": 14,
 }
@@ -161,34 +159,6 @@ def parse_text(name: str, text: str) -> str:
     return text
 
 
-FIRST_LINES = 20  # that show how a file is written
-
-
-FIRST_CHARACTERS = 1 << 20
-
-
-QUOTED = re.compile(r'"[^"]*("|$)')
-
-
-def first_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a file that show how it is written."""
-    count = size = 0
-    for line in lines:
-        yield line
-        count, size = count + 1, size + len(line)
-        if count == FIRST_LINES or size > FIRST_CHARACTERS:
-            return
-
-
-def has_blanks(first: list[str], delimiter: str = ",") -> bool:
-    """Whether a blank follows every delimiter, as in `39, Private, 77516`.
-
-    The first line may have the names of the columns, and need not have blanks.
-    """
-    text = QUOTED.sub("", "".join(first[1:] or first))
-    return 0 < text.count(delimiter) == text.count(delimiter + " ")
-
-
 PARSERS = {"outlook": parse_text, "humidity": parse_text, "wind": parse_text}
 BLANKS = ("",)
 
@@ -236,20 +206,12 @@ def usage() -> Iterator[str]:
 
 def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, one after the other."""
-    reader = csv_reader(lines)
+    reader = csv.reader(lines, strict=True)
     header = read_header(reader)
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
         writer.writerow([*record, as_field(predict(row))])
-
-
-def csv_reader(lines: Iterable[str]) -> Any:
-    """The records of a CSV file; blanks are skipped if they follow every comma."""
-    rest = iter(lines)
-    first = list(first_lines(rest))
-    skips = has_blanks(first)
-    return csv.reader(chain(first, rest), strict=True, skipinitialspace=skips)
 
 
 def read_header(reader: Any) -> list[str]:

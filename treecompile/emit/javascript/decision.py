@@ -83,10 +83,10 @@ class DecisionScript(GuardClauses):
     following = "nestedAnswer"  # no variable has capital letters
     number_tests = NUMBER_TESTS
 
-    def __init__(self, body: ir.Body) -> None:
+    def __init__(self, body: ir.Body, said: Mapping[str, str]) -> None:
         variables = identifiers(body, RESERVED, NAME_WIDTH - 4, lower=True)
         self.large = is_large(body.labels)
-        super().__init__(body, variables, list(decision_steps(body)))
+        super().__init__(body, variables, list(decision_steps(body)), said)
 
     def literal(self, value: ir.Label) -> str:
         return literal(value, exact=self.large)
@@ -103,7 +103,7 @@ class DecisionScript(GuardClauses):
         if len(lines[0]) > WIDTH:
             parts = ("return rule", f'  ? "{rule.id}"', f"  : {answer};")
             lines = [margin + part for part in parts]
-        return with_comment(lines, self.evidence(rule))
+        return with_comment(lines, self.said[rule.id])
 
     def call(self, function: FunctionText, margin: str) -> list[str]:
         start = f"{margin}return {function.name}("

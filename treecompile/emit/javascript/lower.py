@@ -98,7 +98,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     used = [body.features[index] for index in required_features(body)]
     converters = set(map(converter, used))
-    code = DecisionScript(body)
+    code = DecisionScript(body, words.evidence_by_id(program))
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided)

@@ -84,10 +84,12 @@ def grouped(
 def _most_frequent(writer: RuleWriter) -> GroupText:
     """The rules with most cases, those of a list in their order."""
     rules = writer.rules.rules
-    ranked = sorted(range(len(rules)), key=lambda place: -rules[place].weight)
+    ranked = sorted(
+        range(len(rules)), key=lambda place: -writer.rows[rules[place].id].rows
+    )
     shown = [rules[place] for place in sorted(ranked[:SHOWN])]
     if not writer.ordered:
-        shown.sort(key=lambda rule: -rule.weight)
+        shown.sort(key=lambda rule: -writer.rows[rule.id].rows)
     rows = [writer.row(rule, ()) for rule in shown]
     where = f"Of {len(rules):,} rules, these {len(shown)} decide most cases:"
     title = f"The {len(shown)} most frequent rules"

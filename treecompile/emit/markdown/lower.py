@@ -56,11 +56,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     # other artefacts of the model.
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests)
-    base = quality.training_counts(program)
-    writer = RuleWriter(program, rules, base)
+    writer = RuleWriter(program, rules)
     drawn, diagram = "", ""
     if isinstance(body, Tree):
-        drawn, diagram = sections.picture(body, writer.rounding)
+        drawn, diagram = sections.picture(program, body, writer.rounding)
     default, default_evidence = writer.default()
     is_summary = not options.full and len(rules.rules) > MOST_RULES
     contents, groups = grouped(writer, body, tests, is_summary=is_summary)
@@ -72,9 +71,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         summary=sections.summary(program, rules, options.glossary),
         sha256=source.sha256,
         version=source.version,
-        data=sections.data(program, base),
+        data=sections.data(program, writer.all),
         distribution=writer.distribution(),
-        quality=quality.quality(program, base),
+        quality=quality.quality(program),
         features_note=sections.features_note(program),
         features=sections.features(body, program.training, options.glossary),
         picture=drawn,
@@ -89,7 +88,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         missing=sections.missing(rules, program.na_values, writer.fractional),
         default=default,
         default_evidence=default_evidence,
-        source_note=sections.source_note(writer.fractional, is_summary=is_summary),
+        source_note=sections.source_note(program, rules, is_summary=is_summary),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
     )
     known = {program.target, *(feature.name for feature in body.features)}

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from treecompile.model import words
+from treecompile.model.evidence import Evidence
 from treecompile.model.ir import Label, Moments, Stats
 from treecompile.model.words import rounded
 
@@ -98,13 +99,24 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
 
-def deviation(moments: Moments) -> str:
-    return "not known" if moments.deviation is None else rounded(moments.deviation)
+def figure(number: float | None) -> str:
+    """A mean or a deviation."""
+    return "not known" if number is None else rounded(number)
+
+
+def by_answer(rows: Evidence, labels: Sequence[Label]) -> str:
+    """The rows by label, without zeros: "no: 2, yes: 3"."""
+    if not rows.answers:
+        return "not recorded"
+    pairs = zip(labels, rows.answers, strict=True)
+    return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)
 
 
 def spread(stats: Stats, labels: Sequence[Label]) -> str:
     """The cases by label, without zeros: "no: 2, yes: 3"; or mean and deviation."""
     if isinstance(stats, Moments):
-        return f"mean {rounded(stats.mean)}, standard deviation {deviation(stats)}"
+        return (
+            f"mean {rounded(stats.mean)}, standard deviation {figure(stats.deviation)}"
+        )
     pairs = zip(labels, stats.weights, strict=True)
     return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)

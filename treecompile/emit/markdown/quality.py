@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from treecompile.emit.markdown import md
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
+from treecompile.model.paths import DIVIDED
 from treecompile.model.semantics import answer, is_fractional
 from treecompile.model.words import rounded
 
@@ -24,11 +25,11 @@ def actual_counts(quality: ir.ClassQuality) -> ir.ClassCounts:
 
 
 def training_counts(program: ir.Program) -> ir.Stats | None:
-    """The statistics of all training cases; None if they were not counted."""
-    if isinstance(program.body, ir.Tree):
-        return program.body.nodes[0].stats
+    """The statistics of all training cases; None if they are not known."""
     measured = program.training.quality if program.training else None
-    return actual_counts(measured) if isinstance(measured, ir.ClassQuality) else None
+    if isinstance(measured, ir.ClassQuality):
+        return actual_counts(measured)
+    return program.body.nodes[0].stats if isinstance(program.body, ir.Tree) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class QualityPart:
     table: str  # the confusion matrix, or the errors of a regression
 
 
-def quality(program: ir.Program, base: ir.Stats | None) -> list[QualityPart]:
-    training = program.training
+def quality(program: ir.Program) -> list[QualityPart]:
+    training, base = program.training, training_counts(program)
     if training is None:
         return []
     estimate = training.estimate
@@ -128,8 +129,9 @@ ORDER_NOTE = (
 )
 TREE_NOTE = " Each row is decided by the one rule whose conditions it meets."
 DIVIDED_NOTE = (
-    " A row with a missing or unseen value is counted for the rule that the marks lead"
-    " to, and as an error if the divided answer is wrong."
+    " Each row is counted for the one rule whose conditions it meets. Rows that a"
+    " missing or unseen value divides among several rules have the last line to"
+    " themselves."
 )
 SELECTED = (
     "The rules were pruned and sorted on these rows: expect them to do less well on new"
@@ -149,24 +151,6 @@ def pruned_by(program: ir.Program) -> str:
     """How the rules of a program were pruned; "" if they were not."""
     how = dict(program.options).get("rules", "")
     return str(how) if isinstance(program.body, ir.RuleSet) else ""
-
-
-def counted(
-    program: ir.Program, base: ir.Stats | None
-) -> tuple[str, ir.Stats | None, float]:
-    """Whose cases the rules rest on, their statistics, and their number.
-
-    Rules that were pruned on validation rows carry the counts of these.
-    """
-    training = program.training
-    if training is None or pruned_by(program) != "validation":
-        rows = training.rows if training else 0
-        return "training", base, base.weight if base else float(rows)
-    measured = training.validation
-    if isinstance(measured, ir.ClassQuality):
-        counts = actual_counts(measured)
-        return "validation", counts, counts.weight
-    return "validation", None, float(measured.rows if measured else 0)
 
 
 def statistics_note(body: ir.Body) -> str:
@@ -215,7 +199,7 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {
         "Rule": entry.rule.id,
-        "Answer": md.answer(entry.rule.value, body.labels),
+        "Answer": _answer(entry.rule, body.labels),
         "Coverage": f"{entry.matched} of {total}{coverage}",
     }
     if body.labels:
@@ -234,6 +218,10 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     elif is_ordered:
         cells["RMSE of these"] = _number(entry.own_deviation)
     return cells
+
+
+def _answer(rule: ir.Rule, labels: Sequence[ir.Label]) -> str:
+    return "any" if rule.id == DIVIDED else md.answer(rule.value, labels)
 
 
 def _percent(part: float | None) -> str:

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from functools import cache
 
 from treecompile.emit.markdown import md
-from treecompile.emit.markdown.quality import counted
 from treecompile.model import ir, words
-from treecompile.model.paths import rule_ids
+from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
+from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
 from treecompile.model.semantics import is_fractional
-from treecompile.model.words import Rounding, rounded
+from treecompile.model.words import Rounding
 from treecompile.rules.language.evidence import has_counts
 
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
 EVIDENCE_NOTES = {
     True: (
-        "Coverage is the share of all {} cases that meet the conditions."
+        "Coverage is the share of all {} cases that the rule decides."
         " Confidence is the share of these that have the rule's answer. Lift is"
         " confidence divided by the share of that answer among all cases."
         " Answers that are not listed did not occur."
     ),
     False: (
-        "Coverage is the share of all {} cases that meet the conditions."
+        "Coverage is the share of all {} cases that the rule decides."
         " Mean and standard deviation are those of these cases."
     ),
 }
@@ -44,17 +44,16 @@ class RuleText:
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    def __init__(
-        self, program: ir.Program, rules: ir.RuleSet, base: ir.Stats | None
-    ) -> None:
+    def __init__(self, program: ir.Program, rules: ir.RuleSet) -> None:
         body = program.body
         self.rules = rules
         self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
         self.target = md.name(program.target)
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided
-        # The cases that were counted, their statistics (or None) and number (or 0).
-        self.whose, self.base, self.total = counted(program, base)
+        self.whose, _ = counted_rows(program)
+        self.rows = {DEFAULT_ID: NOTHING, **by_id(program)}  # what each rule decides
+        self.all = total(program)
         self.last = _last_tests(body) if isinstance(body, ir.Tree) else {}
         self.phrase = cache(self._phrase)
 
@@ -62,14 +61,12 @@ class RuleWriter:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
 
     def distribution(self) -> str:
-        if not isinstance(self.base, ir.ClassCounts) or not self.total:
-            return ""
-        if self.whose != "training":
+        if not self.lifts or self.whose != "training":
             return ""  # the section is about the training data
-        pairs = zip(self.rules.labels, self.base.weights, strict=True)
+        pairs = zip(self.rules.labels, self.all.answers, strict=True)
         rows = [
-            [md.value(label), words.amount(weight), md.share(weight, self.total)]
-            for label, weight in pairs
+            [md.value(label), words.amount(count), md.share(count, self.all.rows)]
+            for label, count in pairs
         ]
         return md.table([self.target, "Cases", "Share"], rows)
 
@@ -81,6 +78,11 @@ class RuleWriter:
         if self.ordered:
             text = (
                 "Read from the top: the first rule whose conditions all hold decides."
+            )
+        if shared := self.rows.get(DIVIDED, NOTHING).rows:
+            text += (
+                f" A missing or unseen value divides {words.quantity(shared)} among"
+                " several rules; they are counted for none of these."
             )
         if dropped:
             text += f" Left out, because no case can meet them: {md.listing(dropped)}."
@@ -100,7 +102,7 @@ class RuleWriter:
             opening=opening if tests else f"Always **{self.exactly(rule)}**.",
             conditions=(*tests[:1], *(f"and {test}" for test in tests[1:])),
             conclusion=f"**{self.exactly(rule)}**",
-            evidence=self.evidence(rule) if rule.weight else self.stand_in(rule),
+            evidence=self.evidence(rule) or self.stand_in(rule),
         )
 
     def tests(self, tests: Sequence[ir.Condition]) -> str:
@@ -148,63 +150,64 @@ class RuleWriter:
         tests = self.brief(rule.conditions, common)
         said = md.answer(rule.value, self.rules.labels)
         row = [rule.id, tests or "always", said]
-        stats = rule.stats
-        if not rule.weight:
+        own = self.rows[rule.id]
+        if not own.rows:
             width = len(self.heads()) - len(row)
             return [*row, *[""] * (width - 1), self.stand_in(rule)]
-        row.append(words.amount(rule.weight))
-        if self.total:
-            row[-1] += f" ({md.share(rule.weight, self.total)})"
-        if isinstance(stats, ir.Moments):
-            return [*row, md.deviation(stats)]
-        right = stats.weights[self.rules.labels.index(rule.value)]
+        row.append(words.amount(own.rows))
+        if self.all.rows:
+            row[-1] += f" ({md.share(own.rows, self.all.rows)})"
+        if not self.rules.labels:
+            return [*row, md.figure(own.deviation)]
         lift = [self.lift(rule)] if self.lifts else []
-        answers = md.spread(stats, self.rules.labels)
-        return [*row, md.share(right, stats.weight), *lift, answers]
+        answers = md.by_answer(own, self.rules.labels)
+        return [*row, md.share(own.right, own.rows), *lift, answers]
 
     @property
     def lifts(self) -> bool:
         """Whether the frequency of each answer is known."""
-        return isinstance(self.base, ir.ClassCounts) and self.base.weight > 0
+        return bool(self.all.rows and self.all.answers)
 
     def lift(self, rule: ir.Rule) -> str:
-        assert isinstance(self.base, ir.ClassCounts)
-        assert isinstance(rule.stats, ir.ClassCounts)
         label = self.rules.labels.index(rule.value)
-        usual = self.base.weights[label] / self.base.weight
-        own = rule.stats.weights[label] / rule.stats.weight
-        return f"{own / usual:.2f}" if usual else "undefined"
+        usual, own = self.all.answers[label] / self.all.rows, self.rows[rule.id]
+        return f"{own.right / own.rows / usual:.2f}" if usual else "undefined"
 
     # ------------------------------------------------------------ evidence
 
     def evidence(self, rule: ir.Rule) -> str:
-        cells = {"Coverage": words.quantity(rule.weight)}
-        if self.total:
+        """A table of the cases that a rule decides; "" if there are none."""
+        own = self.rows[rule.id]
+        if not own.rows:
+            return ""
+        cells = {"Coverage": words.quantity(own.rows)}
+        if self.all.rows:
             cells["Coverage"] = (
-                f"{words.amount(rule.weight)} of {words.quantity(self.total)}"
-                f" ({md.share(rule.weight, self.total)})"
+                f"{words.amount(own.rows)} of {words.quantity(self.all.rows)}"
+                f" ({md.share(own.rows, self.all.rows)})"
             )
-        stats = rule.stats
-        if isinstance(stats, ir.Moments):
-            cells["Mean"] = rounded(stats.mean)
-            cells["Standard deviation"] = md.deviation(stats)
-        else:
-            right = stats.weights[self.rules.labels.index(rule.value)]
+        if self.rules.labels:
             cells["Confidence"] = (
-                f"{words.amount(right)} of {words.quantity(stats.weight)}"
-                f" ({md.share(right, stats.weight)})"
+                f"{words.evidence(own, self.rules.labels)}"
+                f" ({md.share(own.right, own.rows)})"
             )
             if self.lifts:
                 cells["Lift"] = self.lift(rule)
-            cells["Cases by answer"] = md.spread(stats, self.rules.labels)
+            cells["Cases by answer"] = md.by_answer(own, self.rules.labels)
+        else:
+            cells["Mean"] = md.figure(own.mean)
+            cells["Standard deviation"] = md.figure(own.deviation)
         return md.table_of([cells])
 
     def stand_in(self, rule: ir.Rule) -> str:
         """A sentence for a rule that no case reached: which cases it rests on."""
-        if not has_counts(rule, self.rules.labels) and self.ordered:
+        is_assumed = not has_counts(rule, self.rules.labels)
+        if is_assumed and self.ordered and not self.rows[rule.id].counted:
             return BY_HAND
         text = f"No {self.whose} case reached this rule."
-        if not rule.stats.weight:
+        if rule.weight:
+            return f"{text} Its answer rests on parts of divided cases."
+        if not rule.stats.weight or (is_assumed and self.ordered):
             return text
         whose = "other cases"
         if rule.id in self.last:
@@ -220,8 +223,8 @@ class RuleWriter:
             return "The rules cover every case, so no default is ever used.", ""
         rule = self.rules.default
         text = f"A case that meets no rule gets **{self.exactly(rule)}**."
-        if rule.weight:
-            return text, self.evidence(rule)
+        if evidence := self.evidence(rule):
+            return text, evidence
         return f"{text} No {self.whose} case reached it.", ""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
+from treecompile.model.evidence import Evidence, by_id
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
@@ -48,7 +49,7 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     )
 
 
-def data(program: ir.Program, base: ir.Stats | None) -> str:
+def data(program: ir.Program, every: Evidence) -> str:
     training = program.training
     if program.algorithm == ALGORITHM:
         text = "The rules are the source; the data behind them is not recorded."
@@ -68,11 +69,12 @@ def data(program: ir.Program, base: ir.Stats | None) -> str:
                 " Cross-validation chose how far the tree is pruned: each leaf of a"
                 f" split saves at least {100 * alpha:.3g} % of the error without tests."
             )
-    if isinstance(base, ir.Moments) and base.weight:
+    if every.mean is not None:
         text += (
-            f" Over all {words.quantity(base.weight)}, {md.name(program.target)} has"
+            f" Over all {words.quantity(every.rows)}, {md.name(program.target)} has"
+            f" mean {rounded(every.mean)},"
+            f" standard deviation {md.figure(every.deviation)}."
         )
-        text += f" {md.spread(base, ())}."
     return text
 
 
@@ -186,7 +188,7 @@ MAX_LEAVES = 32  # in a picture
 MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
 
 
-def picture(tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
+def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
     """A sentence, and the Mermaid diagram, or "" if it would be too large."""
     ids = rule_ids(tree)
     if len(ids) > MAX_LEAVES:
@@ -195,23 +197,27 @@ def picture(tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
             " `treecompile draw` makes one.",
             "",
         )
-    diagram = "\n".join(_diagram(tree, ids, rounding))
+    said = words.evidence_by_id(program)
+    diagram = "\n".join(_diagram(tree, ids, said, rounding))
     if len(diagram) > MAX_PICTURE:
         return "The names in the tree are too long for a picture.", ""
     note = "From the top, follow the arrow whose test the case passes."
-    if diagram != "\n".join(_diagram(tree, ids, None)):
+    if diagram != "\n".join(_diagram(tree, ids, said, None)):
         note += " Thresholds are rounded here; the rules below state them exactly."
     return note, diagram
 
 
 def _diagram(
-    tree: ir.Tree, ids: dict[int, str], rounding: Rounding | None
+    tree: ir.Tree,
+    ids: Mapping[int, str],
+    said: Mapping[str, str],
+    rounding: Rounding | None,
 ) -> Iterator[str]:
     yield "flowchart TD"
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
-            rests = words.evidence(node, tree.labels)
-            lines = [words.answer(node.value, tree.labels), f"{ids[position]}, {rests}"]
+            rule = ids[position]
+            lines = [words.answer(node.value, tree.labels), f"{rule}, {said[rule]}"]
             yield f'    n{position}["{"<br>".join(map(md.in_mermaid, lines))}"]'
             continue
         index = node.branches[0].when.feature
@@ -226,7 +232,17 @@ def _diagram(
 # ---------------------------------------------------------------- source
 
 
-def source_note(fractional: bool, *, is_summary: bool = False) -> str:
+WEIGHTS = (
+    " They are training weights, from which the probabilities are computed. In"
+    " training, a case with a missing value may be divided among several rules, and"
+    " cases may have weights, so that these counts can be fractions. All other figures"
+    " in this document count whole cases, each for the rule that decides it."
+)
+
+
+def source_note(
+    program: ir.Program, rules: ir.RuleSet, *, is_summary: bool = False
+) -> str:
     if is_summary:
         return (
             "These are too many rules to read or to edit. `treecompile emit model.json"
@@ -237,12 +253,25 @@ def source_note(fractional: bool, *, is_summary: bool = False) -> str:
         " then compile this document with `treecompile build RULES.md --out DIR`."
         " The counts in brackets are kept only for rules that are not changed."
     )
-    if fractional:
+    if has_other_weights(program, rules):
+        note += WEIGHTS
+    if is_fractional(program.body):
         note += (
             " The rules compiled from here do not divide missing values: they are a"
             " different model."
         )
     return note
+
+
+def has_other_weights(program: ir.Program, rules: ir.RuleSet) -> bool:
+    """Whether training weights differ from the rows that were counted."""
+    rows = by_id(program)
+    return any(
+        found.counted and found.answers != rule.stats.weights
+        for rule in rules.rules
+        if isinstance(rule.stats, ir.ClassCounts) and rule.weight
+        for found in [rows[rule.id]]
+    )
 
 
 def fenced(text: str) -> str:

@@ -63,10 +63,12 @@ class DecisionCode(GuardClauses):
     following = "_predict_"
     number_tests = NUMBER_TESTS
 
-    def __init__(self, body: ir.Body, taken: Iterable[str]) -> None:
+    def __init__(
+        self, body: ir.Body, taken: Iterable[str], said: Mapping[str, str]
+    ) -> None:
         reserved = {*taken, *RESERVED}
         variables = identifiers(body, reserved, NAME_WIDTH - 4, lower=True)
-        super().__init__(body, variables, list(decision_steps(body)))
+        super().__init__(body, variables, list(decision_steps(body)), said)
         self.large = {
             test.feature
             for test in self.texts
@@ -82,7 +84,7 @@ class DecisionCode(GuardClauses):
     def returned(self, rule: ir.Rule, margin: str) -> list[str]:
         answer = self.answer(rule.value)
         line = f'{margin}return "{rule.id}" if rule else {answer}'
-        return with_comment(line, self.evidence(rule))
+        return with_comment(line, self.said[rule.id])
 
     def call(self, function: FunctionText, margin: str) -> list[str]:
         start = f"{margin}return {function.name}("

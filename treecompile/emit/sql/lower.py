@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from treecompile.emit import targets
 from treecompile.emit.lowering import CompilerInput, Lowered
@@ -32,6 +33,8 @@ from treecompile.model.errors import TargetError
 from treecompile.model.ir import Body, Condition, Kind, Program, Rule, Tree, ValueType
 from treecompile.model.semantics import probabilities, required_features
 
+UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
+
 
 @dataclass(frozen=True, slots=True)
 class SqlText:
@@ -50,7 +53,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     asked = forms.outputs(body, options)
     declared_types(body, options.types)
     columns = forms.references(body, dialect, options)
-    steps = in_steps(body, dialect, columns, options)
+    said = words.evidence_by_id(source.program) if options.comments else {}
+    steps = in_steps(body, dialect, columns, options, said)
     lines = forms.statement(steps, body, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
@@ -99,11 +103,18 @@ def dates_note(program: Program) -> str:
 
 
 def in_steps(
-    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+    body: Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    options: EmitOptions,
+    said: Mapping[str, str] = UNSAID,
 ) -> Steps:
-    """What a query computes, step by step; an expression has no steps but the last."""
+    """What a query computes, step by step; an expression has no steps but the last.
+
+    `said` is what comments say about each rule.
+    """
     if options.form not in forms.WITH_TABLE or paths.divisible(body):
-        return Steps(expressions(body, dialect, columns, options))
+        return Steps(expressions(body, dialect, columns, options, said))
     typed: dict[str, str] = {}
     types = declared_types(body, options.types)
     names, helper = forms.helper_names(body, dialect, options)
@@ -117,15 +128,14 @@ def in_steps(
     asked = forms.outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
-        return Steps(expressions(body, dialect, columns, options), typed)
+        return Steps(expressions(body, dialect, columns, options, said), typed)
     writer = ConditionWriter(dialect, body, columns, ValueType.INT, types)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
 
     def numbered(place: int) -> str:
         rule = found[place]
-        said = f" /* {rule.id}: {words.evidence(rule, body.labels)} */"
-        return f"{numbers[place]}{said if options.comments else ''}"
+        return f"{numbers[place]}{_comment(rule, said)}"
 
     steps = decision_steps(body, dialect.limits.nesting)
     rule = list(case_lines(steps, writer.text, numbered, dialect))
@@ -195,11 +205,16 @@ def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
 
 
 def expressions(
-    body: Body, dialect: Dialect, columns: Mapping[int, str], options: EmitOptions
+    body: Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    options: EmitOptions,
+    said: Mapping[str, str] = UNSAID,
 ) -> dict[str, list[str]]:
     """The lines of each output, by the name of its column: {"prediction": [...]}.
 
-    `columns` has the text that stands for each required feature.
+    `columns` has the text that stands for each required feature, `said` what comments
+    say about each rule.
     """
     body = paths.settled(body)
     types = {} if paths.divisible(body) else declared_types(body, options.types)
@@ -207,13 +222,13 @@ def expressions(
     for asked in forms.outputs(body, options):
         answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer, types)
-        lines = expression(body, writer, asked, options.comments)
+        lines = expression(body, writer, asked, said)
         made[forms.OUTPUTS[asked.output]] = lines
     return made
 
 
 def expression(
-    body: Body, writer: ConditionWriter, asked: Asked, comments: bool
+    body: Body, writer: ConditionWriter, asked: Asked, said: Mapping[str, str]
 ) -> list[str]:
     """The lines of the CASE that computes one output."""
     dialect = writer.dialect
@@ -224,19 +239,21 @@ def expression(
 
     def answer(position: int) -> str:
         rule = decided[position]
-        text = result(rule, body, asked, dialect)
-        if not comments:
-            return text
-        said = words.evidence(rule, body.labels)
-        if rule.id == paths.DIVIDED:
-            said = "several rules share it"
-        return f"{text} /* {rule.id}: {said} */"
+        return f"{result(rule, body, asked, dialect)}{_comment(rule, said)}"
 
     steps = decision_steps(decider, dialect.limits.nesting)
     lines = list(case_lines(steps, writer.text, answer, dialect))
     if dividing is not None and asked.output != "rule":
         lines[1:1] = divided_arm(dividing, writer, asked)
     return lines
+
+
+def _comment(rule: Rule, said: Mapping[str, str]) -> str:
+    """The comment behind the answer of a rule: " /* R3: 2 of 2 cases */"."""
+    if rule.id not in said:
+        return ""
+    text = "several rules share it" if rule.id == paths.DIVIDED else said[rule.id]
+    return f" /* {rule.id}: {text} */"
 
 
 def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
-from treecompile.model.paths import leaf_count
+from treecompile.model.paths import divisible, leaf_count
 
 
 def read_training(item: Any, body: ir.Body) -> ir.Training:
     """What a model file says of the rows that its model was learned from."""
-    deciding = leaf_count(body) + isinstance(body, ir.RuleSet)  # with the default
+    # with the default, or the rows that a tree divides
+    deciding = leaf_count(body) + (isinstance(body, ir.RuleSet) or divisible(body))
 
     def columns(item: Any, where: str) -> tuple[ir.ColumnSummary, ...]:
         found = checks.listed(item, where, _column)
@@ -32,7 +35,11 @@ def read_training(item: Any, body: ir.Body) -> ir.Training:
         return ir.ValueQuality(*checks.fields(item, where, readers))
 
     def tallies(item: Any, where: str) -> tuple[ir.RuleTally, ...]:
-        read = _class_tally if body.labels else _value_tally
+        def read(item: Any, where: str) -> ir.RuleTally:
+            if body.labels:
+                return _class_tally(item, where, len(body.labels))
+            return _value_tally(item, where)
+
         found = checks.listed(item, where, read)
         if len(found) != deciding:
             raise ModelFileError(f"{where}: expected {deciding}, one for each rule")
@@ -74,8 +81,16 @@ def _bound(item: Any, where: str) -> float | None:
     return None if item is None else checks.number(item, where)
 
 
-def _class_tally(item: Any, where: str) -> ir.RuleTally:
-    tally = _tally(item, where, checks.number)
+def _class_tally(item: Any, where: str, labels: int) -> ir.RuleTally:
+    def actual(item: Any, decided: int) -> ir.Stats:
+        counts = checks.listed(item, where, checks.integer)
+        if len(counts) != labels or sum(counts) != decided:
+            raise ModelFileError(
+                f"{where}: expected a count for each label, {decided} in total"
+            )
+        return ir.ClassCounts(tuple(map(float, counts)))
+
+    tally = _tally(item, where, checks.number, actual)
     if not (
         0 <= tally.matched_errors <= tally.matched
         and 0 <= tally.errors <= tally.decided <= tally.matched
@@ -88,15 +103,31 @@ def _class_tally(item: Any, where: str) -> ir.RuleTally:
 
 
 def _value_tally(item: Any, where: str) -> ir.RuleTally:
-    return _tally(item, where, checks.squares)
+    def actual(item: Any, decided: int) -> ir.Stats:
+        if len(checks.as_list(item, where)) != 2:
+            raise ModelFileError(f"{where}: expected a mean and a sum of squares")
+        mean, squares = checks.number(item[0], where), checks.squares(item[1], where)
+        return ir.Moments(float(decided), mean, squares)
+
+    return _tally(item, where, checks.squares, actual)
 
 
-def _tally(item: Any, where: str, errors: checks.PartReader) -> ir.RuleTally:
-    if len(checks.as_list(item, where)) != 4:
-        raise ModelFileError(f"{where}: expected four numbers")
+def _tally(
+    item: Any,
+    where: str,
+    errors: checks.PartReader,
+    actual: Callable[[Any, int], ir.Stats],
+) -> ir.RuleTally:
+    if len(checks.as_list(item, where)) not in (4, 5):
+        raise ModelFileError(f"{where}: expected four numbers, and the answers or not")
     readers = (checks.integer, errors, checks.integer, errors)
-    found = (read(each, where) for read, each in zip(readers, item, strict=True))
-    return ir.RuleTally(*found)
+    found = (read(each, where) for read, each in zip(readers, item, strict=False))
+    tally = ir.RuleTally(*found)
+    if len(item) == 4:
+        return tally
+    if not tally.decided:
+        raise ModelFileError(f"{where}: expected no answers of no rows")
+    return replace(tally, actual=actual(item[4], tally.decided))
 
 
 def _class_quality(item: Any, labels: int, where: str) -> ir.ClassQuality:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from math import inf, isfinite
 from typing import Any
 
@@ -121,8 +121,8 @@ def _training_record(training: ir.Training | None) -> Any:
     if training is None:
         return None
     more = {
-        "rules": [astuple(tally) for tally in training.rules],
-        "validation_rules": [astuple(tally) for tally in training.validation_rules],
+        "rules": list(map(_tally_record, training.rules)),
+        "validation_rules": list(map(_tally_record, training.validation_rules)),
         "estimate": training.estimate and asdict(training.estimate),
     }
     return {
@@ -136,6 +136,16 @@ def _training_record(training: ir.Training | None) -> Any:
         "validation": training.validation and asdict(training.validation),
         **{key: record for key, record in more.items() if record},
     }
+
+
+def _tally_record(tally: ir.RuleTally) -> list[Any]:
+    """The four counts; then the rows by label, or mean and squares, if known."""
+    counts = [tally.matched, tally.matched_errors, tally.decided, tally.errors]
+    if isinstance(tally.actual, ir.ClassCounts):
+        return [*counts, list(map(int, tally.actual.weights))]
+    if isinstance(tally.actual, ir.Moments):
+        return [*counts, [tally.actual.mean, tally.actual.sse]]
+    return counts
 
 
 def _bound(number: float | None) -> float | str | None:

@@ -29,8 +29,8 @@ from treecompile.rules.language.conditions import (
 from treecompile.rules.language.evidence import ALGORITHM, Checksums, assumed_stats
 from treecompile.rules.language.syntax import (
     Declaration,
-    Evidence,
     Script,
+    StatedCounts,
     Statement,
     at,
 )
@@ -223,7 +223,7 @@ class _RuleCompiler:
             raise unknown(token, "there is no label", self.labels)
         return label
 
-    def _evidence(self, evidence: Evidence) -> tuple[ir.Stats, float]:
+    def _evidence(self, evidence: StatedCounts) -> tuple[ir.Stats, float]:
         stats = self._counts(evidence) if self.labels else _moments(evidence)
         first = evidence.counts[0][1]
         if not stats.weight:
@@ -237,7 +237,7 @@ class _RuleCompiler:
             raise at(key, f"expected reached, found {key}")
         return stats, _weight(weight)
 
-    def _counts(self, evidence: Evidence) -> ir.ClassCounts:
+    def _counts(self, evidence: StatedCounts) -> ir.ClassCounts:
         weights = dict.fromkeys(self.labels, 0.0)
         named = [(key, self._label(key)) for key, _ in evidence.counts]
         _check_distinct(named, "the label", "is counted twice")
@@ -246,7 +246,7 @@ class _RuleCompiler:
         return ir.ClassCounts(tuple(weights.values()))
 
 
-def _moments(evidence: Evidence) -> ir.Moments:
+def _moments(evidence: StatedCounts) -> ir.Moments:
     keys = ("cases", "mean", "sse")
     found: dict[str, float] = {}
     for key, amount in evidence.counts:

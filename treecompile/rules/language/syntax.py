@@ -55,7 +55,7 @@ Test = Comparison | Membership | Presence
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class StatedCounts:
     """`[no: 3, yes: 2; reached: 0 @1c20d6]`."""
 
     counts: tuple[tuple[Token, Token], ...]
@@ -70,7 +70,7 @@ class Statement:
     identity: Token | None
     tests: tuple[Test, ...]
     value: Token
-    evidence: Evidence | None
+    evidence: StatedCounts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _Statements(Transformer[Token, Script]):
     """Builds the statements while parsing, so that no syntax tree is needed."""
 
     membership = Membership
-    evidence = Evidence
+    evidence = StatedCounts
     dates = Dates
 
     def start(self, *children: Any) -> Script:
