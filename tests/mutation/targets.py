@@ -64,8 +64,10 @@ TARGETS = (
         ),
     ),
     Target(
-        "treecompile/emit/python/*.py",
+        "treecompile/emit/python/*.py treecompile/emit/explanations.py"
+        " treecompile/emit/guards.py",
         (
+            "tests/unit/test_dates.py",
             "tests/unit/test_fractional_artefacts.py",
             "tests/unit/test_limits.py",
             "tests/unit/test_lowering.py",

@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 
 import treecompile
+from tests.support.quick import without_black
 from tests.support.random_models import random_program
 from tests.support.samples import TENNIS, chain, every_type, module_of, stump
 from treecompile.emit import templates
@@ -75,6 +76,31 @@ def test_the_interface_of_a_classifier() -> None:
     assert module.MODEL["algorithm"] == "by hand"
     assert module.MODEL["sha256"] == treecompile.Model(program).sha256
     assert module.MODEL["rules"] == 6
+
+
+def test_a_table_that_is_empty_has_a_type() -> None:
+    """Type checkers could not tell otherwise what `{}` holds."""
+    with without_black():
+        empty = emitted(chain((), (), ("only",)))
+        usual = emitted(every_type())
+    for name, annotated in (
+        ("FEATURES", "FEATURES: dict[str, str]"),
+        ("PARSERS", "PARSERS: dict[str, Any]"),
+    ):
+        assert f"\n{annotated} = {{}}\n" in empty
+        assert f"\n{name} = {{\n" in usual
+
+
+def test_beyond_a_number_of_rules_a_sentence_is_put_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("treecompile.emit.explanations.SENTENCES", 5)
+    with without_black():
+        module = module_of(emitted(every_type()))
+    assert not hasattr(module, "RULES")
+    said = module.explain({**REST, "text": "b"})
+    assert said.startswith("R2: if number > 2.5 and text in ")
+    assert said.endswith("answer = text (3 of 3 cases)")
 
 
 def test_a_regression_has_no_classes() -> None:

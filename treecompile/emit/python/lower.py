@@ -160,7 +160,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         estimates=[
             f'    "{rule.id}": ({python_literal(rule.value)},),'
             for rule in decided.values()
-            if dividing is not None and not body.labels
+            if not body.labels
         ],
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
