@@ -13,18 +13,23 @@ import os
 import resource
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exception
 from typing import IO, Any
 
 from tests.fuzz.case import Case, from_text
 from tests.fuzz.doors import DOORS, make
+from tests.fuzz.doors.packed import UNPACKED
 from tests.fuzz.oracle import FindingError, judge, place_of
 
 SECONDS = 60  # for a case, on a machine that is busy
 MEMORY = 3 << 30  # bytes of addresses beyond those in use at the start
 FILE = 256 << 20  # bytes of a file
+LIMITS = (
+    ("emit.confined", "SECONDS", 2),
+    ("tables.excel", "MOST_BYTES", UNPACKED),
+    ("tables.packed", "MOST_BYTES", UNPACKED),
+)
 
 
 def serve(requests: IO[str], verdicts: IO[str], log: IO[str]) -> None:
@@ -69,9 +74,9 @@ def limit() -> None:
 
 
 def shorten() -> None:
-    """Stop templates of strangers after two seconds, where they have a limit."""
-    if find_spec("treecompile.emit.confined"):
-        vars(import_module("treecompile.emit.confined"))["SECONDS"] = 2
+    """Lower limits that take long to reach: of templates, and of what is unpacked."""
+    for module, name, limit in LIMITS:
+        vars(import_module(f"treecompile.{module}"))[name] = limit
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ TARGETS = (
         "treecompile/regions/*.py",
         (
             "tests/unit/test_analysis.py",
+            "tests/unit/test_boxes.py",
             "tests/unit/test_passes.py",
             "tests/unit/test_retree.py",
             "tests/unit/test_semantics.py",

@@ -115,7 +115,7 @@ class Boxes:
         last = len(self.boxes) - 1 if end is None else end
         before = int(np.searchsorted(self.possible, last))
         rules: Rules = np.append(self.meeting(box, self.possible[:before]), last)
-        left = np.zeros(len(rules), dtype=np.int64)
+        left = np.zeros_like(rules)
         for index, column in self.columns.items():
             left += ~column.holds(rules, box[index])
         left[-1] = 0  # the last rule takes every row that comes to it

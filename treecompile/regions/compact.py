@@ -40,9 +40,6 @@ def is_searchable(rules: RuleSet) -> bool:
     """Whether the memory can hold the boxes of the rules."""
     if len(required_features(rules)) * len(rules.rules) > MOST_REGIONS:
         return False
-    bits = 0
-    for condition in set(conditions(rules)):
-        feature = rules.features[condition.feature]
-        if feature.kind is Kind.CATEGORICAL:
-            bits += len(feature.categories)
-    return bits // 8 <= MOST_SET_BYTES
+    tested = (rules.features[test.feature] for test in set(conditions(rules)))
+    bits = sum(len(f.categories) for f in tested if f.kind is Kind.CATEGORICAL)
+    return bits <= 8 * MOST_SET_BYTES

@@ -10,10 +10,12 @@ from tests.fuzz.doors import (
     databases,
     models,
     options,
+    packed,
     rows,
     rules,
     tables,
     targets,
+    workbooks,
 )
 from tests.fuzz.doors.base import Door
 
@@ -21,6 +23,8 @@ DOORS: dict[str, Door] = {
     door.name: door
     for door in (
         *tables.DOORS,
+        *packed.DOORS,
+        *workbooks.DOORS,
         *models.DOORS,
         *rules.DOORS,
         *targets.DOORS,

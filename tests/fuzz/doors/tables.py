@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door
+from tests.fuzz.doors.counts import count_rows
 from tests.fuzz.doors.formats import (
     WORDS,
     Table,
@@ -34,6 +35,7 @@ from treecompile.model.file.read import read_program
 from treecompile.model.ir import Feature, Label, Program, Value, ValueType
 from treecompile.model.semantics import predict, required_features, type_of_labels
 from treecompile.model.values import parse_boolean, parse_integer, parse_number
+from treecompile.tables.lines import inner_suffix
 from treecompile.verify.verification import same
 
 # ---------------------------------------------------------------- options of learning
@@ -99,7 +101,7 @@ Write = Callable[[Table, Random], bytes]
 
 def make_case(name: str, suffix: str, write: Write, random: Random) -> Case:
     table = random_table(random)
-    data = broken(random, write(table, random), suffix)
+    data = write(table, random)
     file = f"data{suffix}" if random.random() < 0.9 else f"data {{}} 'x'{suffix}"
     shown, stdin = file, b""
     if suffix == ".csv" and random.random() < 0.05:
@@ -107,7 +109,7 @@ def make_case(name: str, suffix: str, write: Write, random: Random) -> Case:
     how = ["--target", argument(table.target), *learning_options(random, table)]
     quiet = ["-q"] * (random.random() < 0.7)
     learn = ("learn", shown, *how, *quiet, "-o", "model.json")
-    other = {"data2" + suffix: broken(random, write(table, random), suffix)}
+    other = {"data2" + suffix: write(table, random)}
     commands: tuple[tuple[str, ...], ...]
     match random.randrange(12):
         case 0:
@@ -154,6 +156,8 @@ def broken(random: Random, data: bytes, suffix: str) -> bytes:
 
 # ---------------------------------------------------------------- the check
 
+OF_READING = {"--delimiter", "--decimal", "--encoding", "--header", "--no-header"}
+
 
 def check_learned(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
     """What was learned can be read, and its predictions are those of the semantics."""
@@ -161,7 +165,11 @@ def check_learned(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
     if any(o.command == "learn" for o in written):
         program = read_program(folder / "model.json")
         if written[-1].command == "predict":
-            check_predictions(program, folder / "out.csv", exact="csv" in case.door)
+            read = folder / written[-1].arguments[2]
+            exact = inner_suffix(str(read)) in (".csv", ".tsv")
+            check_predictions(program, folder / "out.csv", exact=exact)
+            if not OF_READING & {part for o in written for part in o.arguments}:
+                check_count(read, folder / "out.csv")
         if written[-1].command == "rules":
             read_program(folder / "rules.json")
     if any(o.command == "diff" for o in outcomes):
@@ -193,6 +201,14 @@ def check_predictions(program: Program, path: Path, exact: bool) -> None:
             wanted = predict(body, tuple(values))
             said = label_of(body.labels, record[-1])
             require(same(wanted, said), "predict is wrong", (record, wanted))
+
+
+def check_count(path: Path, made: Path) -> None:
+    """Every row has a prediction; the rows are counted without our readers."""
+    with open(made, encoding="utf-8", newline="") as file:
+        given = sum(1 for _ in csv.reader(file)) - 1
+    wanted = count_rows(path)
+    require(wanted in (None, given), "rows are lost", f"{given}, not {wanted}")
 
 
 def is_ambiguous(text: str, na_values: tuple[str, ...]) -> bool:
@@ -235,8 +251,11 @@ def label_of(labels: tuple[Label, ...], text: str) -> Label:
 
 
 def door(name: str, suffix: str, write: Write, usual: int) -> Door:
+    def spoiled(table: Table, random: Random) -> bytes:
+        return broken(random, write(table, random), suffix)
+
     def make(random: Random) -> Case:
-        return make_case(name, suffix, write, random)
+        return make_case(name, suffix, spoiled, random)
 
     return Door(name, make, check_learned, usual)
 
