@@ -553,9 +553,32 @@ def test_how_many_values_make_classes() -> None:
     ten = pd.Categorical([*range(10)], categories=[*range(11)])
     assert answers(frame(y=ten)).labels == tuple(range(10))
     thousand = [f"{i:03}" for i in range(1000)]
-    assert answers(frame(y=thousand)).labels == tuple(thousand)
+    assert answers(frame(y=thousand), task="classify").labels == tuple(thousand)
     with pytest.raises(DataError, match="'y' has no known value"):
         answers(frame(y=pd.Series([None], dtype=LOW_HIGH)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([f"l{i}" for i in range(11)], "target 'y': no label occurs twice, .*choose"),
+        ([f"l{i}" for i in range(60)] * 2, None),
+        ([f"l{i}" for i in range(60)] + ["l0"] * 59, "60 labels in 119 rows are no cl"),
+        ([f"l{i}" for i in range(50)] + ["l0"], None),
+        ([f"l{i}" for i in range(10)], None),
+        ([*range(10), *range(10)], None),
+    ],
+)
+def test_texts_that_identify_rows_are_no_labels(
+    labels: list[str], words: str | None
+) -> None:
+    table = frame(y=labels)
+    if words is None:
+        assert answers(table).labels
+    else:
+        with pytest.raises(DataError, match=f"{words}.*--task classify to insist"):
+            answers(table)
+    assert answers(table, task="classify").labels == tuple(sorted(set(labels)))
 
 
 def test_rows_without_a_target_are_dropped_before_anything_is_decided() -> None:

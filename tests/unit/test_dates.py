@@ -159,6 +159,31 @@ def test_dates_need_the_option_in_a_file(tmp_path: Path) -> None:
         treecompile.learn(path, target="y", date="y")
 
 
+def test_all_columns_of_dates_are_in_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("from,x,to,y\n" + "2020-01-31,1,2020-02-01,no\n" * 3)
+    with pytest.raises(DataError) as caught:
+        treecompile.learn(path, target="y")
+    assert str(caught.value) == (
+        "columns 'from' and 'to' hold dates ('2020-01-31'): add --date 'from' --date"
+        " 'to' to use their year, month, weekday and days, or leave them out with"
+        " --ignore"
+    )
+    treecompile.learn(path, target="y", date=["from", "to"])
+
+
+def test_texts_that_are_dates_are_so_in_every_table() -> None:
+    with pytest.raises(DataError, match=r"'when' holds dates \('2023-01-01'\)"):
+        treecompile.learn(FRAME.assign(when=[*map(str, DAYS)]), target="y")
+    stated = pd.Categorical([f"2023-01-0{day.isoweekday()}" for day in DAYS])
+    assert treecompile.learn(FRAME.assign(when=stated), target="y").n_leaves > 1
+
+
+def test_a_target_of_dates_is_not_advised_to_be_a_feature() -> None:
+    with pytest.raises(DataError, match="'when' holds date values: encode it"):
+        treecompile.learn(FRAME, target="when")
+
+
 def test_not_in_a_database(tmp_path: Path) -> None:
     FRAME.to_parquet(tmp_path / "x.parquet")
     with pytest.raises(OptionError, match="--date needs the rows in memory"):

@@ -120,6 +120,137 @@ def test_options_of_other_formats_are_refused(tmp_path: Path) -> None:
         read_table(pd.DataFrame({"a": [1]}), ReadOptions(delimiter=";"))
 
 
+# ---------------------------------------------------------------- blanks
+
+
+SKIPPED = "blanks after each ',' are skipped"
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("a, b\n1, x\n", {"a": ["1"], "b": ["x"]}),
+        ("a,b\n1, x\n2,  y\n", {"a": ["1", "2"], "b": ["x", "y"]}),
+        ('a, b\n1, "x, y"\n"1,2", z\n', {"a": ["1", "1,2"], "b": ["x, y", "z"]}),
+        ("a, b\n1, \n2, x\n", {"a": ["1", "2"], "b": ["", "x"]}),
+        ('a, b\n1, "x\n,y"\n', {"a": ["1"], "b": ["x\n,y"]}),
+    ],
+)
+def test_blanks_after_every_comma_are_skipped(
+    tmp_path: Path, content: str, found: dict[str, list[str]]
+) -> None:
+    table = read(tmp_path, content.encode())
+    assert cells(table) == found
+    assert table.notes == (SKIPPED,)
+
+
+@pytest.mark.parametrize(
+    ("content", "last"),
+    [
+        ("a, b\n1,x\n", " b"),
+        ("a,b\n1, x\n2,y\n", "b"),
+        ("a,b\n1, x\n2,\n", "b"),
+        ("a\n 1\n", "a"),
+    ],
+)
+def test_other_blanks_are_kept(tmp_path: Path, content: str, last: str) -> None:
+    table = read(tmp_path, content.encode())
+    assert table.names[-1] == last
+    assert table.columns[-1][0] == content.split("\n")[1].rpartition(",")[2]
+    assert table.notes == ()
+
+
+def test_blanks_that_are_skipped_count_for_no_missing_value(tmp_path: Path) -> None:
+    table = read(tmp_path, b"x, y\n1, ?\n2, a\n3, b\n")
+    _, note, _ = make_dataset(table, DataOptions("y", na_values=(" ?",))).notes[:3]
+    assert note == "--na-value ' ?' occurs nowhere, but '?' does, in 'y': blanks count"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_line_of_excel_names_the_delimiter(tmp_path: Path, end: str) -> None:
+    for sign, note in ((";", "';'"), ("\t", "tab"), (":", "':'"), ("|", "'|'")):
+        lines = [f"sep={sign}", f"a,{sign}b", f"1,5{sign}2", f"x{sign}y{sign}z"]
+        table = read(tmp_path, end.join(lines[:3]).encode())
+        assert cells(table) == {"a,": ["1,5"], "b": ["2"]}
+        assert table.notes == (f"delimiter: {note}",)
+        with pytest.raises(DataError, match="line 4: 3 fields where the first line"):
+            read(tmp_path, end.join(lines).encode())
+    assert read(tmp_path, b'"SEP=,"\na,b\n1,2\n').names == ("a", "b")
+    table = read(tmp_path, b"sep=;\na;b,c\n1;2,3\n", delimiter=",")
+    assert table.names == ("a;b", "c")
+    with pytest.raises(DataError, match="data.csv is empty"):
+        read(tmp_path, b"sep=;\n")
+    assert read(tmp_path, b"sep=\n1\n").names == ("sep=",)
+
+
+RUNS = 'x  y   name\n 1   2.5\t"a  b" \n10  3    c\n\n'
+
+
+def test_blanks_between_columns(tmp_path: Path) -> None:
+    table = read(tmp_path, RUNS.encode())
+    for use in (
+        lambda: make_dataset(table, DataOptions("y")),
+        lambda: table.place("y"),
+    ):
+        with pytest.raises(DataError, match="blanks separate the .* --delimiter ' '$"):
+            use()
+    found = {"x": ["1", "10"], "y": ["2.5", "3"], "name": ["a  b", "c"]}
+    assert cells(read(tmp_path, RUNS.encode(), delimiter=" ")) == found
+    with pytest.raises(DataError, match="add --delimiter ' '"):
+        read(tmp_path, b"a b\n1 x,y\n2 z\n")
+    for one in ("full name\nAnn\nBob Ray\n", "a\nb c\n", "a b\n"):
+        assert read(tmp_path, one.encode()).doubt == ""
+
+
+ROW_NAMES = "the header is one name short, as R writes it: the first column has the "
+
+
+@pytest.mark.parametrize(
+    ("content", "how"),
+    [
+        ('"x" "y"\n"Mazda RX4" 1 "a"\n"Fiat" 2 "b"\n', {"delimiter": " "}),
+        ("x\ty\nMazda RX4\t1\ta\nFiat\t2\tb\n", {}),
+        ('"x","y"\n"Mazda RX4",1,"a"\n"Fiat",2,"b"\n', {}),
+        ('"x";"y"\n"Mazda RX4";1;"a"\n"Fiat";2;"b"\n', {}),
+    ],
+)
+def test_row_names_of_r_are_left_out(
+    tmp_path: Path, content: str, how: dict[str, Any]
+) -> None:
+    table = read(tmp_path, content.encode(), **how)
+    assert cells(table) == {"x": ["1", "2"], "y": ["a", "b"]}
+    assert table.notes[-1].startswith(ROW_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("name,city\nSmith, Ann,Rome\nRay, Bob,Oslo\n", "line 2: 3 fields where"),
+        ("x,y\n1,2,\n3,4,\n", "line 2: 3 fields where"),
+        ('x,y\n"1","2",\n"3","4",\n', "line 2: 3 fields where"),
+        ("id,price\n1,2,5\n2,3,75\n", "line 2: 3 fields where"),
+        ('"x","y"\n"a",1,2\n"a",3,4\n', "short, .* has 'a' twice: complete the he"),
+        ('"x","y"\n"a",1,2\n"b",3\n', "line 2: 3 fields where"),
+    ],
+)
+def test_a_short_header_may_be_wrong(tmp_path: Path, content: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        read(tmp_path, content.encode())
+
+
+def test_quotes_behind_a_backslash_are_named(tmp_path: Path) -> None:
+    for content, line in (
+        (b'a,b\n1,"say \\"hi\\" now"\n', 2),
+        (b'a,b\n1,x\n2,"x\\""\n3,y\n', 3),
+    ):
+        with pytest.raises(DataError) as caught:
+            read(tmp_path, content)
+        assert f"data.csv, line {line}: " in str(caught.value)
+        assert 'for a quote inside quotes, write "" instead of \\"' in str(caught.value)
+    table = read(tmp_path, b'a,b\n"C:\\dir\\",1\n')  # which ends the field
+    assert cells(table) == {"a": ["C:\\dir\\"], "b": ["1"]}
+
+
 # ---------------------------------------------------------------- headers
 
 
@@ -148,7 +279,8 @@ def test_a_first_line_of_data_is_never_lost(tmp_path: Path, content: str) -> Non
     lines = content.splitlines()
     assert table.names == tuple(f"c{n + 1}" for n in range(len(lines[0].split(","))))
     assert table.rows == len(lines)
-    assert [str(column[0]) for column in table.columns] == lines[0].split(",")
+    fields = [field.strip() for field in lines[0].split(",")]
+    assert [str(column[0]) for column in table.columns] == fields
 
 
 ORANGE = "size\tname\ty\nc\tstring\td\n\tmeta\tclass\n1\tann\tno\n2\tbob\tyes\n"
@@ -178,6 +310,8 @@ def test_the_three_header_lines_of_orange_are_refused(tmp_path: Path) -> None:
         "NA,b\n1,x\n2,y\n",
         "1,2\n",
         "x1\n3\n",
+        "Country Name,Country Code,1960,1961\nFrance,FRA,46.6,47.2\nItaly,ITA,,50.5\n",
+        "country,1960,1970,1980\nFR,1970,2,3\nDE,1,2,3\n",
     ],
 )
 def test_names_are_not_doubted(tmp_path: Path, content: str) -> None:
@@ -185,14 +319,42 @@ def test_names_are_not_doubted(tmp_path: Path, content: str) -> None:
 
 
 def test_a_user_may_insist_on_names(tmp_path: Path) -> None:
-    content = b"country,2019,2020\nFR,1.5,2.5\nDE,1.5,3.5\n"
+    content = b"country,10,20\nFR,1.5,2.5\nDE,1.5,3.5\n"
     assert "--header" in read(tmp_path, content).doubt
-    assert read(tmp_path, content).column("2020").tolist() == ["2.5", "3.5"]
+    assert read(tmp_path, content).column("20").tolist() == ["2.5", "3.5"]
     table = read(tmp_path, content, header=True)
-    data = make_dataset(table, DataOptions("2020"))
-    assert [feature.name for feature in data.features] == ["country", "2019"]
+    data = make_dataset(table, DataOptions("20"))
+    assert [feature.name for feature in data.features] == ["country", "10"]
     with pytest.raises(OptionError, match="--header or --no-header, not both"):
         read(tmp_path, content, header=True, no_header=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Ann,1990,1991\nBob,1985,1999\nCem,2001,2004\n",  # years above years
+        "FR,1961,1960\nDE,1.5,2.5\n",  # not in order
+        "FR,1960,1961,1970\nDE,1.5,2.5,3\n",
+        "FR,1960\nDE,2.5\n",
+        "FR,1960,9999\nDE,1.5,2.5\n",
+    ],
+)
+def test_years_may_be_data(tmp_path: Path, content: str) -> None:
+    assert "--header" in read(tmp_path, content.encode()).doubt
+
+
+def test_a_model_without_names_says_which_option_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("red;1,5;a\nblue;2,5;b\n" * 9)
+    how: Any = {"no_header": True, "decimal": ","}
+    by_words = treecompile.learn(path, target="c3", **how)
+    by_numbers = treecompile.learn(path, target="c3", ignore="c1", **how)
+    path.write_text("red;x;a\n")
+    with pytest.raises(DataError, match="no column 'c1': .* data, add --no-header"):
+        by_words.predict(path)
+    path.write_text("c2;c3\n1,5;a\n")
+    with pytest.raises(DataError, match="'c2' is '1,5': .*add --decimal ','"):
+        by_numbers.predict(path)
 
 
 # ---------------------------------------------------------------- encodings

@@ -89,7 +89,7 @@ def test_infinities_are_numbers_and_nan_is_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "data.jsonl is empty: expected a JSON object on each line"),
+        ("", "data.jsonl is empty: expected one JSON object on each line"),
         ("\n \n", "is empty"),
         ("{}\n", "line 1: the object has no keys"),
         ("[1, 2]\n", "line 1: expected a JSON object, such as"),
@@ -109,6 +109,60 @@ def test_infinities_are_numbers_and_nan_is_missing(tmp_path: Path) -> None:
 def test_errors_have_their_line(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         table(tmp_path, text)
+    assert len(str(caught.value)) < 250
+
+
+ARRAY = """
+[
+ {"n": 1, "t": "a"}, {"t": null,
+  "n": 2.5}
+ , {"n": null, "t": "[x],{"}
+]
+"""
+
+
+def test_an_array_of_objects(tmp_path: Path) -> None:
+    found = table(tmp_path, ARRAY, "data.json")
+    assert found.names == ("n", "t")
+    assert [c.tolist() for c in found.columns] == [[1, 2.5, None], ["a", None, "[x],{"]]
+    assert not found.text
+    on_lines = table(tmp_path, TYPED, "data.json")
+    expected = table(tmp_path, TYPED)
+    assert on_lines.names == expected.names
+    for one, other in zip(on_lines.columns, expected.columns, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "data.json is empty: expected an array of JSON objects, or one object on"),
+        ("[ ]", "data.json is empty"),
+        ("\n[", "line 2: Expecting value: expected an array"),
+        ('[{"x": 1}\n', "line 2: not a sound array"),
+        ('[{"x": 1}\n{"x": 2}]', "line 2: not a sound array"),
+        ('[{"x": 1},\n]', "line 2: Expecting value"),
+        ('[{"x": 1}]\n3', "line 1: not a sound array"),
+        ("3", "line 1: not a sound array"),
+        (',{"x": 1}]', "line 1: not a sound array"),
+        ('[\n{"x": 1}, 3]', "line 2: expected a JSON object, such as"),
+        ('[{"x": 1},\n{"z": 1}]', "line 2: no key 'x', which line 1 has: write null"),
+        ('[{"x": 1},\n\n{"x": [1]}]', "line 3: 'x' is an array: flatten it"),
+        ('[{"x": 1,\n"x": 2}]', "line 1: the key 'x' is there twice"),
+        ("[" * 200_000, "line 1: nested too deeply"),
+        ('{"x": [1, 2]}', "line 1: 'x' is an array: flatten it"),
+        (
+            '{\n"x": 1}',
+            "line 1: .*: expected an array of JSON objects, or one object on",
+        ),
+        ('[{"x": "\\ud800"}]', "line 1: 'x' is .*half a surrogate pair"),
+    ],
+)
+def test_errors_in_an_array_have_their_line(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        table(tmp_path, text, "data.json")
     assert len(str(caught.value)) < 250
 
 

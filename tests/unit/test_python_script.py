@@ -80,6 +80,10 @@ FILES = {
     "no end of line": HEADER + b"a,1,z,9,true,high",
     "blank lines first": b"\n\r\n" + HEADER + ROWS,
     "no rows": HEADER,
+    "blanks after commas": b"note, number, text, code, flag, grade\na, 1.5, z, 9, false"
+    b', high\n"b, c",  9, "a", 9, False, low\nmissing, , , , , \n',
+    "blanks but in the header": HEADER + b"a, 9, z, 2, true, high\n",
+    "blanks not everywhere": HEADER + b"a, 9, z,2,true, high\n",
     "another order": b"flag,grade,number,text,code\ntrue,low,9,z,9\n",
 }
 

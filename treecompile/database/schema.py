@@ -21,13 +21,14 @@ from treecompile.engines.base import Family, Store, StoredColumn
 from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
 from treecompile.tables.columns import DATE_ADVICE, Raw
-from treecompile.tables.dataset import (
+from treecompile.tables.features import (
     ColumnDigest,
     FeatureColumn,
     digest_of,
     dropped_note,
     feature_names,
     make_features,
+    refuse_identifiers,
     summary,
 )
 from treecompile.tables.options import REGRESS, DataOptions
@@ -96,6 +97,7 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
     reader = SchemaReader(store, relation, options)
     rows, dropped = reader.count_rows()
     labels, notes = reader.labels(has_missing=bool(dropped))
+    refuse_identifiers(labels, rows, options)
     names = feature_names([*reader.columns], reader.stated, options)
     columns = reader.queried([reader.column_sql(name) for name in names])
     found = dict(zip(names, columns, strict=True))

@@ -39,7 +39,7 @@ from treecompile.model.values import (
     parse_text,
 )
 from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
-from treecompile.tables.raw import Column, Declared, RawTable, Stated
+from treecompile.tables.raw import Column, DatesError, Declared, RawTable, Stated
 from treecompile.tables.suspicions import FEW, almost_numbers
 
 Codes = NDArray[np.int32]
@@ -69,14 +69,6 @@ DATE_ADVICE = (
     "encode it as a number, such as days since a date, or as columns for year, month "
     "and weekday"
 )
-
-
-def date_advice(name: str) -> str:
-    """What to do about a feature that is a date."""
-    return (
-        f"add --date {name!r} to use its year, month, weekday and days, or leave it out"
-        " with --ignore"
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -329,9 +321,9 @@ def _family(name: str, value: Any) -> ValueType:
     # Before the numbers: numpy counts its timedelta64 among the integers.
     temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
     if isinstance(value, temporal) or kind == "Period":
-        is_date = isinstance(value, (date, np.datetime64))
-        advice = date_advice(name) if is_date else DATE_ADVICE
-        raise DataError(f"column {name!r} holds {kind} values: {advice}")
+        if isinstance(value, (date, np.datetime64)):
+            raise DatesError.of([name], f"{kind} values")
+        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
     if isinstance(value, Integral):
         return ValueType.INT
     if isinstance(value, (Real, Decimal)):
@@ -343,13 +335,14 @@ def _family(name: str, value: Any) -> ValueType:
 
 
 def refuse_dates(column: Distinct, *, is_target: bool = False) -> None:
-    """Refuse dates in a text file: as categories they would not occur again."""
-    stated = column.raw.stated
+    """Refuse dates that are written as text."""
+    stated, values = column.raw.stated, column.values
     if stated is Stated.DATE or (
-        column.raw.text
-        and stated is not Stated.NOMINAL
-        and all(map(ISO_DATE.fullmatch, column.values))
+        not column.declared
+        and all(isinstance(value, str) for value in values)
+        and all(map(ISO_DATE.fullmatch, values))
     ):
-        name = column.raw.name
-        advice = DATE_ADVICE if is_target else date_advice(name)
-        raise DataError(f"column {name!r} holds dates ({column.values[0]!r}): {advice}")
+        name, what = column.raw.name, f"dates ({values[0]!r})"
+        if is_target:
+            raise DataError(f"column {name!r} holds {what}: {DATE_ADVICE}")
+        raise DatesError.of([name], what)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.files import AT_ONCE, MOST_BYTES
-from treecompile.tables.delimited import doubt_of, numbered
+from treecompile.tables.header import doubt_of, numbered
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable, check_names, counted, listed, objects
 

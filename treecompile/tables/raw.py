@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.model.errors import DataError
+from treecompile.model.options import sentence
 from treecompile.model.suggestions import similar
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.tables.options import ReadOptions
@@ -24,6 +25,7 @@ Column: TypeAlias = "np.ndarray | pd.Series[Any]"
 
 NAMES_SHOWN = 10
 PLAIN = ReadOptions()
+NUMBERED = re.compile("c[0-9]+")  # the names of columns without a header
 
 # Texts that often mean missing. They are ordinary values until a user says so.
 SUSPECTS = frozenset(
@@ -96,11 +98,44 @@ class RawTable:
         return self.places[name]
 
 
+class DatesError(DataError):
+    """Features are dates, which would not occur again."""
+
+    names: tuple[str, ...] = ()
+    what: str = ""  # dates ('2024-05-31')
+
+    @classmethod
+    def of(cls, names: Sequence[str], what: str) -> DatesError:
+        columns = sentence(map(repr, names), "and")
+        options = " ".join(f"--date {name!r}" for name in names)
+        said = f"columns {columns} hold {what}: add {options} to use their"
+        them = "them"
+        if len(names) == 1:
+            said, them = (
+                f"column {columns} holds {what}: add {options} to use its",
+                "it",
+            )
+        ignore = f"or leave {them} out with --ignore"
+        error = cls(f"{said} year, month, weekday and days, {ignore}")
+        error.names, error.what = tuple(names), what
+        return error
+
+    @classmethod
+    def joined(cls, found: Sequence[DatesError]) -> DatesError:
+        """One error for several columns."""
+        return cls.of([name for each in found for name in each.names], found[0].what)
+
+
 def require_column(name: str, names: Collection[str]) -> None:
     """Refuse a name that no column has; the error suggests similar names."""
     if name in names:
         return
     near = similar(name, names)
+    if NUMBERED.fullmatch(name) and not any(map(NUMBERED.fullmatch, names)):
+        raise DataError(
+            f"no column {name!r}: the columns are {listed(tuple(names))}: if these are"
+            " data, add --no-header"
+        )
     if near:
         raise DataError(f"no column {name!r}: did you mean {listed(near)}?")
     raise DataError(f"no column {name!r}: the columns are {listed(tuple(names))}")

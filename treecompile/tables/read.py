@@ -8,140 +8,30 @@ on a CSV file starts quickly.
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treecompile.model.errors import DataError, OptionError
-from treecompile.model.files import json_reason
 from treecompile.model.options import check_values, options_of
-from treecompile.model.unicode import NOT_UNICODE, file_name, is_unicode
+from treecompile.model.unicode import file_name
 from treecompile.tables.arff import read_arff
 from treecompile.tables.delimited import read_delimited
 from treecompile.tables.excel import EXCEL, read_excel
+from treecompile.tables.json_objects import read_json, read_json_lines
 from treecompile.tables.lines import inner_suffix, open_lines, standard_input
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.packed import PACKED
-from treecompile.tables.raw import RawTable, check_names, not_unicode, objects
+from treecompile.tables.raw import RawTable, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PARQUET = ".parquet"
 STANDARD_INPUT = "-"
-HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a surrogate pair
 
-
-# ---------------------------------------------------------------- JSON lines
-
-
-def read_json_lines(lines: TextIO, name: str) -> RawTable:
-    """Read one JSON object per line; blank lines are skipped.
-
-    Every line must have the keys of the first, in any order. A missing value is written
-    as null: an absent key might be a misspelt one.
-    """
-    names: tuple[str, ...] = ()
-    values: list[Any] = []  # of all rows, one after the other
-    places: list[int] = []  # the line number of each row
-    for number, record in _records(lines, name):
-        if not places:
-            names = tuple(record)
-            if not names:
-                raise DataError(f"{name}, line {number}: the object has no keys")
-        if record.keys() != set(names):
-            raise _other_keys(name, number, record, names, places[0])
-        values += map(record.__getitem__, names)
-        places.append(number)
-    if not places:
-        raise DataError(f"{name} is empty: expected a JSON object on each line")
-    width = len(names)
-    columns = [values[i::width] for i in range(width)]
-    for key, column in zip(names, columns, strict=True):
-        _refuse_nested(name, key, column, places)
-    return RawTable(names, tuple(map(objects, columns)), text=False, source=name)
-
-
-def _records(lines: TextIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    number = 0
-    try:
-        for number, line in enumerate(lines, start=1):
-            if line.isspace():
-                continue
-            try:
-                record = json.loads(line, object_pairs_hook=_object)
-            except RecursionError:
-                raise DataError(
-                    f"{name}, line {number}: nested too deeply: flatten it into"
-                    " columns of its own first"
-                ) from None
-            except ValueError as error:  # also raised for very long integers
-                reason = json_reason(error)
-                raise DataError(
-                    f"{name}, line {number}: {reason}: expected one JSON object"
-                    " on each line"
-                ) from error
-            if not isinstance(record, dict):
-                raise DataError(
-                    f"{name}, line {number}: expected a JSON object, such as"
-                    ' {"x": 1.5, "y": null}'
-                )
-            if HALF_PAIR.search(line):
-                _refuse_halves(record, f"{name}, line {number}")
-            yield number, record
-    except UnicodeDecodeError as error:
-        raise not_unicode(name, number, error) from error
-
-
-def _refuse_halves(record: dict[str, Any], where: str) -> None:
-    for key, value in record.items():
-        if not is_unicode(key):
-            raise DataError(f"{where}: the key {key!r} {NOT_UNICODE}: correct it")
-        if isinstance(value, str) and not is_unicode(value):
-            raise DataError(f"{where}: {key!r} is {value!r}, which {NOT_UNICODE}")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r} is there twice")
-    return record
-
-
-def _other_keys(
-    name: str, number: int, record: dict[str, Any], names: tuple[str, ...], first: int
-) -> DataError:
-    absent = next((key for key in names if key not in record), None)
-    if absent is not None:
-        return DataError(
-            f"{name}, line {number}: no key {absent!r}, which line {first} has: "
-            "write null if the value is missing"
-        )
-    new = next(key for key in record if key not in names)
-    return DataError(
-        f"{name}, line {number}: the key {new!r} is not in line {first}: "
-        "give every line the same keys, with null for a missing value"
-    )
-
-
-def _refuse_nested(name: str, key: str, column: list[Any], places: list[int]) -> None:
-    if not {list, dict} & set(map(type, column)):
-        return
-    row = next(i for i, value in enumerate(column) if isinstance(value, (list, dict)))
-    kind = "an array" if isinstance(column[row], list) else "an object"
-    raise DataError(
-        f"{name}, line {places[row]}: {key!r} is {kind}: "
-        "flatten it into columns of its own first"
-    )
-
-
-# ---------------------------------------------------------------- any file or frame
 
 Reader = Callable[[TextIO, str, ReadOptions], RawTable]
 DELIMITED: dict[str, Reader] = {  # by suffix
@@ -156,6 +46,7 @@ READERS: dict[str, Reader] = {  # of text files
     ".arff": lambda lines, name, how: read_arff(lines, name),
     ".jsonl": lambda lines, name, how: read_json_lines(lines, name),
     ".ndjson": lambda lines, name, how: read_json_lines(lines, name),
+    ".json": lambda lines, name, how: read_json(lines, name),
 }
 OTHERS = (PARQUET, EXCEL)
 

@@ -19,6 +19,7 @@ from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
 from treecompile.tables.columns import (
+    DATE_ADVICE,
     PARSE,
     Distinct,
     Raw,
@@ -28,7 +29,7 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import SUSPECTS, Stated, counted, require_column
+from treecompile.tables.raw import SUSPECTS, DatesError, Stated, counted, require_column
 from treecompile.tables.suspicions import almost_numbers
 
 LARGEST = float_info.max
@@ -55,7 +56,11 @@ def make_target(
 
     `has_missing` says that rows outside the column have no target.
     """
-    column = raw.distinct()
+    try:
+        column = raw.distinct()
+    except DatesError as error:
+        said = f"column {raw.name!r} holds {error.what}"
+        raise DataError(f"{said}: {DATE_ADVICE}") from None
     name, count = raw.name, len(column.used)
     if not count:
         state = f"target {name!r} has no known value" if len(raw.data) else "no rows"

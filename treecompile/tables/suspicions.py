@@ -104,8 +104,11 @@ class Suspicions:
         # What is almost a number in the same way: an example, columns, odd fields.
         self.almost: dict[object, tuple[AlmostNumbers, list[str], list[int]]] = {}
 
-    def look(self, name: str, texts: Sequence[str], count: Count) -> None:
-        """Look at the distinct texts of a column that is read as text."""
+    def look(self, name: str, texts: Sequence[str], count: Count) -> bool:
+        """Look at the distinct texts of a column that is read as text.
+
+        Tell whether they are almost numbers.
+        """
         almost = almost_numbers(texts)
         # Numbers that are stored as text may be codes, and deliberately so.
         if almost and (self.is_file or almost.odd):
@@ -113,11 +116,12 @@ class Suspicions:
             _, names, fields = self.almost.setdefault(key, (almost, [], []))
             names.append(name)
             fields.append(count(almost.odd) if almost.odd else 0)
-            return
+            return True
         for text in texts:
             if text.strip() in SUSPECTS:
                 place = f"{counted(count([text]), 'time')} in {name!r}"
                 self.places.setdefault(text, []).append(place)
+        return False
 
     def said(self) -> list[str]:
         """The notes, one for each kind of oddity."""
@@ -166,6 +170,6 @@ def _padded(table: RawTable, text: str) -> str:
     """Where a text occurs with blanks around it: "' ?' does, in 'x'"."""
     for name in table.names:
         distinct = set(_texts(table, name, FIRST_ROWS)) - {None}
-        for found in sorted(each for each in distinct if each.strip() == text):
+        for found in sorted(t for t in distinct if t.strip() == text.strip()):
             return f"{found!r} does, in {name!r}"
     return ""

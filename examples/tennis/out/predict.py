@@ -12,9 +12,11 @@ and writes it with a column of predictions: python predict.py FILE
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from numbers import Real
 from typing import overload, Any, Literal, TextIO
 
@@ -159,6 +161,34 @@ def parse_text(name: str, text: str) -> str:
     return text
 
 
+FIRST_LINES = 20  # that show how a file is written
+
+
+FIRST_CHARACTERS = 1 << 20
+
+
+QUOTED = re.compile(r'"[^"]*("|$)')
+
+
+def first_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a file that show how it is written."""
+    count = size = 0
+    for line in lines:
+        yield line
+        count, size = count + 1, size + len(line)
+        if count == FIRST_LINES or size > FIRST_CHARACTERS:
+            return
+
+
+def has_blanks(first: list[str], delimiter: str = ",") -> bool:
+    """Whether a blank follows every delimiter, as in `39, Private, 77516`.
+
+    The first line may have the names of the columns, and need not have blanks.
+    """
+    text = QUOTED.sub("", "".join(first[1:] or first))
+    return 0 < text.count(delimiter) == text.count(delimiter + " ")
+
+
 PARSERS = {"outlook": parse_text, "humidity": parse_text, "wind": parse_text}
 BLANKS = ("",)
 
@@ -206,12 +236,20 @@ def usage() -> Iterator[str]:
 
 def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, one after the other."""
-    reader = csv.reader(lines, strict=True)
+    reader = csv_reader(lines)
     header = read_header(reader)
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
         writer.writerow([*record, as_field(predict(row))])
+
+
+def csv_reader(lines: Iterable[str]) -> Any:
+    """The records of a CSV file; blanks are skipped if they follow every comma."""
+    rest = iter(lines)
+    first = list(first_lines(rest))
+    skips = has_blanks(first)
+    return csv.reader(chain(first, rest), strict=True, skipinitialspace=skips)
 
 
 def read_header(reader: Any) -> list[str]:

@@ -17,6 +17,7 @@ from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring, mapping
 from treecompile.emit.python.lower import (
     OF_DATES,
+    OF_SCRIPT,
     PARSERS,
     SCRIPT,
     blanks,
@@ -47,7 +48,7 @@ DIVIDING = (
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
-    "itertools": {"islice"},
+    "itertools": {"chain", "islice"},
     "typing": {"Any", "TextIO"},
 }
 NUMPY_SCRIPT = ["score_columns" if name == "score" else name for name in SCRIPT]
@@ -101,7 +102,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     parsers = {f.name: PARSERS.of(f.type) for f in used}
     dates = date_constant(source.program, used)
     needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *["date_part"] * bool(dates)])
+    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
     tree, places = _tree(body, decided)
     is_tree = tree is not None
     limits = ["BLOCK"]

@@ -39,11 +39,14 @@ from treecompile.regions.space import example
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
+    "itertools": {"chain"},
     "typing": {"Any", "Literal", "TextIO", "overload"},
 }
 SCRIPT = (
-    *("main", "usage", "score", "read_header", "parsed", "line_writer", "as_field"),
+    *("main", "usage", "score", "csv_reader", "read_header", "parsed", "line_writer"),
+    "as_field",
 )
+OF_SCRIPT = ("first_lines", "has_blanks")  # the helpers that it needs
 OF_DATES = ("source", "read_field")
 DIVIDES = (
     "A value that is missing or was never seen goes down every branch of its test, in",
@@ -97,7 +100,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     parsers = {f.name: PARSERS.of(f.type) for f in used}
     dates = date_constant(program, used)
     needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *["date_part"] * bool(dates)])
+    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
     code = DecisionCode(body, helpers.names, words.evidence_by_id(program))
     decided = outcomes(body)
     decision, *others = code.functions(decided)

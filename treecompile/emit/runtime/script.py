@@ -8,12 +8,18 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TextIO
 
 from treecompile.emit.runtime.columns import predict as predict_all
 from treecompile.emit.runtime.rows import predict
-from treecompile.model.values import date_part, parse_number, parse_text
+from treecompile.model.values import (
+    date_part,
+    first_lines,
+    has_blanks,
+    parse_number,
+    parse_text,
+)
 
 BOOLEANS = False  # whether True and False are among the labels
 COMPUTES = False  # whether some features are computed from dates
@@ -80,7 +86,7 @@ def usage() -> Iterator[str]:
 
 def score(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, one after the other."""
-    reader = csv.reader(lines, strict=True)
+    reader = csv_reader(lines)
     header = read_header(reader)
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
@@ -90,7 +96,7 @@ def score(lines: Iterable[str], output: TextIO) -> None:
 
 def score_columns(lines: Iterable[str], output: TextIO) -> None:
     """Predict the rows of a CSV file, many at a time."""
-    reader = csv.reader(lines, strict=True)
+    reader = csv_reader(lines)
     header = read_header(reader)
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
@@ -104,6 +110,14 @@ def score_columns(lines: Iterable[str], output: TextIO) -> None:
         answers = predict_all({"prediction": block, **columns}).tolist()
         for (record, _), answer in zip(block, answers):
             writer.writerow([*record, as_field(answer)])
+
+
+def csv_reader(lines: Iterable[str]) -> Any:
+    """The records of a CSV file; blanks are skipped if they follow every comma."""
+    rest = iter(lines)
+    first = list(first_lines(rest))
+    skips = has_blanks(first)
+    return csv.reader(chain(first, rest), strict=True, skipinitialspace=skips)
 
 
 def read_header(reader: Any) -> list[str]:
