@@ -18,9 +18,10 @@ from click.testing import CliRunner
 import treecompile
 from tests.support.samples import TENNIS
 from treecompile.cli import main
+from treecompile.learning.folds import fold_of
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import ClassQuality, ValueQuality
-from treecompile.tables.dataset import fold_of, make_dataset
+from treecompile.tables.dataset import make_dataset
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
 

@@ -20,6 +20,7 @@ import treecompile
 from tests.support.samples import balanced
 from treecompile.learning import cart
 from treecompile.learning.alpha import choose_alpha
+from treecompile.learning.folds import fold_of
 from treecompile.learning.options import ONE_SE, GrowthLimits, LearnOptions
 from treecompile.learning.pruning import (
     collapse,
@@ -41,7 +42,7 @@ from treecompile.model.ir import (
     Value,
 )
 from treecompile.model.semantics import answer, holds, is_unknown, predict
-from treecompile.tables.dataset import Dataset, fold_of, make_dataset, take
+from treecompile.tables.dataset import Dataset, make_dataset, take
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
 

@@ -17,6 +17,14 @@ from math import inf, sqrt
 
 import numpy as np
 
+from treecompile.learning.folds import (
+    ALWAYS,
+    divided,
+    estimate_of,
+    first_of,
+    fold_of,
+    predicted,
+)
 from treecompile.learning.held_out import losses, parents_of
 from treecompile.learning.options import (
     COST_COMPLEXITY,
@@ -34,14 +42,11 @@ from treecompile.learning.pruning import (
     risk,
     weakest_links,
 )
-from treecompile.measure.quality import measure
 from treecompile.model.arrays import Floats, Positions
-from treecompile.model.batch import answers
 from treecompile.model.ir import Estimate, Tree
-from treecompile.tables.dataset import Dataset, fold_of, take
+from treecompile.tables.dataset import Dataset, take
 
 MOST_CELLS = 500_000  # rows x features: ten more trees take some seconds
-ALWAYS = -1  # the "fold" of a row that grows every tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def folds_of(data: Dataset, options: LearnOptions) -> Positions:
     is_asked = options.alpha is not None
     if is_asked or len(data.y) * len(data.features) <= MOST_CELLS:
         return folds
-    return np.where(folds == 0, 0, ALWAYS)
+    return first_of(folds)
 
 
 def choose_alpha(
@@ -99,23 +104,22 @@ def choose_alpha(
     """
     weights = np.ones(len(data.y)) if data.weights is None else data.weights
     total = float(weights.sum())
-    predicted = float(weights[folds != ALWAYS].sum())
+    judged = float(weights[folds != ALWAYS].sum())
     steps = weakest_links(tree)
     root = risk(tree.nodes[0]) or 1.0
     alphas = [step.alpha * root for step in steps]
     between = np.array([*(sqrt(a * b) for a, b in pairwise(alphas)), inf])
     sums, squares = np.zeros(len(steps)), np.zeros(len(steps))
     grown = []
-    for fold in range(int(folds.max()) + 1):
-        others, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    for others, here in divided(folds):
         share = float(weights[others].sum()) / total
         other = grow(others)
         found = _errors(other, take(data, here), weights[here], between * share)
         sums += found[0]
         squares += found[1]
         grown.append((other, here, share))
-    whole = root * (predicted / total)
-    spread = np.sqrt(np.maximum(squares - sums**2 / predicted, 0.0))
+    whole = root * (judged / total)
+    spread = np.sqrt(np.maximum(squares - sums**2 / judged, 0.0))
     table = tuple(
         Validated(step, error / whole, deviation / whole)
         for step, error, deviation in zip(
@@ -125,22 +129,11 @@ def choose_alpha(
     place = _chosen(table, rule)
     limit = float(between[place])
     pruned = [
-        (cost_complexity(other, limit * share / (risk(other.nodes[0]) or 1.0)), here)
+        (here, cost_complexity(other, limit * share / (risk(other.nodes[0]) or 1.0)))
         for other, here, share in grown
     ]
-    return AlphaChoice(table, place, rule, _estimate(data, pruned))
-
-
-def _estimate(data: Dataset, trees: Sequence[tuple[Tree, Positions]]) -> Estimate:
-    """The quality of trees, each on the rows that did not grow it."""
-    rows = np.concatenate([here for _, here in trees])
-    held_out = (take(data, here) for _, here in trees)
-    said = [
-        answers(tree, part.columns, len(part.y))
-        for (tree, _), part in zip(trees, held_out, strict=True)
-    ]
-    quality = measure(data.labels, np.concatenate(said), data.y[rows])
-    return Estimate(len(trees), quality)
+    said = [(here, predicted(data, here, tree)) for here, tree in pruned]
+    return AlphaChoice(table, place, rule, estimate_of(data, said))
 
 
 def _errors(

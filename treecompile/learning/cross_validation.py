@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from treecompile.learning.checks import check_options
+from treecompile.learning.folds import (
+    divided,
+    estimate_of,
+    first_of,
+    fold_of,
+    predicted,
+)
 from treecompile.learning.options import LearnOptions, Progress
 from treecompile.learning.training import (
     ToPruneBy,
@@ -25,10 +32,9 @@ from treecompile.learning.training import (
 )
 from treecompile.measure.quality import accuracy, measure
 from treecompile.model.arrays import Array, Positions
-from treecompile.model.batch import answers
 from treecompile.model.ir import Body, ClassQuality, Estimate, Label, Quality, Tree
 from treecompile.model.paths import leaf_count
-from treecompile.tables.dataset import Dataset, fold_of, take
+from treecompile.tables.dataset import Dataset, take
 from treecompile.tables.options import DataOptions
 
 if TYPE_CHECKING:
@@ -101,12 +107,12 @@ def cross_validate(
     algorithm = options.algorithm or default_algorithm(whole)
     number_of = fold_of(whole, k, options.seed, "--cv")
     tell = (progress or _silent)(len(whole.y) * (k - 1))
-    predicted = np.empty(len(whole.y), np.intp if whole.labels else np.float64)
+    answers = np.empty(len(whole.y), np.intp if whole.labels else np.float64)
     folds = []
     for here, tree, said in out_of_fold(
         whole, number_of, tree_learner(algorithm, options)
     ):
-        predicted[here] = said
+        answers[here] = said
         quality = measure(whole.labels, said, whole.y[here])
         folds.append(Fold(quality, len(tree.nodes), leaf_count(tree)))
         tell(len(whole.y) - len(here))
@@ -117,7 +123,7 @@ def cross_validate(
         whole.labels,
         options.seed,
         tuple(folds),
-        measure(whole.labels, predicted, whole.y),
+        measure(whole.labels, answers, whole.y),
         (*whole.notes, *chosen),
     )
 
@@ -143,13 +149,11 @@ def out_of_fold(
 ) -> Iterator[tuple[Positions, AnyBody, Array]]:
     """For each fold its rows, a body learned without them, and its answers for them.
 
-    A row with a negative fold is never left out.
+    A row in no fold (`ALWAYS`) is never left out.
     """
-    for number in range(int(folds.max()) + 1):
-        here = np.flatnonzero(folds == number)
-        body = learn(take(data, np.flatnonzero(folds != number)))
-        held_out = take(data, here)
-        yield here, body, answers(body, held_out.columns, len(here))
+    for others, here in divided(folds):
+        body = learn(take(data, others))
+        yield here, body, predicted(data, here, body)
 
 
 # --- the quality to expect ------------------------------------------------------------
@@ -172,20 +176,15 @@ def estimate_folds(data: Dataset, seed: int) -> Positions | None:
         return None
     if cells <= MANY:
         return fold_of(data, FOLDS, seed, "--cv")
-    return np.where(fold_of(data, PART, seed, "--cv") == 0, 0, -1)
+    return first_of(fold_of(data, PART, seed, "--cv"))
 
 
 def estimate(
     data: Dataset, folds: Positions, learn: Callable[[Dataset], Body]
 ) -> Estimate:
     """The quality of models on the rows of the folds that they were learned without."""
-    rows, said = [], []
-    for here, _, predicted in out_of_fold(data, folds, learn):
-        rows.append(here)
-        said.append(predicted)
-    actual = data.y[np.concatenate(rows)]
-    quality = measure(data.labels, np.concatenate(said), actual)
-    return Estimate(len(rows), quality)
+    found = out_of_fold(data, folds, learn)
+    return estimate_of(data, ((here, said) for here, _, said in found))
 
 
 def _silent(rows: int) -> Progress:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.model.arrays import Positions
 from treecompile.model.dates import derived
-from treecompile.model.errors import DataError, OptionError
+from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, Program
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
@@ -171,23 +170,3 @@ def _encoded(feature: Feature, raw: Raw) -> np.ndarray:
     if feature.kind is Kind.NUMERIC:
         return numbers_of(raw)
     return coded(raw.distinct(), feature.type, feature.categories)
-
-
-def fold_of(data: Dataset, count: int, seed: int, option: str) -> Positions:
-    """The fold of each row, from 0: seeded, and stratified by label.
-
-    The sizes of the folds, and their numbers of rows per label, differ by one at most.
-    An error names `option`.
-    """
-    rows = len(data.y)
-    if not 2 <= count <= rows:
-        raise OptionError(
-            f"{option} {count}: expected 2 or more folds, and no more than there are"
-            f" rows to learn from ({rows})"
-        )
-    order = np.random.default_rng(seed).permutation(rows)
-    if data.labels:
-        order = order[np.argsort(data.y[order], kind="stable")]
-    folds = np.empty(rows, dtype=np.intp)
-    folds[order] = np.arange(rows) % count
-    return folds
