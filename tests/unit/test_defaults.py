@@ -223,7 +223,8 @@ def test_id3_says_that_it_fits_noise() -> None:
 
 def test_hundreds_of_labels_are_said() -> None:
     frame = pd.DataFrame({"x": range(300), "y": [f"n{i}" for i in range(300)]})
-    model = treecompile.learn(frame, target="y", algorithm="cart", max_depth=1)
+    how: Any = {"algorithm": "cart", "max_depth": 1, "task": "classify"}
+    model = treecompile.learn(frame, target="y", **how)
     assert next(advice(model.program)).startswith("y has 300 labels in 300 rows: ")
 
 

@@ -25,12 +25,12 @@ from treecompile.learning.grow.search import (
     LARGEST,
     LEFT,
     RIGHT,
+    BestCuts,
     CandidateSplits,
     FeatureSplits,
     RowLevel,
     SplitColumn,
     by_side,
-    improve,
     in_two,
     thresholds_between,
 )
@@ -117,7 +117,7 @@ class SortedColumn:
             ranks = self.ranks.take(self.rows)
             np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
         best = sides.best(scores, level.opened.tie[self.nodes])
-        improve(level, found, self.nodes, sides, lefts, best)
+        BestCuts.of(level, self.nodes, sides, lefts, best).improve(found)
         return found
 
     def _follow(self, level: RowLevel) -> None:

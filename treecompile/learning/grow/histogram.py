@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,30 +33,42 @@ class Histogram:
     def summands(self) -> list[Array]:
         return self.sums[1:] if len(self.sums) > 1 else self.sums
 
-    def ordered(self, by: int) -> tuple[Histogram, Positions]:
-        """The bars of each node by their share of a label or by their mean."""
-        order = np.lexsort((self._keys(by), self.node))
-        ordered = replace(
-            self,
-            code=self.code[order],
-            sizes=self.sizes[order],
-            weights=self.weights[order],
-            sums=[each[order] for each in self.sums],
+    def ordered(self, of: Positions, by: Positions) -> tuple[Histogram, Positions]:
+        """Some segments with their bars by the share of a label, or by the mean.
+
+        `by` has the label of each. Also returned: where the bars were.
+        """
+        places, lengths = self.segments.within(of), self.segments.lengths[of]
+        segment = np.repeat(np.arange(len(of)), lengths)
+        keys = self._keys(np.repeat(by, lengths), places)
+        order = places[np.lexsort((keys, segment))]
+        sizes = self.sizes[order]
+        is_weighted = self.weights is not self.sizes
+        ordered = Histogram(
+            self.nodes[of],
+            Segments.of(lengths),
+            self.node[order],
+            self.code[order],
+            sizes,
+            self.weights[order] if is_weighted else sizes,
+            [each[order] for each in self.sums],
         )
         return ordered, order
 
-    def _keys(self, by: int) -> Array:
+    def _keys(self, by: Positions, places: Positions) -> Array:
         """What bars are sorted by: the share of a label, or the mean.
 
         Sums of numbers are rounded to units, so equal means may differ by a unit. Such
         means count as equal, and the bars keep their order.
         """
-        keys = self.sums[by] / self.weights
         if len(self.sums) > 1:
-            return keys
+            sums = np.stack(self.sums)[by, places]
+            shares: Array = sums / self.weights[places]
+            return shares
+        keys = self.sums[0] / self.weights
         distance = ALL_DISTANCES / self.segments.sums(self.weights)
         rounded: Array = np.rint(keys / self.segments.spread(EQUAL * distance))
-        return rounded
+        return rounded[places]
 
 
 def count_values(

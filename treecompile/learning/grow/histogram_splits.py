@@ -8,7 +8,9 @@ tried. For ID3, last, each category has a branch of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise, starmap
 
 import numpy as np
 
@@ -18,10 +20,10 @@ from treecompile.learning.grow.draft import Groups
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.search import (
     SUBSET,
+    BestCuts,
     CandidateSplits,
     FeatureSplits,
     SplitSearch,
-    improve,
     in_two,
 )
 from treecompile.learning.grow.segments import Segments
@@ -41,15 +43,12 @@ def search_histogram(
     if not len(histogram.nodes):
         return found
     doubtful = np.zeros(len(histogram.nodes), np.bool_)
-    # With three labels or more, each of them puts the categories in order. Two
-    # categories have one cut in any order.
-    labels, most = len(histogram.sums), histogram.segments.lengths.max()
-    for by in range(1 if is_ordered or labels <= 2 or most <= 2 else labels):
-        ordered = histogram if is_ordered else histogram.ordered(by)[0]
-        doubtful |= _cut(search, ordered, by, found)
+    orders = [Orders.given(histogram)] if is_ordered else _orders(histogram)
+    for some in orders:
+        _cut(search, histogram, some, found, doubtful)
     if not is_ordered:
         doubtful |= not search.measure.is_concave
-        if labels > 2:
+        if len(histogram.sums) > 2:
             totals = [histogram.segments.sums(each) > 0 for each in histogram.sums]
             doubtful |= np.sum(totals, axis=0) > 2
         lengths = histogram.segments.lengths
@@ -58,10 +57,56 @@ def search_histogram(
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Orders:
+    """Orders of the bars of nodes; a node may have several, for several labels."""
+
+    ordered: Histogram  # a segment for each order
+    of: Positions  # the segment of the histogram that is put in order
+    by: Positions  # the label that puts it in order
+
+    @classmethod
+    def given(cls, histogram: Histogram) -> Orders:
+        """The order that the bars have."""
+        count = len(histogram.nodes)
+        return cls(histogram, np.arange(count), np.zeros(count, np.intp))
+
+    def labels(self) -> Iterator[slice]:
+        """The orders by each label, which have different nodes."""
+        starts = np.flatnonzero(np.diff(self.by, prepend=-1)).tolist()
+        yield from starmap(slice, pairwise([*starts, len(self.by)]))
+
+
+def _orders(histogram: Histogram) -> Iterator[Orders]:
+    """The orders to try at every node, as many at once as fit.
+
+    With three labels or more, each of them puts the categories in order. Two categories
+    have one cut in any order. Labels that do not occur at a node leave the bars as they
+    are: one of them is enough.
+    """
+    labels, lengths = len(histogram.sums), histogram.segments.lengths
+    is_tried = np.zeros((labels if labels > 2 else 1, len(lengths)), np.bool_)
+    if labels > 2:
+        absent = np.stack([*map(histogram.segments.sums, histogram.sums)]) == 0
+        is_tried = (~absent | (np.cumsum(absent, axis=0) == 1)) & (lengths > 2)
+    is_tried[0] = True
+    by, of = np.nonzero(is_tried)
+    part = (np.cumsum(lengths[of]) - 1) * labels // AT_ONCE
+    starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(of)]):
+        some = of[start:end], by[start:end]
+        yield Orders(histogram.ordered(*some)[0], *some)
+
+
 def _cut(
-    search: SplitSearch, ordered: Histogram, by: int, found: CandidateSplits
-) -> Mask:
-    """Try the cuts of one order; at which nodes is a better one barred as too small?"""
+    search: SplitSearch,
+    histogram: Histogram,
+    orders: Orders,
+    found: CandidateSplits,
+    doubtful: Mask,
+) -> None:
+    """Try the cuts of some orders. Doubtful: a better one is barred as too small."""
+    ordered, of = orders.ordered, orders.of
     tie = search.opened.tie[ordered.nodes]
     sides = sides_of(ordered, search.min_leaf)
 
@@ -73,15 +118,17 @@ def _cut(
         return map(ordered.segments.run, copies, sides.totals)
 
     every = search.measure.cuts(lefts(), sides)
-    doubtful: Mask = np.zeros(len(ordered.nodes), np.bool_)
     free = None
     if search.min_leaf > 1:
         free = np.maximum.reduceat(every, ordered.segments.starts)
     best = sides.best(every, tie)
     if free is not None:
-        doubtful = free > best[0] + tie
-    improve(search, found, ordered.nodes, sides, lefts, best, by)
-    return doubtful
+        doubtful[of[free > best[0] + tie]] = True
+    cuts = BestCuts.of(search, ordered.nodes, sides, lefts, best)
+    # As in the order of all bars.
+    position = cuts.cut - ordered.segments.starts + histogram.segments.starts[of]
+    for some in orders.labels():
+        cuts.improve(found, int(orders.by[some.start]), position, some)
 
 
 def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
@@ -142,8 +189,8 @@ def _left_bars(histogram: Histogram, found: CandidateSplits, some: Positions) ->
             starts = np.repeat(segments.starts[mine], lengths)
             is_left[places] = _is_in_subset(chosen, places - starts)
         else:
-            _, order = histogram.ordered(by)
-            is_left[order[places]] = places <= chosen
+            _, order = histogram.ordered(mine, np.full(len(mine), by))
+            is_left[order] = places <= chosen
     return is_left
 
 
@@ -209,7 +256,8 @@ def _try_subsets(
 
     scores = search.measure.cuts(lefts(), sides)
     best = sides.best(scores, search.opened.tie[nodes])
-    improve(search, found, nodes, sides, lefts, best, SUBSET, best[1] % count)
+    cuts = BestCuts.of(search, nodes, sides, lefts, best)
+    cuts.improve(found, SUBSET, cuts.cut % count)
 
 
 # --- a branch for each category -------------------------------------------------------

@@ -165,30 +165,54 @@ def is_chance(
     return chance
 
 
-def improve(
-    search: SplitSearch,
-    found: CandidateSplits,
-    nodes: Positions,
-    sides: Sides,
-    lefts: Callable[[], Iterable[Array]],  # the sums to the left of each cut
-    best: tuple[Floats, Positions],  # the score and the cut of each node
-    order: int = 0,
-    position: Positions | None = None,  # how the candidates call the cuts
-) -> None:
-    """Take over the cuts that gain more than what was found before.
+@dataclass(frozen=True, slots=True, eq=False)
+class BestCuts:
+    """The best cut of some nodes."""
 
-    Cuts that are not significant are passed over.
-    """
-    scores, cut = best
-    if search.chi2 is not None:
-        scores[is_chance(search, lefts(), sides, cut)] = -np.inf
-    scores = scores * (sides.counts / search.opened.sizes[nodes])
-    better = np.flatnonzero(scores > found.gain[nodes] + search.opened.tie[nodes])
-    here, at = nodes[better], cut[better]
-    found.gain[here], found.order[here] = scores[better], order
-    found.position[here] = (cut if position is None else position)[better]
-    found.left[here] = sides.left[at]
-    found.right[here] = sides.counts[better] - sides.left[at]
+    nodes: Positions
+    gain: Floats
+    cut: Positions
+    left: Floats  # the weight of known cases on either side
+    right: Floats
+    tie: Floats
+
+    @classmethod
+    def of(
+        cls,
+        search: SplitSearch,
+        nodes: Positions,
+        sides: Sides,
+        lefts: Callable[[], Iterable[Array]],  # the sums to the left of each cut
+        best: tuple[Floats, Positions],  # the score and the cut of each node
+    ) -> BestCuts:
+        """Cuts that are not significant gain nothing."""
+        scores, cut = best
+        if search.chi2 is not None:
+            scores[is_chance(search, lefts(), sides, cut)] = -np.inf
+        gain = scores * (sides.counts / search.opened.sizes[nodes])
+        left = sides.left.take(cut)
+        tie = search.opened.tie[nodes]
+        return cls(nodes, gain, cut, left, sides.counts - left, tie)
+
+    def improve(
+        self,
+        found: CandidateSplits,
+        order: int = 0,
+        position: Positions | None = None,  # how the candidates call the cuts
+        some: slice = slice(None),  # which of these, if a node has several
+    ) -> None:
+        """Take over the cuts that gain more than what was found before."""
+        nodes, gain = self.nodes[some], self.gain[some]
+        better = np.flatnonzero(gain > found.gain[nodes] + self.tie[some])
+        if not len(better):
+            return
+        here = nodes[better]
+        found.gain[here], found.order[here] = gain[better], order
+        found.position[here] = (self.cut if position is None else position)[some][
+            better
+        ]
+        found.left[here] = self.left[some][better]
+        found.right[here] = self.right[some][better]
 
 
 # --- thresholds -----------------------------------------------------------------------
