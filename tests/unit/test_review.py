@@ -19,13 +19,12 @@ from treecompile.rules.language import document
 from treecompile.rules.review import (
     Standing,
     loads,
-    matches,
     read_review,
     refused,
     standings,
     still_open,
 )
-from treecompile.rules.seals import seals
+from treecompile.rules.seals import matches, seals
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "review.schema.json").read_text("utf-8"))

@@ -30,7 +30,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import holds, predict
 from treecompile.rules.language import conditions
-from treecompile.rules.language.document import block, loads, read_rules
+from treecompile.rules.language.document import block, loads, read_source
 from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
 from treecompile.rules.pruning import simplify
 
@@ -561,20 +561,20 @@ def test_line_ends_and_marks_of_other_systems(tmp_path: Path, end: str) -> None:
     path = tmp_path / "RULES.MD"
     commented = DOCUMENT.replace("NUMERIC", "NUMERIC  # a comment")
     path.write_bytes(b"\xef\xbb\xbf" + commented.replace("\n", end).encode())
-    body = read_rules(path).program.body
+    body = read_source(path).program.body
     assert predict(body, (3.0,)) == "yes"
     path.write_bytes(commented.replace("IF x", "IF y").replace("\n", end).encode())
     with pytest.raises(RulesError, match="line 16, column 4: there is no feature y"):
-        read_rules(path)
+        read_source(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(RulesError, match="cannot read"):
-        read_rules(tmp_path / "absent.rules")
+        read_source(tmp_path / "absent.rules")
     path = tmp_path / "latin.rules"
     path.write_bytes("größe".encode("latin-1"))
     with pytest.raises(RulesError, match="not UTF-8"):
-        read_rules(path)
+        read_source(path)
 
 
 # ---------------------------------------------------------------- names

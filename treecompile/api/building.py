@@ -22,6 +22,7 @@ from treecompile.api.rows import Data, Feedback, Silent, learn_from
 from treecompile.database.locations import in_database
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
+from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
@@ -34,7 +35,12 @@ from treecompile.model.files import write_texts
 from treecompile.model.ir import Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules import pruning
-from treecompile.rules.language.document import holds_model, is_rules, read_source
+from treecompile.rules.language.document import (
+    RuleSource,
+    holds_model,
+    is_rules,
+    read_whole,
+)
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions
 from treecompile.verify import verification
@@ -119,8 +125,11 @@ def build(
     emit_options("markdown", {"glossary": glossary})  # refuses a damaged one now
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
+    history = NO_HISTORY
     if isinstance(data, (str, Path)) and holds_model(data):
-        model = _read_model(data, {**given, **options}, feedback)
+        source = _read_model(data, {**given, **options}, feedback)
+        model = Model(source.program, source.messages)
+        history = History(source.notes, source.former)
     else:
         model = _learn(data, given, dict(options), feedback, estimate=estimate)
 
@@ -128,7 +137,7 @@ def build(
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
-        return compiler.emit(program, to, chosen)
+        return compiler.emit(program, to, chosen, history=history)
 
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
     document = emitted("markdown", glossary=glossary, full=full)
@@ -164,7 +173,7 @@ def build(
 
 def _read_model(
     data: str | Path, given: Mapping[str, object], feedback: Feedback
-) -> Model:
+) -> RuleSource:
     known = keywords_of(DataOptions, LearnOptions)
     for name in given:
         flag = known[name].flag if name in known else f"--{name}"
@@ -173,10 +182,10 @@ def _read_model(
             f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
             " it is: leave it out"
         )
-    model = Model(*read_source(data))
-    feedback.notes(model.notes)
-    feedback.tell(size(model.program.body))
-    return model
+    source = read_whole(data)
+    feedback.notes(source.messages)
+    feedback.tell(size(source.program.body))
+    return source
 
 
 def _learn(

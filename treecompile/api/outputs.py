@@ -13,7 +13,8 @@ from glob import iglob
 from pathlib import Path
 from stat import S_ISREG
 
-from treecompile.model.errors import OptionError
+from treecompile.model.errors import OptionError, RulesError
+from treecompile.rules.language.document import MARKDOWN, read_whole
 
 BEGINNING = 1 << 20  # bytes; the example in a Python module of many columns is long
 
@@ -66,11 +67,28 @@ def check_outputs(
             )
         if not is_ours:
             foreign.append(str(output))
+        elif not force and is_touched(output):
+            raise OptionError(
+                f"{str(output)!r} has notes or edits, which would be lost: compile it"
+                " with `treecompile build`, choose another name, or overwrite it with"
+                " --force"
+            )
     if foreign and not force:
         raise OptionError(
             f"{foreign[0]!r} exists and does not look like a file that treecompile"
             " wrote: choose another name, or overwrite it with --force"
         )
+
+
+def is_touched(path: Path) -> bool:
+    """Whether people have worked on a document since it was written."""
+    if path.suffix.lower() not in MARKDOWN:
+        return False
+    try:
+        found = read_whole(path)
+    except RulesError:
+        return True
+    return found.is_edited or bool(found.notes)
 
 
 def _beginning(path: str | Path) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from treecompile import __version__
 from treecompile.emit import code
 from treecompile.emit.javascript import lower as javascript
+from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
@@ -51,6 +52,7 @@ def emit(
     target: str = "python",
     options: EmitOptions = EmitOptions(),
     identity: str = "",
+    history: History = NO_HISTORY,
 ) -> Artefact:
     """Compile a program for a target; `identity` is its SHA-256, if already known."""
     if target == "python":
@@ -60,9 +62,11 @@ def emit(
     lower = _lowering(description)
     with paused():
         identity = identity or sha256(program)
-        source = CompilerInput(program, identity, __version__, description)
+        source = CompilerInput(program, identity, __version__, description, history)
         lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
+        if lowered.finish is not None:
+            text = lowered.finish(text)
     notes = tuple(filter(None, lowered.notes))
     return Artefact(text, description.suffix, lowered.warnings, notes, lowered.beside)
 

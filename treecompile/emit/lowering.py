@@ -8,10 +8,12 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
 from treecompile.model import words
@@ -31,6 +33,7 @@ class CompilerInput:
     sha256: str  # of the program, which the artefact carries
     version: str  # of treecompile
     target: Target
+    history: History = NO_HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Lowered:
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
     beside: str = ""  # a second file: a dbt model's YAML, the types of JavaScript
+    finish: Callable[[str], str] | None = None  # a last change of the finished text
 
 
 def form_of(test: Condition, feature: Feature) -> tuple[str, tuple[Category, ...]]:

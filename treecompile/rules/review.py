@@ -22,7 +22,7 @@ from treecompile.model.file.write import sha256
 from treecompile.model.files import read_bytes
 from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import DEFAULT_ID
-from treecompile.rules.seals import DIGITS, seals
+from treecompile.rules.seals import DIGITS, matches, seals
 
 FORMAT = "treecompile review 1"
 MOST_BYTES = 1 << 26
@@ -217,27 +217,6 @@ def _whole(verdict: Verdict, models: Collection[str]) -> Reviewed:
     if verdict.state is not State.OPEN and verdict.seal not in models:
         return Reviewed("", Standing.CHANGED, verdict)
     return Reviewed("", Standing(verdict.state.value), verdict)
-
-
-def matches(now: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
-    """Which earlier rule each rule is: the id then, by the id now.
-
-    Both map ids to seals. A rule with the same seal is the same rule, first of all if
-    it has the same id; what is left is matched by id.
-    """
-    found = {rule: rule for rule, seal in now.items() if then.get(rule) == seal}
-    waiting: dict[str, list[str]] = {}  # by seal
-    for name, seal in then.items():
-        if name not in found:
-            waiting.setdefault(seal, []).append(name)
-    for rule, seal in now.items():
-        if rule not in found and waiting.get(seal):
-            found[rule] = waiting[seal].pop(0)
-    free = then.keys() - set(found.values())
-    for rule in now:
-        if rule not in found and rule in free:
-            found[rule] = rule
-    return found
 
 
 def still_open(entries: list[Reviewed]) -> Iterator[Reviewed]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -53,6 +53,27 @@ def _canonical(tests: Path, feature: ir.Feature) -> Path:
         replace(test, value=test.value + 0.0) if type(test.value) is float else test
         for test in merged  # -0 is 0
     )
+
+
+def matches(now: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+    """Which earlier rule each rule is: the id then, by the id now.
+
+    Both map ids to seals. A rule with the same seal is the same rule, first of all if
+    it has the same id; what is left is matched by id.
+    """
+    found = {rule: rule for rule, seal in now.items() if then.get(rule) == seal}
+    waiting: dict[str, list[str]] = {}  # by seal
+    for name, seal in then.items():
+        if name not in found:
+            waiting.setdefault(seal, []).append(name)
+    for rule, seal in now.items():
+        if rule not in found and waiting.get(seal):
+            found[rule] = waiting[seal].pop(0)
+    free = then.keys() - set(found.values())
+    for rule in now:
+        if rule not in found and rule in free:
+            found[rule] = rule
+    return found
 
 
 def digest(lines: Sequence[str], digits: int) -> str:

@@ -35,6 +35,7 @@ class GroupText:
     title: str  # R26 to R50
     where: str  # All of these rules require heat > 20, and:
     table: str  # one row for each rule
+    notes: str = ""  # the places for notes on these rules
 
 
 def grouped(
@@ -72,7 +73,9 @@ def grouped(
             rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
         common = writer.brief(group.common)
         where = f"All of these rules require {common}, and:" if common else ""
-        texts.append(GroupText(title, where, md.table([*order, *writer.heads()], rows)))
+        table = md.table([*order, *writer.heads()], rows)
+        notes = "\n".join(writer.place(rule.id) for rule in group.rules)
+        texts.append(GroupText(title, where, table, notes))
         link = f"[{title}](#{title.lower().replace(' ', '-')})"
         cases = [] if writer.ordered else [common or "any"]
         links.append([link, *cases, _answers(group.rules)])

@@ -18,6 +18,7 @@ from treecompile.model.ir import Tree
 from treecompile.model.paths import outcomes
 from treecompile.rules.extract import flatten, merged_tests
 from treecompile.rules.language.printer import print_rules
+from treecompile.rules.language.record import THE_MODEL, with_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class RuleDocument:
     """The strings of the rule document, as Markdown; an empty one is left out."""
 
     target: str  # play
+    note: str  # <!-- note on the model -->, and below it the note, if there is one
     summary: str  # The model predicts **play**, one of no, yes. It uses ...
     sha256: str  # of the model
     version: str  # of treecompile: 0.9
@@ -45,6 +47,7 @@ class RuleDocument:
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
     default: str  # The rules cover every case, so no default is ever used.
     default_evidence: str  # the table of the cases that the default decides
+    default_note: str  # the place for a note on it
     source_note: str  # The same rules again, for editing: ...
     source: str  # the rules in the rule language, as a block of code
 
@@ -56,7 +59,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     # other artefacts of the model.
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests)
-    writer = RuleWriter(program, rules)
+    history = source.history
+    writer = RuleWriter(program, rules, history.notes)
     drawn, diagram = "", ""
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(program, body, writer.rounding)
@@ -68,6 +72,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
     document = RuleDocument(
         target=writer.target,
+        note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, rules, options.glossary),
         sha256=source.sha256,
         version=source.version,
@@ -88,6 +93,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         missing=sections.missing(rules, program.na_values, writer.fractional),
         default=default,
         default_evidence=default_evidence,
+        default_note=writer.place(rules.default.id) if writer.ordered else "",
         source_note=sections.source_note(program, rules, is_summary=is_summary),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
     )
@@ -99,4 +105,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         f"the document shows the most frequent of {len(rules.rules):,} rules: --full"
         " writes them all",
     )
-    return Lowered(document, warnings, notes if is_summary else ())
+    return Lowered(
+        document,
+        warnings,
+        notes if is_summary else (),
+        finish=lambda text: with_record(text, program, history.former),
+    )

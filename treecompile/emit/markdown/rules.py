@@ -16,6 +16,7 @@ from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
 from treecompile.model.semantics import is_fractional
 from treecompile.model.words import Rounding
 from treecompile.rules.language.evidence import has_counts
+from treecompile.rules.language.record import Notes, place_of
 
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
 EVIDENCE_NOTES = {
@@ -39,13 +40,15 @@ class RuleText:
     conditions: tuple[str, ...]  # ("outlook = sunny", "and humidity > 75")
     conclusion: str  # **play = no**
     evidence: str  # a table, or a sentence if no case reached the rule
+    note: str  # <!-- note on R1 -->, and below it the note, if there is one
 
 
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    def __init__(self, program: ir.Program, rules: ir.RuleSet) -> None:
+    def __init__(self, program: ir.Program, rules: ir.RuleSet, notes: Notes) -> None:
         body = program.body
+        self.notes = notes
         self.rules = rules
         self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
         self.target = md.name(program.target)
@@ -103,7 +106,12 @@ class RuleWriter:
             conditions=(*tests[:1], *(f"and {test}" for test in tests[1:])),
             conclusion=f"**{self.exactly(rule)}**",
             evidence=self.evidence(rule) or self.stand_in(rule),
+            note=self.place(rule.id),
         )
+
+    def place(self, name: str) -> str:
+        """The place for a note on a rule, and the note."""
+        return place_of(name, self.notes)
 
     def tests(self, tests: Sequence[ir.Condition]) -> str:
         """Tests of one feature: "heat > 20.3 (exactly 20.299999)"."""

@@ -13,8 +13,8 @@ from treecompile.model.evidence import Evidence, by_id
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
-from treecompile.rules.language.document import INFO
 from treecompile.rules.language.evidence import ALGORITHM
+from treecompile.rules.language.record import INFO
 
 # ---------------------------------------------------------------- model and data
 
@@ -257,10 +257,17 @@ def source_note(
         note += WEIGHTS
     if is_fractional(program.body):
         note += (
-            " The rules compiled from here do not divide missing values: they are a"
+            " Once they are edited, the rules do not divide missing values: they are a"
             " different model."
         )
-    return note
+    return note + NOTES
+
+
+NOTES = (
+    " Notes are welcome below the marks `<!-- note on ... -->` in the source of this"
+    " document, in lines that begin with `>`. They are kept when it is compiled. All"
+    " other text is checked: a document is refused if it was edited elsewhere."
+)
 
 
 def has_other_weights(program: ir.Program, rules: ir.RuleSet) -> bool:

@@ -7,13 +7,22 @@ cut away, so that lines and columns in messages are those of the document.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treecompile.model.collector import paused
 from treecompile.model.errors import RulesError
 from treecompile.model.file.read import read_program
 from treecompile.model.files import read_text
-from treecompile.model.ir import NotedProgram
+from treecompile.model.ir import NotedProgram, Program
+from treecompile.rules.language.printer import print_rules
+from treecompile.rules.language.record import (
+    FENCE,
+    INFO,
+    Notes,
+    moved,
+    read_record,
+)
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
@@ -21,8 +30,6 @@ MODEL = (".json",)
 BEGINNING = 1 << 16  # bytes
 MARK = re.compile(rb'"format"\s*:\s*"treecompile model"')
 
-INFO = "rules"  # the info string of the fence: ```rules
-FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 # A line that was meant as such a fence: indented, in a list, or with more words.
 NEAR_MISS = re.compile(rf"[\W\d]*(?:`{{3}}|~{{3}})\W*{INFO}\b", re.IGNORECASE)
 
@@ -48,30 +55,85 @@ def holds_model(path: str | Path) -> bool:
         return False  # reading it as a table will say what is wrong
 
 
+@dataclass(frozen=True, slots=True)
+class RuleSource:
+    """What a file of rules, or a model file, says."""
+
+    program: Program
+    messages: tuple[str, ...] = ()  # for the author
+    notes: Notes = field(default_factory=dict)  # that people wrote in a document
+    origin: Program | None = None  # that the document was made from
+    former: Program | None = None  # that the rules were edited from: now, or earlier
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a document has other rules than treecompile wrote."""
+        return self.origin is not None and self.origin is not self.program
+
+
 def read_source(path: str | Path) -> NotedProgram:
     """The program in a file of any of the three kinds, and notes for its author."""
-    return read_rules(path) if is_rules(path) else NotedProgram(read_program(path))
+    found = read_whole(path)
+    return NotedProgram(found.program, found.messages)
 
 
-def read_rules(path: str | Path) -> NotedProgram:
-    """The program in a `.rules` file or a Markdown document."""
+def read_whole(path: str | Path) -> RuleSource:
+    """All that a file of any of the three kinds says."""
+    if not is_rules(path):
+        return RuleSource(read_program(path))
     text = read_text(path, RulesError)
     try:
-        return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
+        return loads_whole(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
     except RulesError as error:
         raise RulesError(f"{path}, {error}") from None
 
 
 def loads(text: str, is_markdown: bool = False) -> NotedProgram:
     """Compile rules, or the block of rules in a Markdown document."""
+    found = loads_whole(text, is_markdown)
+    return NotedProgram(found.program, found.messages)
+
+
+def loads_whole(text: str, is_markdown: bool = False) -> RuleSource:
+    """The same, and what else the document says.
+
+    A document whose rules were not edited is the model that it was made from.
+    """
+    # Lines may end as on Windows, or as on an old Mac.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    with paused():
+        if not is_markdown:
+            return RuleSource(*_compiled(text))
+        record, notes = read_record(text)
+        rules = block(text)
+        if record is None or record.program is None:
+            return RuleSource(*_compiled(rules), notes)
+        return _since(record.program, record.former, rules, notes)
+
+
+def _since(
+    origin: Program, former: Program | None, rules: str, notes: Notes
+) -> RuleSource:
+    printed = print_rules(origin)
+    unedited = RuleSource(origin, (), notes, origin, former)
+    if _lines(rules) == _lines(printed):
+        return unedited
+    program, messages = _compiled(rules)
+    if program == _compiled(printed).program:
+        return unedited
+    return RuleSource(program, messages, moved(notes, origin, program), origin, origin)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in map(str.rstrip, text.split("\n")) if line]
+
+
+def _compiled(text: str) -> NotedProgram:
     # Imported here, so that a model file is read without loading the parser.
     from treecompile.rules.language.compile import compile_script
     from treecompile.rules.language.syntax import parse
 
-    # Lines may end as on Windows, or as on an old Mac.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    with paused():
-        return compile_script(parse(block(text) if is_markdown else text))
+    return compile_script(parse(text))
 
 
 def block(text: str) -> str:
