@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from treecompile import __version__
 from treecompile.emit import code
-from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.history import NO_HISTORY, History
+from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
