@@ -241,7 +241,7 @@ class Rounding:
 
     def __init__(self, conditions: Iterable[ir.Condition]) -> None:
         thresholds: dict[int, set[float]] = {}
-        for test in conditions:
+        for test in {id(test): test for test in conditions}.values():
             if isinstance(test.value, float):
                 thresholds.setdefault(test.feature, set()).add(test.value)
         self.digits = {index: _digits(found) for index, found in thresholds.items()}
@@ -262,7 +262,7 @@ def _digits(thresholds: set[float]) -> int:
     """The fewest digits that keep all apart and in order; 0 if it takes too many."""
     ordered = sorted(thresholds)
     for digits in range(FEWEST, MOST + 1):
-        shown = [float(_shown(value, digits)) for value in ordered]
+        shown = (float(_shown(value, digits)) for value in ordered)
         if all(low < high for low, high in pairwise(shown)):
             return digits
     return 0
