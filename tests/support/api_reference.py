@@ -17,8 +17,9 @@ import treecompile
 from tests.support.option_tables import table
 from tests.support.samples import ROOT
 from treecompile.api.building import Built
+from treecompile.api.explanation import Explanation
 from treecompile.inspect.check import Check, Finding
-from treecompile.inspect.diff import Diff, Difference
+from treecompile.inspect.differences import Diff, Difference
 from treecompile.learning.cross_validation import CrossValidation, Fold
 from treecompile.learning.pruning import PruningStep
 from treecompile.measure.quality import Evaluation, RuleQuality
@@ -31,7 +32,7 @@ FUNCTIONS = ("learn", "build", "load", "from_sklearn", "cross_validate", "diff")
 RESULTS = [  # what functions and methods return
     *(Built, Report, Mismatch, Evaluation, ClassQuality, ValueQuality),
     *(RuleQuality, RuleTally, Check, Finding, Diff, Difference),
-    *(CrossValidation, Fold, PruningStep),
+    *(CrossValidation, Fold, PruningStep, Explanation),
 ]
 HIDDEN = ("self", "feedback")  # parameters
 FIELD = re.compile(r"(?m)^    (\w+): ([^=#\n]+?)(?: = [^#\n]+)?(?:  # (.*))?$")

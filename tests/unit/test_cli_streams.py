@@ -172,7 +172,7 @@ def test_want_of_resources_is_not_our_error(
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("treecompile.pictures.draw", fail)
+    monkeypatch.setattr("treecompile.pictures.draw.draw", fail)
     result = run("draw", "model.json")
     assert result.exit_code == 2
     assert result.stderr.startswith(said)
@@ -180,7 +180,7 @@ def test_want_of_resources_is_not_our_error(
 
 def test_an_error_of_our_own_is_told_apart(folder: Path) -> None:
     script = (
-        "import treecompile.pictures as draw\n"
+        "import treecompile.pictures.draw as draw\n"
         "draw.draw = lambda *_: {}['key']\n"
         "from treecompile.__main__ import run\n"
         "run()\n"

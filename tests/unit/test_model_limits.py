@@ -40,7 +40,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import negate
 from treecompile.model.suggestions import similar
-from treecompile.pictures import draw
+from treecompile.pictures.draw import draw
 from treecompile.tables import lines
 from treecompile.tables.arff import read_arff
 from treecompile.tables.read import read_table

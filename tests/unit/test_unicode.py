@@ -44,7 +44,7 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import negate
 from treecompile.model.unicode import file_name, is_unicode
-from treecompile.pictures import draw
+from treecompile.pictures.draw import draw
 from treecompile.rules.extract import extract
 from treecompile.tables.read import read_table
 

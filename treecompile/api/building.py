@@ -29,11 +29,13 @@ from treecompile.engines.addresses import is_of_another
 from treecompile.inspect.advice import advice
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
+from treecompile.model.display import Display, Shown
 from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
 from treecompile.model.ir import Program
 from treecompile.model.paths import leaf_count, size
+from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
 from treecompile.rules.language.document import (
     RuleSource,
@@ -58,8 +60,8 @@ FEWER_ROWS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+@dataclass(frozen=True, slots=True, repr=False)
+class Built(Shown):
     """What `build` made. The files are written only if every report passed."""
 
     model: Model
@@ -69,6 +71,13 @@ class Built:
     @property
     def passed(self) -> bool:
         return all(report.passed for report in self.reports.values())
+
+    def _display(self) -> Display:
+        lines = [repr(self.model)]
+        lines += [report.line(name) for name, report in self.reports.items()]
+        lines += [f"wrote {path}" for path in self.paths.values()]
+        lines += ["nothing was written"] if not self.paths else []
+        return Display(lines, picture=compact(self.model.program))
 
 
 def paths_in(out: str | Path) -> dict[str, Path]:

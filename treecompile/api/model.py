@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from treecompile.api import rows
+from treecompile.api.explanation import Explanation, explanation
 from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
@@ -27,13 +28,14 @@ from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
 from treecompile.model.batch import Columns, predictions, shares
+from treecompile.model.display import framed
 from treecompile.model.errors import OptionError
 from treecompile.model.files import write_text
 from treecompile.model.ir import Label, Program, Tree
 from treecompile.model.paths import depth, divisible, leaf_count, size
 from treecompile.model.semantics import predict
-from treecompile.pictures import draw
-from treecompile.pictures.tree import readable_depth
+from treecompile.pictures.draw import compact, draw
+from treecompile.pictures.options import DrawOptions
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
@@ -207,6 +209,15 @@ class Model:
         found = shares(self.program.body, *encoded)
         return pd.DataFrame(found, index=_index(data), columns=list(labels))
 
+    def explain(self, row: Mapping[str, Any]) -> Explanation:
+        """Why a row gets its answer: the rule that decides it, in words.
+
+        The row has a value for every column that a test reads; None is a missing one.
+        The result has the `answer`, the id of the `rule` and the `probabilities`. A
+        notebook shows the tree with the path of the row.
+        """
+        return explanation(self.program, row)
+
     def _encoded(self, data: Data, how: ReadOptions) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and the number of rows."""
         if isinstance(data, Table):
@@ -280,15 +291,26 @@ class Model:
         """
         return show(self.program, stats=stats)
 
-    def draw(self, max_depth: int | None = None) -> str:
-        """The tree, or a table of the rules, as the text of an SVG file."""
-        return draw(self.program, max_depth)
+    def draw(
+        self,
+        max_depth: int | None = None,
+        *,
+        max_leaves: int | None = None,
+        layout: str | None = None,
+        row: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The tree, or a table of the rules, as the text of an SVG file.
+
+        At most `max_depth` levels and `max_leaves` leaves or rules are drawn, those
+        with most cases; by default, as many as can be read. The `layout` is down or
+        right; by default, down if the picture then fits the width of a notebook. The
+        path of a `row` is lit.
+        """
+        return draw(self.program, DrawOptions(max_depth, max_leaves, layout, row))
 
     def _repr_html_(self) -> str:
-        """The picture for a notebook; for a large tree, its upper levels."""
-        body = self.program.body
-        depth = readable_depth(body) if isinstance(body, Tree) else None
-        return f'<div style="overflow-x: auto">{self.draw(depth)}</div>'
+        """The picture for a notebook; of a large tree, the branches with most cases."""
+        return framed(compact(self.program))
 
     def save(self, path: str | Path) -> None:
         """Write a model file, completely or not at all."""

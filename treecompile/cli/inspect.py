@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -22,7 +23,9 @@ from treecompile.cli.options import (
     reading_options,
     value,
 )
+from treecompile.model.errors import OptionError
 from treecompile.model.options import DATA, SEARCH
+from treecompile.pictures.options import LAYOUTS, MOST, DrawOptions
 
 if TYPE_CHECKING:
     from treecompile.model.ir import Program
@@ -133,25 +136,63 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 @command(
     "draw",
     "Draw the tree, or a table of the rules, as SVG.",
-    "treecompile draw model.json -o tree.svg",
+    "treecompile draw model.json -o tree.svg\n"
+    """treecompile draw model.json --row '{"outlook": "sunny", "humidity": "high"}'""",
     "An SVG picture, by default to standard output.",
 )
 @argument("model")
 @out_option
 @value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
+@value(
+    "--max-leaves",
+    "N",
+    "Draw at most N leaves or rules. Of a tree, the branches with fewest cases are"
+    f" summarised. [default: as many as can be read, up to {MOST}]",
+    type=int,
+)
+@value(
+    "--layout",
+    "WAY",
+    "Where a tree grows: down or right. [default: down if the picture then fits the"
+    " width of a notebook]",
+    type=click.Choice(LAYOUTS),
+)
+@value("--row", "JSON", "Light the path of this row, a JSON object.")
 @quiet_option
 def draw(
-    model: str, out: str | None, force: bool, max_depth: int | None, quiet: bool
+    model: str,
+    out: str | None,
+    force: bool,
+    max_depth: int | None,
+    max_leaves: int | None,
+    layout: str | None,
+    row: str | None,
+    quiet: bool,
 ) -> None:
-    """Draw the tree, or a table of the rules, as an SVG file."""
+    """Draw the tree, or a table of the rules, as an SVG file.
+
+    Leaves have the colour of their answer, the paler the less sure it is.
+    """
     from treecompile.cli.terminal import Terminal, check_output, output, read_model
-    from treecompile.pictures import draw as picture_of
+    from treecompile.pictures.draw import draw as picture_of
 
     check_output(out, force=force)
     terminal = Terminal(quiet)
-    output(out, picture_of(read_model(model, terminal), max_depth))
+    given_row = None if row is None else _row(row)
+    options = DrawOptions(max_depth, max_leaves, layout, given_row)
+    output(out, picture_of(read_model(model, terminal), options))
     if out not in (None, "-"):
         terminal.tell(f"wrote {out}")
+
+
+def _row(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise OptionError(f"--row: this is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise OptionError('--row: expected a JSON object: {"column": value, ...}')
+    return found
 
 
 @command(

@@ -23,30 +23,14 @@ UNUSED_SHOWN = 10
 
 def verification(name: str, report: Report) -> Iterator[str]:
     """The result of `verify`, with rows that show a difference."""
-    if report.refused:
-        yield f"NOT verified: {report.engine} would not run {name}: {report.refused}"
-    elif report.mismatches:
-        yield (
-            f"NOT verified: {name} differs from the model on {report.engine} for"
-            f" {len(report.mismatches)} of {report.rows} rows"
-        )
+    yield report.line(name)
+    if report.mismatches:
         for mismatch in report.mismatches[:MISMATCHES_SHOWN]:
             expected = f"expected {mismatch.expected!r}"
             yield f"  {mismatch.row}: {expected}, got {mismatch.actual!r}"
         yield from more(len(report.mismatches) - MISMATCHES_SHOWN)
         if report.assumed:
             yield "  its output was taken for the label: if it is not, add --output"
-    else:
-        extent = (
-            f"{report.entered} of {report.cells} cells"
-            f" and {report.covered} of {report.edges} edges"
-        )
-        if report.divided:
-            # Where values are divided, a row at an edge may not show an error.
-            extent += f" met, {report.divided} rows with divided values"
-        if report.complete:
-            extent = "every combination of edge values"
-        yield f"verified {name} on {report.engine}: {report.rows} rows, {extent}"
 
 
 def finished(program: ir.Program, seconds: float) -> Iterator[str]:

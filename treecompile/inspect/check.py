@@ -15,8 +15,9 @@ import numpy as np
 
 from treecompile.inspect.deciding import deciding
 from treecompile.model import ir
+from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import TargetError
-from treecompile.model.paths import paths, rule_ids
+from treecompile.model.paths import paths, rule_ids, size
 from treecompile.model.semantics import decider, is_fractional
 from treecompile.regions.boxes import PAIRS, STEPS, Boxes, SearchBudget
 from treecompile.regions.compact import is_searchable, tested_only
@@ -46,8 +47,8 @@ class Finding:
     tests: tuple[ir.Condition, ...] = ()  # that contradict each other
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(Shown):
     """The findings; of each kind only the first, but `counts` has them all."""
 
     body: ir.Body
@@ -58,6 +59,20 @@ class Check:
 
     def passed(self, allowed: frozenset[Fault] = frozenset()) -> bool:
         return not any(n for fault, n in self.counts.items() if fault not in allowed)
+
+    def _display(self) -> Display:
+        counts = [f"{fault.value}: {n:,}" for fault, n in self.counts.items() if n]
+        lines = [f"{size(self.body)}: {', '.join(counts) or 'nothing found'}"]
+        if self.undecided:
+            lines.append(
+                f"undecided within the budget: {len(self.undecided)} questions"
+            )
+        rows = [
+            [f.fault.value, ", ".join(f.rules), f.decider, example(f.row)]
+            for f in self.findings
+        ]
+        head = ["fault", "rules", "decided by", "example"]
+        return Display(lines, [DisplayTable("findings", head, rows, 4)])
 
 
 def check(program: ir.Program, budget: int = STEPS, listed: int = LISTED) -> Check:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from treecompile.inspect.differences import Diff, Difference
 from treecompile.model import ir
 from treecompile.model.batch import matching, predictions
 from treecompile.model.errors import OptionError, TargetError
@@ -39,32 +40,6 @@ from treecompile.tables.raw import RawTable
 UNDECIDED = object()
 Answers = tuple[ir.Label, ir.Label]  # of the old model and of the new one
 Codes = tuple[int, ...]  # a box, its regions numbered
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A region in which each model gives one answer, and not the same one."""
-
-    tests: tuple[ir.Condition, ...]  # on the common features; empty: every row
-    old: ir.Label
-    new: ir.Label
-    row: dict[str, ir.Value]  # an example, with every value that a model reads
-    rows: int | None = None  # how many rows of the data lie in it
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """Where two models decide differently."""
-
-    features: tuple[ir.Feature, ...]
-    regions: tuple[Difference, ...]
-    complete: bool  # the search came to its end: there are no other differences
-    rows: int | None = None  # how many the data has
-    differing: int | None = None  # how many of them get different answers
-
-    @property
-    def same(self) -> bool:
-        return self.complete and not self.regions
 
 
 def diff(

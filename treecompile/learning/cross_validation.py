@@ -32,6 +32,7 @@ from treecompile.learning.training import (
 )
 from treecompile.measure.quality import accuracy, measure
 from treecompile.model.arrays import Array, Positions
+from treecompile.model.display import Display, Shown, confusion, quality_line
 from treecompile.model.ir import Body, ClassQuality, Estimate, Label, Quality, Tree
 from treecompile.model.paths import leaf_count
 from treecompile.tables.dataset import Dataset, take
@@ -52,8 +53,8 @@ class Fold:
     leaves: int
 
 
-@dataclass(frozen=True, slots=True)
-class CrossValidation:
+@dataclass(frozen=True, slots=True, repr=False)
+class CrossValidation(Shown):
     """The folds, and all their predictions together."""
 
     target: str
@@ -86,6 +87,18 @@ class CrossValidation:
     @property
     def mean_leaves(self) -> float:
         return fmean(fold.leaves for fold in self.folds)
+
+    def _display(self) -> Display:
+        line = f"{len(self.folds)}-fold cross-validation of {self.algorithm}: "
+        if self.labels:
+            line += f"accuracy {100 * self.mean:.1f} % +/- {100 * self.deviation:.1f}"
+        else:
+            line += f"root mean squared error {self.mean:.6g} +/- {self.deviation:.4g}"
+        lines = [
+            f"{line}, {self.mean_leaves:.1f} leaves",
+            f"all folds together: {quality_line(self.quality)}",
+        ]
+        return Display(lines, confusion(self.labels, self.quality))
 
 
 def _score(quality: Quality) -> float:

@@ -16,9 +16,16 @@ from treecompile.measure.cases import (
     squared_errors,
 )
 from treecompile.measure.statistics import tallies
-from treecompile.model import ir
+from treecompile.model import ir, words
 from treecompile.model.arrays import Array
 from treecompile.model.batch import Columns, answers, sole_deciders
+from treecompile.model.display import (
+    Display,
+    DisplayTable,
+    Shown,
+    confusion,
+    quality_line,
+)
 from treecompile.model.errors import DataError
 from treecompile.model.paths import deciding
 from treecompile.model.values import is_boolean, is_missing
@@ -36,18 +43,35 @@ class RuleQuality:
     squared_error: float  # mean over its rows; 0 for classification
     tally: ir.RuleTally
 
+    def cells(self, labels: Sequence[ir.Label]) -> list[str]:
+        """The rule, its answer, its rows, and how well it does."""
+        figure = f"{self.right:,}" if labels else f"{self.squared_error**0.5:.4g}"
+        said = words.answer(self.rule.value, labels)
+        return [self.rule.id, said, f"{self.rows:,}", figure if self.rows else ""]
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Shown):
     """How well a model predicts rows with known answers."""
 
     quality: ir.Quality  # on all rows: a ClassQuality or a ValueQuality
     rules: tuple[RuleQuality, ...]
     unknown: int  # rows left out: their target is missing or not a known label
+    labels: tuple[ir.Label, ...] = ()  # empty for regression
 
     @property
     def tallies(self) -> tuple[ir.RuleTally, ...]:
         return tuple(entry.tally for entry in self.rules)
+
+    def _display(self) -> Display:
+        lines = [quality_line(self.quality)]
+        if self.unknown:
+            lines.append(f"left out: {self.unknown:,} rows whose answer is not known")
+        figure = "right" if self.labels else "root mean squared error"
+        head = ["rule", "answer", "rows", figure]
+        rows = [entry.cells(self.labels) for entry in self.rules]
+        rules = DisplayTable("rules, and the rows that they decide", head, rows, 2)
+        return Display(lines, [*confusion(self.labels, self.quality), rules])
 
 
 def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
@@ -71,7 +95,7 @@ def summed_up(
         right = tally.decided - int(tally.errors) if body.labels else 0
         squared_error = 0.0 if body.labels else tally.errors / max(1, tally.decided)
         rules.append(RuleQuality(rule, tally.decided, right, squared_error, tally))
-    return Evaluation(quality, tuple(rules), unknown)
+    return Evaluation(quality, tuple(rules), unknown, body.labels)
 
 
 def read_cases(

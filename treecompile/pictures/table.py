@@ -2,58 +2,133 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from treecompile.model import words
+from treecompile.model.evidence import Evidence, evidence, total
 from treecompile.model.ir import Program, Rule, RuleSet
 from treecompile.model.words import Rounding
 from treecompile.pictures import svg
-from treecompile.pictures.svg import FAINT, INK, LINE, LINE_HEIGHT, MARGIN, Palette
+from treecompile.pictures.bars import bar
+from treecompile.pictures.colours import BOX, FAINT, INK, LINE, Palette, on
+from treecompile.pictures.legend import header
+from treecompile.pictures.options import DrawOptions
+from treecompile.pictures.svg import LINE_HEIGHT, MARGIN
 from treecompile.rules.passes.merge import merge
+from treecompile.rules.trail import trail
 
 GAP, PADDING = 18.0, 6.0
-LONGEST_TEST = 70  # characters
+LONGEST, LONGEST_TEST = 34, 70  # characters
+BAR = 60.0  # the width of the bar
 
 
-def draw_table(program: Program, body: RuleSet) -> str:
-    rules = merge(body)
-    every = (*rules.rules, rules.default)
-    rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
-    tests = [_tests(rule, rules, rounding) for rule in every]
-    answers = [svg.cut(words.answer(rule.value, rules.labels)) for rule in every]
-    said_of = words.evidence_by_id(program)
-    evidence = [said_of[rule.id] for rule in every]
-    palette = Palette(rules.labels, [rule.value for rule in every])
-    ids_wide = max(svg.width(rule.id) for rule in every) * 1.1
-    tests_wide = max(svg.width(line) for lines in tests for line in lines)
-    answers_wide = max(map(svg.width, answers)) + 2 * PADDING
-    lefts = [MARGIN]
-    for wide in (ids_wide, tests_wide, answers_wide):
-        lefts.append(lefts[-1] + wide + GAP)
-    heading = svg.cut(words.name(program.target), 80)
-    parts = [svg.heading(heading)]
-    y = MARGIN + 26
-    right = lefts[3] + max(map(svg.width, evidence))
-    right = max(right, MARGIN + svg.width(heading) * 1.1)
-    for rule, lines, answer, said in zip(every, tests, answers, evidence, strict=True):
-        colour = palette.of(rule.value)
-        above = f"M{svg.number(MARGIN)} {svg.number(y)} H{svg.number(right)}"
-        parts += [
-            svg.shape("path", d=above, stroke=LINE, stroke_width=0.5),
-            "<g>",
-            svg.title(words.sentence(rule, rules, program.target, said)),
-            svg.line(lefts[0], y + 18, rule.id, fill=INK, bold=True),
-        ]
-        for row, line in enumerate(lines):
-            parts.append(svg.line(lefts[1], y + 18 + row * LINE_HEIGHT, line, fill=INK))
-        x, wide = lefts[2], svg.width(answer) + 2 * PADDING
-        parts += [
-            svg.shape("rect", x=x, y=y + 4, height=20, rx=4, width=wide, fill=colour),
-            svg.line(x + PADDING, y + 18, answer, fill=svg.on(colour)),
-            svg.line(lefts[3], y + 18, said, fill=FAINT),
-            "</g>",
-        ]
-        y += 12 + len(lines) * LINE_HEIGHT
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """A rule of the table, in finished texts."""
+
+    rule: Rule
+    rows: Evidence
+    tests: list[str]  # ["number > 2.5", "and text in {a, b}"]
+    answer: str
+    said: str  # 4 of 5 cases
+    whole: str  # the rule as a sentence, exact
+    lit: bool
+
+    @property
+    def height(self) -> float:
+        return 12 + len(self.tests) * LINE_HEIGHT
+
+
+def draw_table(
+    program: Program, body: RuleSet, options: DrawOptions, readable: int
+) -> str:
+    followed = None if options.row is None else trail(program, options.row)
+    lit = followed.passed if followed else frozenset[int]()
+    lines = _lines(program, merge(body), lit)
+    answers = [line.rule.value for line in lines]
+    palette = Palette(body.labels, answers, total(program))
+    # The first rules, the one that decides the row, and the default.
+    most, last = options.max_leaves or readable, len(lines) - 1
+    drawn = [e for n, e in enumerate(lines) if n < most or e.lit or n == last]
+    hidden = len(lines) - len(drawn)
+    notes = [f"{words.quantity(hidden, 'rule')} more, not drawn"] if hidden else []
+    lefts, right = _columns(drawn)
+    said = followed.sentence if followed else ""
+    parts, least, y = header(program, palette, said, notes, right - MARGIN)
+    right = max(right, MARGIN + least)
+    y -= 8
+    for line in drawn:
+        parts += _row(line, palette, lefts, right, y)
+        y += line.height
     name = f"Rules for {words.name(program.target)}"
     return svg.document(right + MARGIN, y + MARGIN, name, parts)
+
+
+def _lines(program: Program, rules: RuleSet, lit: frozenset[int]) -> list[TableLine]:
+    rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
+    found = evidence(program)
+    lines = []
+    for place, rule in enumerate((*rules.rules, rules.default)):
+        said = words.evidence(found[place], rules.labels)
+        lines.append(
+            TableLine(
+                rule,
+                found[place],
+                _tests(rule, rules, rounding),
+                svg.cut(words.answer(rule.value, rules.labels), LONGEST),
+                said,
+                words.sentence(rule, rules, program.target, said),
+                place in lit,
+            )
+        )
+    return lines
+
+
+def _columns(lines: list[TableLine]) -> tuple[list[float], float]:
+    """Where the columns begin, and where the last one ends."""
+    wide = (
+        max(svg.width(svg.cut(line.rule.id, LONGEST)) for line in lines) * svg.BOLD,
+        max(svg.width(test) for line in lines for test in line.tests),
+        max(svg.width(line.answer) for line in lines) + 2 * PADDING,
+        BAR,
+        max(svg.width(line.said) for line in lines),
+    )
+    lefts = [MARGIN + PADDING]
+    for each in wide:
+        lefts.append(lefts[-1] + each + GAP)
+    *lefts, end = lefts
+    return lefts, end - GAP + PADDING
+
+
+def _row(
+    line: TableLine, palette: Palette, lefts: list[float], right: float, y: float
+) -> list[str]:
+    fill = palette.fill(line.rule.value, line.rows)
+    ids, tests, answers, bars, figures = lefts
+    parts = [_frame(line, right, y), "<g>", svg.title(line.whole)]
+    shown = svg.cut(line.rule.id, LONGEST)
+    parts.append(svg.line(ids, y + 18, shown, bold=True))
+    for place, test in enumerate(line.tests):
+        parts.append(svg.line(tests, y + 18 + place * LINE_HEIGHT, test))
+    box = {"x": answers, "y": y + 4, "height": 20.0, "rx": 4.0}
+    box["width"] = svg.width(line.answer) + 2 * PADDING
+    return [
+        *parts,
+        svg.shape("rect", **box, fill=fill),
+        svg.line(answers + PADDING, y + 18, line.answer, fill=on(fill)),
+        *bar(line.rule.value, line.rows, palette, (bars, y + 11, BAR), INK),
+        svg.line(figures, y + 18, line.said, fill=FAINT),
+        "</g>",
+    ]
+
+
+def _frame(line: TableLine, right: float, y: float) -> str:
+    """A line above the rule; a frame around the one that decides the row."""
+    if not line.lit:
+        path = f"M{svg.number(MARGIN)} {svg.number(y)} H{svg.number(right)}"
+        return svg.shape("path", d=path, stroke=LINE, stroke_width=0.5)
+    box = {"x": MARGIN, "y": y + 1, "width": right - MARGIN, "height": line.height - 2}
+    return svg.shape("rect", **box, rx=4.0, fill=BOX, stroke=INK, stroke_width=2.0)
 
 
 def _tests(rule: Rule, rules: RuleSet, rounding: Rounding) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 from treecompile.emit.sql.text import DOUBLE, INTEGER, declared_types
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
+from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import EngineError, shortened
 from treecompile.model.ir import Program, Row, ValueType
 from treecompile.model.paths import divisible
@@ -47,8 +48,8 @@ class Mismatch:
     actual: object
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Shown):
     """What was tried, and the result."""
 
     engine: str
@@ -66,6 +67,34 @@ class Report:
     @property
     def passed(self) -> bool:
         return not self.mismatches and not self.refused
+
+    def line(self, name: str = "the artefact") -> str:
+        """The result in a line: "verified predict.py on python: 2797 rows, ..."."""
+        if self.refused:
+            return f"NOT verified: {self.engine} would not run {name}: {self.refused}"
+        if self.mismatches:
+            return (
+                f"NOT verified: {name} differs from the model on {self.engine} for"
+                f" {len(self.mismatches)} of {self.rows} rows"
+            )
+        extent = (
+            f"{self.entered} of {self.cells} cells"
+            f" and {self.covered} of {self.edges} edges"
+        )
+        if self.divided:
+            # Where values are divided, a row at an edge may not show an error.
+            extent += f" met, {self.divided} rows with divided values"
+        if self.complete:
+            extent = "every combination of edge values"
+        return f"verified {name} on {self.engine}: {self.rows} rows, {extent}"
+
+    def _display(self) -> Display:
+        rows = [
+            [repr(each.expected), repr(each.actual), example(each.row)]
+            for each in self.mismatches
+        ]
+        head = ["model", "artefact", "row"]
+        return Display([self.line()], [DisplayTable("other answers", head, rows, 3)])
 
 
 def verify(

@@ -1,0 +1,146 @@
+"""The way of one row through a model: what it passes, which rule decides, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treecompile.model import ir, values, words
+from treecompile.model.dates import derived
+from treecompile.model.errors import DataError
+from treecompile.model.paths import DIVIDED, outcomes, paths
+from treecompile.model.semantics import (
+    decider,
+    distribution,
+    is_fractional,
+    is_unknown,
+    predict,
+    probabilities,
+    required_features,
+    taken,
+)
+from treecompile.model.suggestions import similar
+from treecompile.regions.region import intersect
+
+CONVERTERS: Mapping[ir.ValueType, Callable[[str, Any], ir.Value]] = {
+    ir.ValueType.FLOAT: values.as_number,
+    ir.ValueType.INT: values.as_integer,
+    ir.ValueType.BOOL: values.as_boolean,
+    ir.ValueType.STR: values.as_text,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a model does with a row."""
+
+    answer: ir.Label
+    shares: tuple[float, ...]  # the probability of each label; empty for a number
+    rule: str  # the id of the rule that decides, or DIVIDED
+    passed: frozenset[int]  # the nodes of a tree that it comes to, or the one rule
+    sentence: str  # R3: if wind = strong then play = no (2 of 2 cases)
+
+
+def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
+    """Follow a row, given by the names of its columns; None is a missing value."""
+    body, row = program.body, converted(program, values_by_name)
+    if isinstance(body, ir.RuleSet):
+        place = decider(body, row)
+        rule, passed = outcomes(body)[place], frozenset((place,))
+    else:
+        passed = _passed(body, row)
+        leaves = [p for p in sorted(passed) if isinstance(body.nodes[p], ir.Leaf)]
+        if len(leaves) > 1:
+            return _divided(program, body, row, passed, len(leaves))
+        rule = _with_path(body, leaves[0])
+    rules = ir.RuleSet(body.features, body.labels, (), rule)
+    said = words.evidence_by_id(program)[rule.id]
+    sentence = words.sentence(rule, rules, program.target, said)
+    shares = probabilities(rule.stats) if body.labels else ()
+    return Trail(predict(body, row), shares, rule.id, passed, sentence)
+
+
+def _passed(tree: ir.Tree, row: ir.Row) -> frozenset[int]:
+    """The nodes that a row comes to; a divided row comes to several leaves."""
+    found, waiting = set(), [0]
+    while waiting:
+        position = waiting.pop()
+        found.add(position)
+        node = tree.nodes[position]
+        if isinstance(node, ir.Leaf):
+            continue
+        index = node.branches[0].when.feature
+        if is_fractional(tree) and is_unknown(tree.features[index], row[index]):
+            waiting += [branch.then for branch in node.branches]
+        else:
+            waiting.append(taken(tree, node, row))
+    return frozenset(found)
+
+
+def _with_path(tree: ir.Tree, position: int) -> ir.Rule:
+    """The rule of a leaf, with merged conditions."""
+    found = outcomes(tree)[position]
+    tests: list[ir.Condition] = []
+    for group in words.by_feature(paths(tree)[position]):
+        tests += intersect(group, tree.features[group[0].feature]) or ()
+    return ir.Rule(found.id, tuple(tests), found.value, found.stats, found.weight)
+
+
+def _divided(
+    program: ir.Program,
+    tree: ir.Tree,
+    row: ir.Row,
+    passed: frozenset[int],
+    leaves: int,
+) -> Trail:
+    answer, shares = predict(tree, row), distribution(tree, row)
+    certainty = f" ({100 * max(shares):.1f} %)" if tree.labels else ""
+    said = f"{words.name(program.target)} = {words.value(answer)}{certainty}"
+    unknown = [
+        words.name(tree.features[index].name)
+        for index in _tested(tree, passed)
+        if is_unknown(tree.features[index], row[index])
+    ]
+    sentence = (
+        f"{DIVIDED}: {said}, shared by {leaves} leaves; unknown: {', '.join(unknown)}"
+    )
+    return Trail(answer, shares if tree.labels else (), DIVIDED, passed, sentence)
+
+
+def _tested(tree: ir.Tree, passed: frozenset[int]) -> list[int]:
+    """The features that some of these nodes test, in column order."""
+    nodes = (tree.nodes[position] for position in passed)
+    splits = (node for node in nodes if isinstance(node, ir.Split))
+    return sorted({split.branches[0].when.feature for split in splits})
+
+
+# ---------------------------------------------------------------- values
+
+
+def converted(program: ir.Program, values_by_name: Mapping[str, Any]) -> ir.Row:
+    """A row as the model reads it; columns that no test reads may be absent."""
+    row: list[ir.Value] = [None] * len(program.body.features)
+    for index in required_features(program.body):
+        row[index] = _converted(program, program.body.features[index], values_by_name)
+    return tuple(row)
+
+
+def _converted(
+    program: ir.Program, feature: ir.Feature, values_by_name: Mapping[str, Any]
+) -> ir.Value:
+    name = feature.name
+    column, part = derived(program.dates).get(name, (name, ""))
+    if column not in values_by_name:
+        near = similar(column, map(str, values_by_name))
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise DataError(
+            f"the row has no column {column!r}{hint}: add it, as null if it is missing"
+        )
+    value = values_by_name[column]
+    try:
+        if part:
+            return values.date_part(column, value, part)
+        return CONVERTERS[feature.type](name, value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the row: {error}") from None
