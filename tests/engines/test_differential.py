@@ -12,11 +12,13 @@ from tests.support.differential import (
     MODELS,
     ROWS,
     Answer,
+    check_node,
     check_python,
     check_sql,
     sample,
 )
 from tests.support.kept import in_one_session
+from tests.support.node import in_one_process, needs_node
 from tests.support.quick import in_this_process, without_black
 from tests.support.rule_lists import flatten
 from treecompile.engines.base import Engine
@@ -48,6 +50,14 @@ def test_rules_and_python_agree_with_the_semantics(batch: int) -> None:
         for program, rows, answers in rest:
             check_rules(program, rows, answers)
             assert check_python(program, rows, answers) == 2 * ROWS
+
+
+@needs_node
+def test_javascript_agrees_with_the_semantics() -> None:
+    assert check_node(*known(0)) == ROWS  # as it is run by `verify`
+    with in_one_process():
+        for seed in range(MODELS):
+            assert check_node(*known(seed)) == ROWS
 
 
 def test_many_rows_are_divided() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases import DATABASES
+from tests.support.node import needs_node
 from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import flatten
 from treecompile.emit import steps
@@ -27,6 +28,7 @@ from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider
 from treecompile.rules.extract import extract
 from treecompile.verify.execution import run_sql
+from treecompile.verify.node_process import run_node
 from treecompile.verify.python_process import run_python
 
 ROWS = large_rows(300)
@@ -64,6 +66,14 @@ def test_python_holds_it(leaves: int, chain: bool, style: str) -> None:
     model = program(leaves, chain)
     text = emit(model, "python", EmitOptions(style=style)).text
     answers = run_python(text, model.body.features, ROWS)
+    assert [answer.rule for answer in answers] == expected(model)
+
+
+@needs_node
+@pytest.mark.parametrize(("leaves", "chain"), SIZES)
+def test_javascript_holds_it(leaves: int, chain: bool) -> None:
+    model = program(leaves, chain)
+    answers = run_node(emit(model, "javascript").text, model.body, ROWS)
     assert [answer.rule for answer in answers] == expected(model)
 
 

@@ -35,7 +35,9 @@ from treecompile.model.semantics import (
     taken,
 )
 from treecompile.verify.execution import can_hold, run_sql
-from treecompile.verify.python_process import PythonAnswer, run_python
+from treecompile.verify.node_process import run_node
+from treecompile.verify.processes import ModuleAnswer
+from treecompile.verify.python_process import run_python
 from treecompile.verify.verification import same
 
 MODELS, ROWS = 200, 50
@@ -115,11 +117,22 @@ def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> in
         text = emit(program, "python", EmitOptions(style=style)).text
         found = run_python(text, program.body.features, rows)
         for row, expected, said in zip(rows, answers, found, strict=True):
-            assert isinstance(said, PythonAnswer)
+            assert isinstance(said, ModuleAnswer)
             assert same(expected.value, said.label), (style, row)
             assert expected.rule == said.rule, (style, row)
             assert expected.shares == said.probabilities, (style, row)
     return 2 * len(rows)
+
+
+def check_node(program: Program, rows: list[Row], answers: list[Answer]) -> int:
+    """Labels, rules and probabilities of the JavaScript module."""
+    text = emit(program, "javascript").text
+    found = run_node(text, program.body, rows)
+    for row, expected, said in zip(rows, answers, found, strict=True):
+        assert same(expected.value, said.label), row
+        assert expected.rule == said.rule, row
+        assert expected.shares == said.probabilities, row
+    return len(rows)
 
 
 def check_sql(

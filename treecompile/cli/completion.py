@@ -20,7 +20,7 @@ Complete: TypeAlias = Callable[
     [click.Context, click.Parameter, str], list[CompletionItem]
 ]
 SHELLS = ("bash", "zsh", "fish")
-TARGETS = ("python", "sql", "markdown", "rules")
+TARGETS = ("python", "javascript", "sql", "markdown", "rules")
 FORMS = ("expression", "select", "view", "function", "dbt")
 OUTPUTS = ("label", "probability", "rule")
 LONGEST = 1 << 20  # characters of the line with the names of columns
@@ -91,7 +91,7 @@ BY_FLAG: dict[str, Complete] = {
     "--as": some(*FORMS),
     "--class-weight": some(BALANCED),
     "--dialect": words(dialects, "file"),
-    "--engine": words(lambda: ("python", *engines())),
+    "--engine": words(lambda: ("python", "node", *engines())),
     "--output": some(*OUTPUTS),
     "--style": some("standard", "numpy"),
     "--to": words(lambda: TARGETS, "dir"),

@@ -19,15 +19,19 @@ from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import Program
 from treecompile.verify.statements import RefusedError, sql_form
 
-PYTHON = "python"
-RUNNERS = (PYTHON, *ENGINES)  # what --engine can name
+PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # that run a module
+RUNNERS = (*MODULE_ENGINES, *ENGINES)  # what --engine can name
+LANGUAGES = {PYTHON: "Python", NODE: "JavaScript"}
 OUTPUT = re.compile(r"(label|rule|probability)(?: ([0-9]{1,9}))?")
 HEADER = re.compile(
     rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
     rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
     rf"(?: identifiers (?P<identifiers>{'|'.join(IDENTIFIERS)}),)?"
 )
-MODULE = re.compile(r"^def predict\(", re.MULTILINE)
+MODULES = {  # by what only a module for the engine has
+    PYTHON: re.compile(r"^def predict\(", re.MULTILINE),
+    NODE: re.compile(r"^function predict\(", re.MULTILINE),
+}
 # A column's name at the end of its expression: ... AS "prediction",
 COLUMN = re.compile(
     rf"\bAS ([\"`]?)({'|'.join(OUTPUTS.values())})\1,?$", re.MULTILINE | re.IGNORECASE
@@ -55,16 +59,14 @@ def claim(
 ) -> Claim:
     """What is to be verified, from the text and from what the user says."""
     header = HEADER.match(text)
-    if not engine and not header and not MODULE.search(text):
-        raise EngineError(
-            "the artefact does not name its engine (SQL without comments does not):"
-            f" add --engine, one of {', '.join(RUNNERS)}"
-        )
-    engine = engine or (header["dialect"] if header else PYTHON)
+    engine = engine or (header["dialect"] if header else _module_engine(text))
     check_engine(engine)
-    if engine == PYTHON:
+    if engine in MODULE_ENGINES:
         if output or label:
-            raise OptionError("--output is for SQL, and this is Python: leave it out")
+            language = LANGUAGES[engine]
+            raise OptionError(
+                f"--output is for SQL, and this is {language}: leave it out"
+            )
         if identifiers:
             raise OptionError("--identifiers is for SQL: leave it out")
         shares = [("probability", place) for place in range(len(program.body.labels))]
@@ -85,6 +87,16 @@ def claim(
     if identifiers:
         check_choice("--identifiers", identifiers, IDENTIFIERS)
     return Claim(engine, wanted or [("label", None)], not wanted, identifiers)
+
+
+def _module_engine(text: str) -> str:
+    for engine, pattern in MODULES.items():
+        if pattern.search(text):
+            return engine
+    raise EngineError(
+        "the artefact does not name its engine (SQL without comments does not):"
+        f" add --engine, one of {', '.join(RUNNERS)}"
+    )
 
 
 def check_engine(engine: str) -> None:

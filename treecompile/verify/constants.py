@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,8 @@ from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import Feature, Label, Program, Value, ValueType
-from treecompile.verify.claims import PYTHON, Claim
+from treecompile.verify.claims import NODE, PYTHON, Claim
+from treecompile.verify.node_process import EXPORTS
 from treecompile.verify.python_process import NEEDS_NUMPY
 from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
@@ -76,6 +78,10 @@ def added(
             return Constants()  # running it will report the error and its line
         style = "numpy" if NEEDS_NUMPY in text else "standard"
         more = found - in_python(emit(program, "python", EmitOptions(style=style)).text)
+    elif claimed.engine == NODE:
+        kind = "commonjs" if EXPORTS in text else "esm"
+        fresh = emit(program, "javascript", EmitOptions(module=kind)).text
+        more = in_javascript(text) - in_javascript(fresh)
     else:
         escapes = has_backslashes(claimed.engine)
         asked = replace(_options(program, claimed, columns, alias), types=types or {})
@@ -161,3 +167,56 @@ def in_python(text: str) -> Found:
             case ast.Constant(value=int() | float() as number):
                 found[number] += 1
     return found
+
+
+JAVASCRIPT = re.compile(r"""(?xs)
+    //[^\n\r\u2028\u2029]* | /\*.*?\*/
+    | (?P<string> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*')
+    | `(?P<template> (?:[^`\\]|\\.)*)`
+    | (?<![\w$]) (?P<number>
+        0[xX][\da-fA-F_]+ | 0[bB][01_]+ | 0[oO][0-7_]+
+        | (?: \d[\d_]* (?:\.[\d_]*)? | \.\d[\d_]*) (?:[eE][+-]?\d[\d_]*)?
+    ) n?
+    """)
+PLACE = re.compile(r"\$\{([^`}]*)\}")  # of an expression in a template
+ESCAPE = re.compile(
+    r"(?s)\\(?:u\{([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|(.))"
+)
+ESCAPES = {
+    **{"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"},
+    "\n": "",  # a line that continues
+}
+
+
+def in_javascript(text: str) -> Found:
+    """The literals of a JavaScript text."""
+    found: Found = Counter()
+    for token in JAVASCRIPT.finditer(text):
+        match token.lastgroup:
+            case "string":
+                found[_unescaped(token["string"][1:-1])] += 1
+            case "template":
+                found.update(map(_unescaped, PLACE.split(token["template"])[::2]))
+                for place in PLACE.findall(token["template"]):
+                    found += in_javascript(place)
+            case "number":
+                found[_javascript_number(token["number"].replace("_", ""))] += 1
+    return found
+
+
+def _unescaped(string: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        *codes, other = match.groups()
+        for code in filter(None, codes):
+            return chr(min(int(code, 16), sys.maxunicode))
+        return ESCAPES.get(other, other)
+
+    # Two halves of a surrogate pair are one character.
+    units = ESCAPE.sub(character, string).encode("utf-16", "surrogatepass")
+    return units.decode("utf-16", "surrogatepass")
+
+
+def _javascript_number(text: str) -> int | float:
+    if text[:2].lower() in ("0x", "0b", "0o"):
+        return int(text, 0)
+    return int(text) if text.isdigit() and len(text) <= MOST_DIGITS else float(text)

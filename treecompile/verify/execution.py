@@ -16,7 +16,7 @@ from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.errors import EngineError, TreecompileError
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.python_process import TIMEOUT, not_in_time
+from treecompile.verify.processes import TIMEOUT, not_in_time
 from treecompile.verify.statements import RefusedError, SqlForm, sql_form
 from treecompile.verify.supervision import deadline
 

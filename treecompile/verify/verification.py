@@ -26,10 +26,12 @@ from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
-from treecompile.verify.claims import PYTHON, claim
+from treecompile.verify.claims import MODULE_ENGINES, PYTHON, claim
 from treecompile.verify.constants import added
 from treecompile.verify.execution import can_hold, run_sql
-from treecompile.verify.python_process import TIMEOUT, not_in_time, run_python
+from treecompile.verify.node_process import run_node
+from treecompile.verify.processes import TIMEOUT, not_in_time
+from treecompile.verify.python_process import run_python
 from treecompile.verify.reference import Reference
 from treecompile.verify.statements import RefusedError
 from treecompile.verify.supervision import EndedError, supervised
@@ -141,8 +143,8 @@ def verify(
     )
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
-    if claimed.engine == PYTHON:
-        runs = _python_runs(program, text, tries.rows, typed, timeout)
+    if claimed.engine in MODULE_ENGINES:
+        runs = _module_runs(program, text, tries.rows, typed, claimed.engine, timeout)
     else:
         database = ENGINES[claimed.engine].at(url)
         options = {
@@ -218,14 +220,22 @@ def _plain(parts: Sequence[object]) -> object:
 # ---------------------------------------------------------------- runs
 
 
-def _python_runs(
-    program: Program, text: str, rows: tuple[Row, ...], typed: Search, timeout: float
+def _module_runs(
+    program: Program,
+    text: str,
+    rows: tuple[Row, ...],
+    typed: Search,
+    engine: str,
+    timeout: float,
 ) -> Iterator[Run]:
     features = program.body.features
     tested = {features[index].type for index in required_features(program.body)}
     if ValueType.FLOAT in tested:
         rows += typed(numbers=PYTHON_INTEGERS).rows
-    answers = run_python(text, features, rows, timeout)
+    if engine == PYTHON:
+        answers = run_python(text, features, rows, timeout)
+    else:
+        answers = run_node(text, program.body, rows, timeout)
     yield rows, [(said.label, said.rule, *said.probabilities) for said in answers]
 
 

@@ -1,0 +1,131 @@
+"""Run a program over an artefact that may be hostile, in a process of its own.
+
+The process gets nothing of ours: an empty environment, an empty folder, no standard
+input. Its time, memory and files are limited. It exchanges rows and answers with us as
+files, so nothing it prints can be taken for an answer. This keeps a faulty artefact
+from doing harm, but it is not a jail: the artefact can do what the user can do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from treecompile.verify.statements import RefusedError
+
+TIMEOUT = 600.0  # seconds for one run of an artefact
+MOST_MEMORY = 8 << 30  # bytes of address space
+MOST_OUTPUT = 1 << 30  # bytes of each file that the process writes
+MESSAGE = 10_000  # bytes at the end of standard error that may hold the reason
+
+# Python code that limits its process, as the JSON text `limits` says.
+LIMIT = """
+import json
+try:
+    import resource
+except ImportError:  # Windows
+    pass
+else:
+    for name, most in json.loads(limits).items():
+        which = getattr(resource, name)
+        hard = resource.getrlimit(which)[1]
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(which, (most, most))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAnswer:
+    """What a generated module says about one row."""
+
+    label: Any
+    probabilities: tuple[float, ...]
+    rule: str
+
+
+def limits(timeout: float, **others: int) -> str:
+    """For LIMIT: what every process may take, and other limits."""
+    # For one that outlives us, since we end it after `timeout` ourselves.
+    seconds = ceil(timeout) * (os.cpu_count() or 1) + 1
+    return json.dumps({"RLIMIT_FSIZE": MOST_OUTPUT, "RLIMIT_CPU": seconds, **others})
+
+
+def execute(command: Sequence[str], folder: Path, timeout: float) -> None:
+    """Run a program to its end, or raise RefusedError with the reason."""
+    errors = folder / "errors.txt"
+    with open(errors, "wb") as said:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            cwd=folder,
+            env=_environment(),
+            start_new_session=True,
+        )
+    try:
+        status = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        raise RefusedError(not_in_time(timeout)) from None
+    finally:
+        _end(process)
+    if status < 0:
+        with suppress(ValueError):
+            raise RefusedError(f"it was ended by {signal.Signals(-status).name}")
+    if status:
+        raise RefusedError(_last_line(errors) or "it ended without a message")
+
+
+def not_in_time(timeout: float) -> str:
+    return f"it did not end within {timeout:g} seconds (see --timeout)"
+
+
+def _environment() -> dict[str, str]:
+    """Empty, but for what Windows needs to start a process."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and all those that it has started in its group."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _last_line(path: Path) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - MESSAGE))
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def records(path: Path, rows: int) -> list[tuple[Any, list[Any], str]]:
+    """What a module has answered: label, probabilities and explanation of each row."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise RefusedError("it ended before it gave an answer") from None
+    except (ValueError, RecursionError):
+        raise RefusedError("its answers cannot be read") from None
+    if not isinstance(found, list) or len(found) != rows:
+        count = len(found) if isinstance(found, list) else "no"
+        raise RefusedError(f"it gave {count} answers for {rows} rows")
+    return [_record(record) for record in found]
+
+
+def _record(record: Any) -> tuple[Any, list[Any], str]:
+    match record:
+        case [label, [*shares], str(said)]:
+            return label, shares, said.partition(":")[0]
+    raise RefusedError(f"an answer has an unexpected form: {record!r}")
