@@ -150,6 +150,7 @@ def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions
     "verify",
     "Prove an artefact equal to its model, on the real engine.",
     "treecompile verify model.json predict.py\n"
+    "treecompile verify model.json predict.mjs\n"
     "treecompile verify model.json predict.sql --budget 10000",
     "No file. The result goes to standard error, or with --json to standard output.",
 )
@@ -158,7 +159,7 @@ def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions
 @value(
     "--engine",
     "NAME",
-    "python, or a database such as mariadb. [default: the one that the artefact was"
+    "python, node, or a database such as mariadb. [default: the one that the artefact was"
     " made for]",
     group=COMMON,
 )
@@ -207,8 +208,8 @@ def verify(
 
     The exit code is 1 if they differ on any row, or if the artefact does not run.
 
-    A Python artefact is executed: verify only code that you would run. SQL is locked
-    into reading the test rows, as far as the engine allows.
+    A Python or JavaScript artefact is executed: verify only code that you would run.
+    SQL is locked into reading the test rows, as far as the engine allows.
     """
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification

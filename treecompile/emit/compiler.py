@@ -22,6 +22,7 @@ from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
 from treecompile.model.collector import paused
 from treecompile.model.errors import TargetError
+from treecompile.model.file.limits import SMALLER
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import Program
 
@@ -65,6 +66,11 @@ def emit(
         source = CompilerInput(program, identity, __version__, description, history)
         lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
+    if 0 < description.longest < len(text):
+        raise TargetError(
+            f"the text has {len(text):,} characters, and what reads it takes at most"
+            f" {description.longest:,}: {SMALLER}"
+        )
         if lowered.finish is not None:
             text = lowered.finish(text)
     notes = tuple(filter(None, lowered.notes))

@@ -44,6 +44,7 @@ class Target:
     )  # in its folder: "module.py.jinja"
     suffix: str = checked(problem=suffix_problem)  # of the artefact: ".py"
     formatter: str = checked("", choices=("", "black"))  # "" for none
+    longest: int = checked(0, least=1)  # characters that its engine reads; 0: any
     spelling: Mapping[str, Any] = field(default_factory=dict)  # sections: see code.py
     name: str = ""  # as the user writes it: "python", "./excel"
     folder: Traversable = Path()
