@@ -51,7 +51,7 @@ def test_commands_and_options_are_completed() -> None:
         (["emit", "m.json", "--as", ""], forms.FORMS),
         (["emit", "m.json", "--output", ""], forms.OUTPUTS),
         (["emit", "m.json", "--style", ""], ["standard", "numpy"]),
-        (["verify", "m.json", "x.sql", "--engine", ""], ["python", *ENGINES]),
+        (["verify", "m.json", "x.sql", "--engine", ""], ["python", "node", *ENGINES]),
         (["build", "data.csv", "--engine", "du"], ["duckdb"]),
         (["learn", "data.csv", "--algorithm", "c"], ["c45", "cart"]),
         (["learn", "data.csv", "--prune", "p"], ["pessimistic"]),

@@ -159,8 +159,8 @@ def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions
 @value(
     "--engine",
     "NAME",
-    "python, node, or a database such as mariadb. [default: the one that the artefact was"
-    " made for]",
+    "python, node, or a database such as mariadb. [default: the one that the artefact"
+    " was made for]",
     group=COMMON,
 )
 @value(
