@@ -67,6 +67,8 @@ def test_build(build: Build, tmp_path: Path) -> None:
     assert result.exit_code == build.exit, result.output
     for text in build.says:
         assert text in result.output
+    is_expected = any("alone" in text for text in build.says)
+    assert ("known only afterwards" in result.output) == is_expected
     for text in build.unsaid:
         assert text not in result.output
     if build.exit:

@@ -1,7 +1,8 @@
-"""Completion: what the shell is told, and that bash completes with it."""
+"""Completion: what the shell is told, and that shells complete with it."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
 
-from tests.support.commands import good
+from tests.support.commands import TOO_LONG, good
 from tests.support.samples import TENNIS
 from treecompile.cli import main
 from treecompile.cli.completion import FORMS, OUTPUTS, TARGETS
@@ -116,19 +117,53 @@ def test_the_script_is_for_the_shell(shell: str) -> None:
     assert f"_TREECOMPILE_COMPLETE={shell}_complete" in result.stdout
 
 
-def test_bash_completes_with_the_script(tmp_path: Path) -> None:
-    """The script calls the command, which answers for the words on the line."""
-    (tmp_path / "treecompile").write_text(
-        f'#!/bin/sh\nexec {sys.executable} -m treecompile "$@"\n'
+# A command that answers the shell, and writes down how it is called otherwise.
+STUB = """#!/bin/sh
+[ "$_TREECOMPILE_COMPLETE" ] && exec {python} -m treecompile "$@"
+echo "$@" > {folder}/called
+"""
+IN_TERMINAL = "import pty, sys; pty.spawn(sys.argv[1:])"
+# Where the help of `completion` says that the script goes, below the home of a user.
+PLACES = {
+    "bash": ".bashrc",
+    "zsh": ".zshrc",
+    "fish": ".config/fish/completions/treecompile.fish",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "called"),
+    [
+        ("learn data.csv --target pl", "learn data.csv --target play"),
+        ("learn da", "learn data.csv"),
+        ("build data.csv --out fol", "build data.csv --out folder"),
+        ("emit m.json --dialect sn", "emit m.json --dialect snowflake"),
+    ],
+)
+@pytest.mark.parametrize("shell", PLACES)
+def test_a_user_presses_the_tab_key(
+    tmp_path: Path, shell: str, typed: str, called: str
+) -> None:
+    """The shell runs in a terminal of its own, and runs the line that it completed."""
+    if not shutil.which(shell):
+        pytest.skip(f"needs {shell}")
+    home = tmp_path / "home"
+    script = home / PLACES[shell]
+    script.parent.mkdir(parents=True)
+    script.write_text(good("completion", shell).stdout, encoding="utf-8")
+    stub = home / "treecompile"
+    stub.write_text(STUB.format(python=sys.executable, folder=tmp_path))
+    stub.chmod(0o755)
+    Path("folder").mkdir()
+    path = f"{home}:{os.environ['PATH']}"
+    env = {**os.environ, "HOME": str(home), "PATH": path, "TERM": "xterm"}
+    keys = f"treecompile {typed}\t\nexit\n".encode()
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TERMINAL, shell, "-i"],
+        input=keys,
+        env=env,
+        stdout=subprocess.PIPE,
+        timeout=TOO_LONG,
     )
-    (tmp_path / "treecompile").chmod(0o755)
-    script = good("completion", "bash").stdout.replace(
-        "complete -o nosort", ": complete"
-    )
-    ask = (
-        f'{script}\nPATH="{tmp_path}:$PATH"\n'
-        "COMP_WORDS=(treecompile learn data.csv --target pl); COMP_CWORD=4\n"
-        '_treecompile_completion treecompile\necho "${COMPREPLY[@]}"\n'
-    )
-    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("play\n", "")
+    assert (tmp_path / "called").exists(), done.stdout
+    assert (tmp_path / "called").read_text().strip().rstrip("/") == called

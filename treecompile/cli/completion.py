@@ -24,6 +24,9 @@ TARGETS = ("python", "javascript", "sql", "markdown", "rules")
 FORMS = ("expression", "select", "view", "function", "dbt")
 OUTPUTS = ("label", "probability", "rule")
 LONGEST = 1 << 20  # characters of the line with the names of columns
+# In a zsh that is not set up, what registers a completion has to be loaded first.
+REGISTER = "    compdef _treecompile_completion treecompile"
+COMPINIT = "    (( $+functions[compdef] )) || { autoload compinit && compinit -i }\n"
 PLAIN = re.compile(r"[\w.-]+")  # a name that needs no quotes in a shell
 
 
@@ -127,4 +130,4 @@ def completion(shell: str) -> None:
     assert kind is not None
     name = "treecompile"
     made = kind(click.Group(name), {}, name, "_TREECOMPILE_COMPLETE")
-    streams.write(made.source())
+    streams.write(made.source().replace(REGISTER, COMPINIT + REGISTER))

@@ -36,6 +36,7 @@ from treecompile.learning.costs import check_costs
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
+from treecompile.learning.leaks import leak_note_of
 from treecompile.learning.options import (
     C45,
     COST_COMPLEXITY,
@@ -139,7 +140,8 @@ def learn(
     validated = None if validation is None else validation.evaluation(program)
     program = with_quality(program, measured, validated)
     notes = training.notes_on(options, algorithm)
-    return training.Learned(program, (*schema.notes, *notes, *grown.notes))
+    leaks = leak_note_of(program)
+    return training.Learned(program, (*schema.notes, *notes, *grown.notes, *leaks))
 
 
 def _check(run: TableRun, validation: Validation | None) -> None:

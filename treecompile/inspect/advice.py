@@ -11,11 +11,9 @@ from math import sqrt
 from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
-from treecompile.model.semantics import required_features
 
 READABLE = 50  # leaves that a person may read
 FITS_NOISE = 0.1  # of the rows: right in training, wrong in cross-validation
-ALONE = 0.98  # accuracy, or R squared, that one feature should not reach
 MANY_LABELS = 100
 FEW = 10  # rows of a label: with fewer on average, many labels are hardly classes
 SMALLER = {
@@ -109,7 +107,6 @@ def advice(program: ir.Program) -> Iterator[str]:
     yield from _about_labels(program, training)
     yield from _about_size(program, training)
     yield from _about_noise(program, training)
-    yield from _about_leaks(program, training)
 
 
 def _about_labels(program: ir.Program, training: ir.Training) -> Iterator[str]:
@@ -153,18 +150,3 @@ def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
                 f"the model fits noise: {100 * lost:.0f} points of its accuracy on the"
                 f" training rows are lost on new ones; try {helps}"
             )
-
-
-def _about_leaks(program: ir.Program, training: ir.Training) -> Iterator[str]:
-    tested = required_features(program.body)
-    found = training.estimate.quality if training.estimate else training.quality
-    if isinstance(found, ir.ClassQuality):
-        share: float | None = accuracy(found)
-    else:
-        share = None if found is None else found.r_squared
-    if len(tested) == 1 and share is not None and share >= ALONE:
-        name = program.body.features[tested[0]].name
-        yield (
-            f"{words.name(name)} alone predicts {words.name(program.target)}: if it is"
-            f" known only afterwards, leave it out with --ignore {words.name(name)}"
-        )
