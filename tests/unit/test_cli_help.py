@@ -11,7 +11,9 @@ import click
 import duckdb
 import pytest
 
+import treecompile
 from tests.support.commands import good, run
+from tests.support.reviews import accepting, save
 from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import COMMANDS, main
 from treecompile.cli.command import Command, CommandOption
@@ -113,6 +115,7 @@ def prepared(tmp_path: Path) -> Path:
         shop.execute(f"CREATE TABLE orders AS {rows}")
         shop.execute(f"COPY ({rows}) TO 'events/1.parquet'")
     good("rules", "model.json", "-q")
+    save(accepting(treecompile.load("model.json").program), Path("review.json"))
     return tmp_path
 
 
@@ -127,7 +130,7 @@ EXAMPLES = [
 @pytest.mark.usefixtures("prepared")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_run(example: str) -> None:
-    for name in ("out", "reviewed"):
+    for name in ("out", "signed"):
         assert not Path(name).exists()
     result = run(*shlex.split(example)[1:])
     may_find = example.startswith(("treecompile check", "treecompile diff"))

@@ -97,7 +97,7 @@ def test_build(monkeypatch: pytest.MonkeyPatch) -> None:
         *("predict.py", "predict.sql")
     ]
     from_rules = report("made", "build", "out/RULES.md", "--out", "again")
-    assert from_rules["model"]["kind"] == "rules"
+    assert from_rules["model"] == found["model"]
 
     def verify(program: Any, text: str, engine: str, **more: Any) -> Report:
         return Report(engine, 1, True, 5, 5, refused="it does not run")

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 import treecompile
+from tests.support.reviews import accepting, review_of
 from treecompile.model.errors import ReviewError, TreecompileError
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import NotedProgram, Program, RuleSet
@@ -47,34 +48,6 @@ def rules(text: str = RULES) -> Program:
     return found.program
 
 
-def record(program: Program, **states: str) -> dict[str, Any]:
-    """A review of a program in which some rules have a state."""
-    found = seals(program)
-    return {
-        "format": "treecompile review 1",
-        "model": sha256(program),
-        "target": program.target,
-        "reviewer": "Ada Example",
-        "date": "2026-11-17",
-        "decision": {"state": "accepted", "comment": "fine as a whole"},
-        "rules": {
-            name: {
-                "seal": found[name],
-                "state": state,
-                "comment": f"about {name}",
-                "by": "Ada Example",
-                "date": "2026-11-16",
-            }
-            for name, state in states.items()
-        },
-    }
-
-
-def whole(program: Program) -> dict[str, Any]:
-    """A review that accepts everything."""
-    return record(program, **dict.fromkeys(seals(program), "accepted"))
-
-
 def held(review: dict[str, Any], program: Program) -> dict[str, Standing]:
     found = standings(loads(json.dumps(review)), program)
     return {entry.rule: entry.standing for entry in found}
@@ -85,7 +58,7 @@ def held(review: dict[str, Any], program: Program) -> dict[str, Standing]:
 
 def test_a_review_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "review.json"
-    written = record(rules(), R2="rejected")
+    written = review_of(rules(), R2="rejected")
     VALIDATOR.validate(written)
     path.write_text(json.dumps(written), "utf-8-sig")
     found = read_review(path)
@@ -98,7 +71,7 @@ def test_a_review_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_name_and_a_date_may_be_absent_while_it_is_open() -> None:
-    written = record(rules(), R1="open")
+    written = review_of(rules(), R1="open")
     written |= {
         "reviewer": "",
         "date": "",
@@ -140,7 +113,7 @@ DAMAGES: dict[str, tuple[tuple[str, ...], Any, str]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_review_is_one_line_of_error(damage: str) -> None:
     (*way, last), value, said = DAMAGES[damage]
-    written = record(rules(), R1="accepted")
+    written = review_of(rules(), R1="accepted")
     place: Any = written
     for key in way:
         place = place[key]
@@ -151,9 +124,9 @@ def test_a_damaged_review_is_one_line_of_error(damage: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", record(rules()))
+@pytest.mark.parametrize("key", review_of(rules()))
 def test_every_key_is_needed(key: str) -> None:
-    written = record(rules())
+    written = review_of(rules())
     del written[key]
     with pytest.raises(ReviewError, match=f'"{key}"'):
         loads(json.dumps(written))
@@ -204,7 +177,7 @@ def test_every_error_of_a_review_has_the_common_root() -> None:
 
 def test_all_is_accepted() -> None:
     program = rules()
-    entries = standings(loads(json.dumps(whole(program))), program)
+    entries = standings(loads(json.dumps(accepting(program))), program)
     assert {entry.standing for entry in entries} == {Standing.ACCEPTED}
     assert [entry.rule for entry in entries] == ["R1", "R2", "R3", "default", ""]
     assert not [*still_open(entries), *refused(entries)]
@@ -212,7 +185,7 @@ def test_all_is_accepted() -> None:
 
 def test_rules_that_nobody_looked_at_are_open() -> None:
     program = rules()
-    review = loads(json.dumps(record(program, R1="accepted", R2="open")))
+    review = loads(json.dumps(review_of(program, R1="accepted", R2="open")))
     entries = standings(review, program)
     assert [entry.rule for entry in still_open(entries)] == ["R2", "R3", "default"]
     assert not [*refused(entries)]
@@ -220,7 +193,7 @@ def test_rules_that_nobody_looked_at_are_open() -> None:
 
 def test_a_rejected_rule_refuses_until_it_is_struck() -> None:
     program = rules()
-    review = loads(json.dumps(record(program, R1="accepted", R2="rejected")))
+    review = loads(json.dumps(review_of(program, R1="accepted", R2="rejected")))
     (entry,) = refused(standings(review, program))
     assert (entry.rule, entry.standing) == ("R2", Standing.REJECTED)
     assert entry.verdict is not None
@@ -233,7 +206,7 @@ def test_a_rejected_rule_refuses_until_it_is_struck() -> None:
 
 @pytest.mark.parametrize("state", ["accepted", "rejected"])
 def test_an_edited_rule_refuses_until_it_is_seen_again(state: str) -> None:
-    review = record(rules(), R2=state)
+    review = review_of(rules(), R2=state)
     edited = rules(RULES.replace("heat > 20", "heat > 21"))
     assert held(review, edited)["R2"] is Standing.CHANGED
     (entry,) = refused(standings(loads(json.dumps(review)), edited))
@@ -244,14 +217,14 @@ def test_an_edited_rule_refuses_until_it_is_seen_again(state: str) -> None:
 
 
 def test_a_comment_without_a_verdict_does_not_refuse() -> None:
-    review = record(rules(), R2="open")
+    review = review_of(rules(), R2="open")
     edited = rules(RULES.replace("heat > 20", "heat > 21"))
     assert held(review, edited)["R2"] is Standing.OPEN
     assert not [*refused(standings(loads(json.dumps(review)), edited))]
 
 
 def test_an_accepted_rule_is_known_again_under_another_number() -> None:
-    review = record(rules(), R1="rejected", R2="accepted", R3="accepted")
+    review = review_of(rules(), R1="rejected", R2="accepted", R3="accepted")
     text = RULES.replace("R1: IF wind = storm THEN no\n", "")
     renumbered = rules(text.replace("R2:", "R1:").replace("R3:", "R2:"))
     entries = standings(loads(json.dumps(review)), renumbered)
@@ -265,7 +238,7 @@ def test_an_accepted_rule_is_known_again_under_another_number() -> None:
 
 def test_the_verdict_on_the_whole_is_about_one_model() -> None:
     program = rules()
-    review = whole(program)
+    review = accepting(program)
     body = program.body
     assert isinstance(body, RuleSet)
     turned = replace(program, body=replace(body, rules=body.rules[::-1]))
@@ -277,7 +250,7 @@ def test_the_verdict_on_the_whole_is_about_one_model() -> None:
 
 
 def test_a_whole_that_is_rejected_refuses() -> None:
-    review = whole(rules())
+    review = accepting(rules())
     review["decision"]["state"] = "rejected"
     entries = standings(loads(json.dumps(review)), rules())
     assert [entry.rule for entry in refused(entries)] == [""]
@@ -286,13 +259,13 @@ def test_a_whole_that_is_rejected_refuses() -> None:
 def test_a_review_of_another_target_is_refused() -> None:
     other = rules(RULES.replace("TARGET play", "TARGET sail"))
     with pytest.raises(ReviewError, match="predicts 'play', and this one predicts"):
-        held(whole(rules()), other)
+        held(accepting(rules()), other)
 
 
 def test_the_default_of_a_tree_needs_no_verdict() -> None:
     table = ROOT / "examples" / "tennis" / "tennis.csv"
     program = treecompile.learn(table, target="play").program
-    assert "default" not in held(record(program), program)
+    assert "default" not in held(review_of(program), program)
 
 
 @pytest.mark.parametrize(

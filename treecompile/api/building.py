@@ -8,17 +8,18 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Unpack
 
-from treecompile.api import forms
+from treecompile.api import forms, revising
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
     keywords_of,
     learn_options,
+    read_options,
     several,
     with_keywords,
 )
 from treecompile.api.outputs import check_outputs
-from treecompile.api.rows import Data, Feedback, Silent, learn_from
+from treecompile.api.rows import Data, Feedback, Silent, in_memory, learn_from
 from treecompile.database.locations import in_database
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
@@ -26,7 +27,7 @@ from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
-from treecompile.inspect.advice import advice
+from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.display import Display, Shown
@@ -37,14 +38,11 @@ from treecompile.model.ir import Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
-from treecompile.rules.language.document import (
-    RuleSource,
-    holds_model,
-    is_rules,
-    read_whole,
-)
+from treecompile.rules.language.document import holds_model, is_rules, read_whole
 from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
+from treecompile.tables.read import read_table
+from treecompile.tables.suspicions import unmatched
 from treecompile.verify import verification
 from treecompile.verify.cells import BUDGET
 from treecompile.verify.verification import Report
@@ -93,6 +91,8 @@ def build(
     target: str | None = None,
     validation: Data | None = None,
     rules: str | None = None,
+    rows: Data | None = None,
+    review: str | Path | None = None,
     dialect: str = "sqlite",
     engine: str | Sequence[str] = (),
     url: str = "",
@@ -109,7 +109,10 @@ def build(
 
     `data` can also be a model: a model file, a `.rules` file, or a document with rules
     such as RULES.md. Then nothing is learned, and `target` and the other options of
-    `learn` are refused.
+    `learn` are refused. With `rows`, which have known answers, the rules are measured
+    again, and counted if they were edited; `validation` and the options for reading
+    files go with it. `review` is a review.json: what was rejected, or edited since it
+    was reviewed, is refused.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
     that of predict.sql. The artefacts are verified before anything is written, the SQL
@@ -125,7 +128,7 @@ def build(
     the data never.
     """
     paths = paths_in(out)
-    inputs = (data, validation, glossary, templates)
+    inputs = (data, validation, rows, review, glossary, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
@@ -136,10 +139,10 @@ def build(
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
     if isinstance(data, (str, Path)) and holds_model(data):
-        source = _read_model(data, {**given, **options}, feedback)
-        model = Model(source.program, source.messages)
-        history = History(source.notes, source.former)
+        told = {**given, **options}
+        model, history = _read_model(data, told, rows, review, feedback)
     else:
+        _refuse_for_models(rows, review)
         model = _learn(data, given, dict(options), feedback, estimate=estimate)
 
     program = model.program
@@ -181,20 +184,51 @@ def build(
 
 
 def _read_model(
-    data: str | Path, given: Mapping[str, object], feedback: Feedback
-) -> RuleSource:
+    data: str | Path,
+    given: Mapping[str, Any],
+    rows: Data | None,
+    review: str | Path | None,
+    feedback: Feedback,
+) -> tuple[Model, History]:
+    """The model in a file, measured if there are rows, and what its document tells."""
+    reading = keywords_of(ReadOptions)
+    allowed = {"validation", *reading} if rows is not None else set()
     known = keywords_of(DataOptions, LearnOptions)
-    for name in given:
+    for name in given.keys() - allowed:
         flag = known[name].flag if name in known else f"--{name}"
         kind = "a file of rules" if is_rules(data) else "a model"
+        also = "leave it out, or add --data" if name in reading else "leave it out"
         raise OptionError(
             f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
-            " it is: leave it out"
+            f" it is: {also}"
         )
     source = read_whole(data)
-    feedback.notes(source.messages)
-    feedback.tell(size(source.program.body))
-    return source
+    checked = () if review is None else revising.reviewed(review, source)
+    program, table = source.program, None
+    options = {name: value for name, value in given.items() if name in reading}
+    how = read_options("build", options)
+    if rows is None:
+        feedback.notes(source.messages)
+    else:
+        table = read_table(in_memory(rows, "build"), how)
+        held_out = given.get("validation")
+        other = None if held_out is None else in_memory(held_out, "build")
+        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
+        program = revising.measured_on(source, table, other, how)
+    history = revising.history_of(source, program, table, how.na_values, checked)
+    if table is not None:
+        feedback.tell(quality_line(program))
+    feedback.tell(size(program.body))
+    return Model(program, source.messages if rows is None else ()), history
+
+
+def _refuse_for_models(rows: Data | None, review: str | Path | None) -> None:
+    for flag, value in (("--data", rows), ("--review", review)):
+        if value is not None:
+            raise OptionError(
+                f"{flag} is for a model or rules, and the first argument is a table to"
+                " learn from: leave it out"
+            )
 
 
 def _learn(

@@ -14,7 +14,16 @@ from typing import Any
 import click
 
 from treecompile import __version__
-from treecompile.cli import completion, emit, failures, inspect, learn, predict, streams
+from treecompile.cli import (
+    completion,
+    emit,
+    failures,
+    inspect,
+    learn,
+    predict,
+    sign_off,
+    streams,
+)
 from treecompile.cli.command import HELP, Command, write_rows, write_text
 
 NAME = "treecompile"
@@ -24,7 +33,7 @@ COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the 
     "Predict": (predict.predict, predict.score),
     "Examine": (
         *(inspect.show, inspect.draw, predict.evaluate),
-        *(inspect.check, inspect.diff),
+        *(inspect.check, inspect.diff, sign_off.sign_off),
     ),
     "Set up": (completion.completion,),
 }

@@ -29,10 +29,20 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
-from treecompile.model.options import COMMON, DATABASE, PRUNING, RULES, TESTING
+from treecompile.model.options import (
+    COMMON,
+    DATABASE,
+    PRUNING,
+    REVIEWING,
+    RULES,
+    TESTING,
+)
 
 # The options of `build` that are not for learning.
-COMPILING = ("dialect", "glossary", "full", "templates", "engine", "url", "verify")
+COMPILING = (
+    *("rows", "review", "dialect", "glossary", "full", "templates"),
+    *("engine", "url", "verify"),
+)
 
 
 @command(
@@ -273,7 +283,7 @@ def rules(
     "Learn a tree and write all artefacts, verified.",
     "treecompile build data.csv --target play --out out\n"
     "treecompile build data.csv --target play --dialect duckdb --out out\n"
-    "treecompile build RULES.md --out reviewed",
+    "treecompile build RULES.md --data data.csv --review review.json --out signed",
     "model.json, predict.py, predict.sql and RULES.md, into the folder DIR. If anything"
     " fails, none of them is written.",
 )
@@ -293,6 +303,20 @@ def rules(
     help="Turn the tree into rules: simplified (flat), pruned against the validation"
     " rows (validation), or pruned as c4.5rules does (c45rules).",
     group=RULES,
+)
+@value(
+    "--data rows",
+    "FILE",
+    "With a model or rules: rows with known targets, to measure the rules on. Edited"
+    " rules are counted on them.",
+    group=REVIEWING,
+)
+@value(
+    "--review",
+    "FILE",
+    "With a model or rules: the review.json of it. What was rejected, or edited since"
+    " it was reviewed, is refused; the document shows who accepted what.",
+    group=REVIEWING,
 )
 @estimate_option
 @declared(EmitOptions, "dialect", "glossary", "full", "templates")
@@ -325,7 +349,8 @@ def build(
 
     DATA can also be a model: a model file, a .rules file, or a document with rules such
     as RULES.md. Then nothing is learned, the model is compiled as it is, and options
-    for learning are refused.
+    for learning are refused. With --data it is measured again, and options for reading
+    files and --validation go with it.
     """
     from treecompile.api import building
     from treecompile.cli import json_reports

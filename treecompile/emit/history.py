@@ -1,19 +1,55 @@
-"""What a document says about the past of its rules, besides the model itself."""
+"""What a document says about the past of its rules, besides the model itself.
+
+`api.revising` finds these facts. The document only shows them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treecompile.model.ir import Program
+from treecompile.model.ir import Condition, Feature, Label, Program, Rule
 from treecompile.rules.language.record import Notes
+from treecompile.rules.review import Reviewed
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChange:
+    """A region of inputs in which the answer has changed."""
+
+    tests: tuple[Condition, ...]  # empty: every row
+    old: Label
+    new: Label
+    rows: int | None = None  # of the data; None without data
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was edited since a model was made."""
+
+    since: str  # the SHA-256 of that model
+    is_edited: bool = False  # whether anything in the block of rules was
+    features: tuple[Feature, ...] = ()  # of its rules
+    added: tuple[Rule, ...] = ()
+    struck: tuple[Rule, ...] = ()
+    changed: tuple[tuple[Rule, Rule], ...] = ()  # before and after
+    is_reordered: bool = False
+    kept: tuple[str, ...] = ()  # ids of the rules that were not edited
+    regions: tuple[AnswerChange, ...] = ()
+    common: tuple[Feature, ...] = ()  # the features of the regions
+    is_complete: bool = True  # there are no other regions
+    obstacle: str = ""  # why the answers cannot be compared
+    differing: int | None = None  # rows of the data that get another answer
+    rows: int = 0  # of the data
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What people wrote and changed; finished facts, which the document only shows."""
+    """What people wrote and changed."""
 
     notes: Notes = field(default_factory=dict)
     former: Program | None = None  # that the rules were edited from
+    changes: Changes | None = None  # None: the rules come from no document
+    review: tuple[Reviewed, ...] = ()  # empty: there is none
 
 
 NO_HISTORY = History()

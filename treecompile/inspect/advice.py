@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from treecompile.measure.quality import accuracy
+from treecompile.measure.quality import MEASURED, accuracy
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
 
@@ -50,7 +50,9 @@ def _measured(program: ir.Program) -> Iterator[tuple[ir.Quality, str]]:
         pruned = ", which pruned the model" if was_pruned_by_validation(program) else ""
         yield training.validation, f"{_rows(training.validation, 'validation')}{pruned}"
     if training.quality is not None:
-        yield training.quality, _rows(training.quality, "training")
+        is_measured = MEASURED in dict(program.options)
+        rows = _rows(training.quality, "given" if is_measured else "training")
+        yield training.quality, rows
 
 
 def was_pruned_by_validation(program: ir.Program) -> bool:

@@ -24,13 +24,14 @@ KEY = "option"  # of the metadata of a field
 COMMON, DATA, GROWTH = "Common options", "Data", "Growth of the tree"
 FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
-WEIGHTS, RULES = "Weights and costs", "Rules"
+WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
 IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
 IN_JAVASCRIPT = "JavaScript"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
     *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
+    REVIEWING,
     *(
         IN_PYTHON,
         IN_JAVASCRIPT,

@@ -9,7 +9,7 @@ verdict on the whole is bound to the SHA-256 of the model. The format is publish
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -219,13 +219,13 @@ def _whole(verdict: Verdict, models: Collection[str]) -> Reviewed:
     return Reviewed("", Standing(verdict.state.value), verdict)
 
 
-def still_open(entries: list[Reviewed]) -> Iterator[Reviewed]:
+def still_open(entries: Iterable[Reviewed]) -> Iterator[Reviewed]:
     """What is not accepted; a rule that was struck needs no verdict of its own."""
     done = (Standing.ACCEPTED, Standing.STRUCK)
     return (entry for entry in entries if entry.standing not in done)
 
 
-def refused(entries: list[Reviewed]) -> Iterator[Reviewed]:
+def refused(entries: Iterable[Reviewed]) -> Iterator[Reviewed]:
     """What keeps a model from being built: rejected, or edited after a verdict.
 
     A verdict on the whole that was given about another model is merely out of date.

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import md, quality, sections
+from treecompile.emit.markdown.changes import ChangesText, changes
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
+from treecompile.emit.markdown.review import review
 from treecompile.emit.markdown.rules import RuleText, RuleWriter
 from treecompile.emit.options import MOST_RULES, EmitOptions
 from treecompile.model import words
@@ -30,6 +32,8 @@ class RuleDocument:
     summary: str  # The model predicts **play**, one of no, yes. It uses ...
     sha256: str  # of the model
     version: str  # of treecompile: 0.9
+    changes: ChangesText | None  # since the model that the rules were edited from
+    review: list[str]  # sentences, and the table of who accepted what
     data: str  # The model was learned from tennis.csv, 14 rows. Options: ...
     distribution: str  # the table of labels and their cases
     quality: list[QualityPart]  # for training and validation data
@@ -70,12 +74,16 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     numbered = () if groups else enumerate(rules.rules, start=1)
     kept = {rule.id for rule in (*rules.rules, rules.default)}
     dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
+    places = [rule.id for rule in rules.rules]
+    places += [rules.default.id] if writer.ordered else []
     document = RuleDocument(
         target=writer.target,
         note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, rules, options.glossary),
         sha256=source.sha256,
         version=source.version,
+        changes=changes(history, program, places),
+        review=review(history.review),
         data=sections.data(program, writer.all),
         distribution=writer.distribution(),
         quality=quality.quality(program),

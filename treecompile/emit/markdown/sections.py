@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
+from treecompile.measure.quality import MEASURED
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
 from treecompile.model.evidence import Evidence, by_id
@@ -51,7 +52,15 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
 
 def data(program: ir.Program, every: Evidence) -> str:
     training = program.training
-    if program.algorithm == ALGORITHM:
+    options = dict(program.options)
+    if training is not None and options.pop(MEASURED, None) is not None:
+        origin = md.name(training.source) if training.source else "a table in memory"
+        rows = words.quantity(training.rows, "row")
+        text = (
+            f"All figures in this document were measured on {origin}, {rows}, which"
+            " are called the training data below."
+        )
+    elif program.algorithm == ALGORITHM:
         text = "The rules are the source; the data behind them is not recorded."
     elif training is None:
         text = "The data that the model was learned from is not recorded."
@@ -59,10 +68,9 @@ def data(program: ir.Program, every: Evidence) -> str:
         origin = md.name(training.source) if training.source else "a table in memory"
         rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
-    if program.options:
-        given = dict(program.options)
-        alpha = given.pop("chosen_alpha", None)
-        chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in given.items()]
+    if options:
+        alpha = options.pop("chosen_alpha", None)
+        chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in options.items()]
         text += f" Options: {', '.join(chosen)}." if chosen else ""
         if isinstance(alpha, float):
             text += (

@@ -1,0 +1,371 @@
+"""Edited rules: measured on data, compared with the model before, and reviewed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+import treecompile
+from tests.support.reviews import accepting, review_of, save
+from treecompile.cli import main
+from treecompile.model.file.read import read_program
+from treecompile.model.ir import ClassCounts, ClassQuality, RuleSet, Tree
+from treecompile.model.semantics import decider, holds, predict
+
+ROOT = Path(__file__).parents[2]
+TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
+MODEL = ROOT / "examples" / "tennis" / "out" / "model.json"
+RULES = (ROOT / "examples" / "tennis" / "out" / "RULES.md").read_text("utf-8")
+EDITS = [
+    ("R1: IF outlook = cloudy THEN yes", "R1: IF outlook = cloudy THEN no"),
+    ("humidity = normal THEN yes [yes: 2 @875f22]", "humidity = normal THEN yes"),
+    ("R2: IF outlook", "IF temperature = low AND wind = weak THEN yes\nR2: IF outlook"),
+]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def built(out: Path, *arguments: object) -> tuple[str, Any]:
+    """The document and the program that a build has written."""
+    result = run("build", *arguments, "--out", out, "-q")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return (out / "RULES.md").read_text("utf-8"), read_program(out / "model.json")
+
+
+def refused(*arguments: object) -> str:
+    result = run("build", *arguments, "--out", "never")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert not Path("never").exists()
+    return result.stderr
+
+
+def section(text: str, title: str) -> str:
+    _, _, rest = text.partition(f"\n## {title}")
+    return rest.partition("\n## ")[0]
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Path:
+    """A document in which one rule is changed, one lost its counts, one is new."""
+    text = RULES
+    for old, new in EDITS:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = tmp_path / "EDITED.md"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.fixture
+def unedited(tmp_path: Path) -> Path:
+    path = tmp_path / "RULES.md"
+    path.write_text(RULES, "utf-8")
+    return path
+
+
+def rows() -> list[tuple[tuple[str, ...], str]]:
+    with TENNIS.open(newline="") as file:
+        names = ("outlook", "temperature", "humidity", "wind")
+        return [
+            (tuple(row[name] for name in names), row["play"])
+            for row in csv.DictReader(file)
+        ]
+
+
+# ---------------------------------------------------------------- measured on data
+
+
+def test_edited_rules_are_measured_as_if_learned_here(
+    edited: Path, tmp_path: Path
+) -> None:
+    _, program = built(tmp_path / "out", edited, "--data", TENNIS)
+    body, training = program.body, program.training
+    assert isinstance(body, RuleSet)
+    expected = Counter((answer, predict(body, row)) for row, answer in rows())
+    assert isinstance(training.quality, ClassQuality)
+    for i, actual in enumerate(body.labels):
+        for j, said in enumerate(body.labels):
+            assert training.quality.confusion[i][j] == expected[actual, said]
+    assert (training.source, training.rows) == ("tennis.csv", 14)
+    decided = Counter(decider(body, row) for row, _ in rows())
+    assert [tally.decided for tally in training.rules] == [
+        decided[place] for place in range(len(body.rules) + 1)
+    ]
+    for rule in body.rules:
+        met = [
+            answer
+            for row, answer in rows()
+            if all(
+                holds(test, body.features[test.feature], row[test.feature])
+                for test in rule.conditions
+            )
+        ]
+        assert isinstance(rule.stats, ClassCounts)
+        assert rule.stats.weights == tuple(map(float, map(met.count, body.labels)))
+
+
+def test_a_rule_that_no_row_meets_keeps_its_counts(
+    unedited: Path, tmp_path: Path
+) -> None:
+    old, new = EDITS[2]
+    edited = tmp_path / "EDITED.md"
+    edited.write_text(RULES.replace(old, new), "utf-8")
+    few = tmp_path / "few.csv"
+    lines = TENNIS.read_text().splitlines(keepends=True)
+    few.write_text("".join(line for line in lines if "cloudy" not in line))
+    _, program = built(tmp_path / "out", edited, "--data", few)
+    first = program.body.rules[0]
+    assert (first.id, first.weight, first.stats) == ("R1", 0.0, ClassCounts((0.0, 4.0)))
+
+
+def test_validation_rows_and_options_for_reading_go_with_data(
+    edited: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "semicolons.csv"
+    data.write_text(TENNIS.read_text().replace(",", ";"))
+    more = ("--data", data, "--validation", data, "--delimiter", ";")
+    text, program = built(tmp_path / "out", edited, *more)
+    assert program.training.validation == program.training.quality
+    assert "### Validation data" in text
+
+
+def test_a_document_is_measured_again_without_becoming_another_model(
+    unedited: Path, tmp_path: Path
+) -> None:
+    text, program = built(tmp_path / "out", unedited, "--data", TENNIS)
+    known: Any = read_program(MODEL)
+    assert isinstance(program.body, Tree)
+    assert program.body == known.body
+    assert program.training.quality == known.training.quality
+    assert program.training.rules == known.training.rules
+    assert program.training.columns == known.training.columns
+    assert "measured on tennis.csv, 14 rows" in section(text, "Data")
+    assert "Nothing has changed since model `" in section(text, "Changes since model")
+
+
+def test_models_and_files_of_rules_are_measured_too(tmp_path: Path) -> None:
+    _, program = built(tmp_path / "one", MODEL, "--data", TENNIS)
+    assert program.body == read_program(MODEL).body
+    made = treecompile.load(MODEL).emit("rules")
+    (tmp_path / "play.rules").write_text(made)
+    text, program = built(tmp_path / "two", tmp_path / "play.rules", "--data", TENNIS)
+    assert program.training.rows == 14
+    assert "## Changes" not in text
+
+
+def test_what_does_not_go_with_a_model_is_refused(
+    edited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "--validation is for learning" in refused(edited, "--validation", TENNIS)
+    said = refused(edited, "--na-value", "?")
+    assert "leave it out, or add --data" in said
+    assert "--seed is for learning" in refused(edited, "--data", TENNIS, "--seed", 1)
+    told = refused(TENNIS, "--target", "play", "--data", TENNIS)
+    assert "--data is for a model or rules" in told
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("outlook,play\nsunny,yes\n")
+    assert "'temperature'" in refused(edited, "--data", wrong)
+    wrong.write_text(TENNIS.read_text().splitlines()[0] + "\n")
+    assert "wrong.csv has no rows" in refused(edited, "--data", wrong)
+
+
+# ---------------------------------------------------------------- changes
+
+
+def test_the_document_tells_what_was_edited(edited: Path, tmp_path: Path) -> None:
+    text, _ = built(tmp_path / "out", edited, "--data", TENNIS)
+    hash = treecompile.load(MODEL).sha256
+    changes = section(text, f"Changes since model {hash[:12]}")
+    assert f"edited from those of model `{hash}`" in changes
+    assert "| R1 | changed | outlook = cloudy: yes | outlook = cloudy: no |" in changes
+    assert "| R6 | added |  | temperature = low and wind = weak: yes |" in changes
+    assert "struck" not in changes
+    assert "4 get another answer" in changes
+    assert "| outlook = cloudy | yes | no | 4 |" in changes
+    assert "The rules were counted on the data named below." in changes
+
+
+def test_without_data_the_document_tells_what_is_not_known(
+    edited: Path, tmp_path: Path
+) -> None:
+    text, program = built_with_notes(tmp_path / "out", edited)
+    assert program.training is None
+    changes = section(text, "Changes since model")
+    assert "| R1 | changed |" in changes
+    assert "| outlook = cloudy | yes | no |\n" in changes
+    assert "counts that they had: R2, R3, R4, R5, default." in changes
+    assert "No data was given, so the rules as they are now have not been" in changes
+
+
+def built_with_notes(out: Path, *arguments: object) -> tuple[str, Any]:
+    result = run("build", *arguments, "--out", out)
+    assert result.exit_code == 0
+    assert "note: edited since they were counted" in result.stderr
+    return (out / "RULES.md").read_text("utf-8"), read_program(out / "model.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("R1: IF outlook = cloudy THEN yes [yes: 4 @15e964]\n", "", "| R1 | struck |"),
+        ("R1:", "R9:", "No rule was added, struck or changed"),
+        ("{strong, weak}", "{strong, weak, none}", "every case gets the same answer"),
+        ("OTHERWISE yes", "OTHERWISE no", "| default | changed | always: yes |"),
+        (
+            " sunny\n    AND humidity = high (or any other, or missing)",
+            " sunny",
+            "| R4 | changed |",
+        ),
+    ],
+)
+def test_each_kind_of_edit(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert RULES.count(old) in (1, 2)
+    path = tmp_path / "EDITED.md"
+    block = RULES.index("```rules")
+    path.write_text(RULES[:block] + RULES[block:].replace(old, new, 1), "utf-8")
+    text, _ = built(tmp_path / "out", path, "--data", TENNIS)
+    assert said.lower() in section(text, "Changes since model").lower()
+
+
+def test_changes_are_told_until_the_next_edit(edited: Path, tmp_path: Path) -> None:
+    built(tmp_path / "one", edited, "--data", TENNIS)
+    again, program = built(tmp_path / "two", tmp_path / "one" / "RULES.md")
+    hash = treecompile.load(MODEL).sha256
+    assert f"## Changes since model {hash[:12]}" in again
+    assert "| R1 | changed |" in again
+    assert program == read_program(tmp_path / "one" / "model.json")
+
+
+def test_a_note_on_a_struck_rule_is_kept(tmp_path: Path) -> None:
+    mark = "<!-- note on R1 -->"
+    text = RULES.replace(mark, f"{mark}\n> Never mind.")
+    struck = text.replace("R1: IF outlook = cloudy THEN yes [yes: 4 @15e964]\n", "")
+    path = tmp_path / "EDITED.md"
+    path.write_text(struck, "utf-8")
+    for out in ("one", "two"):
+        made, _ = built(tmp_path / out, path, "--data", TENNIS)
+        changes = section(made, "Changes since model")
+        assert "The note on R1, which is no longer there:" in changes
+        assert "<!-- note on R1, struck -->\n> Never mind.\n" in changes
+        path = tmp_path / out / "RULES.md"
+
+
+def test_hostile_names_do_not_become_markup_in_changes(tmp_path: Path) -> None:
+    label, name = "<script>|`*", "a|b\n# c"
+    data = tmp_path / "data.csv"
+    with data.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([name, "y"])
+        writer.writerows([["u", label], ["v", "no"]] * 10)
+    made, _ = built(tmp_path / "one", data, "--target", "y", "--algorithm", "id3")
+    block = made.index("```rules")
+    text = made[:block] + made[block:].replace(
+        "THEN no", f"THEN {json.dumps(label)}", 1
+    )
+    path = tmp_path / "EDITED.md"
+    path.write_text(text, "utf-8")
+    again, _ = built(tmp_path / "two", path, "--data", data)
+    changes = section(again, "Changes since model")
+    assert "| R2 | changed |" in changes
+    assert "<script>" not in changes.replace("`", "").replace("<script>\\|*", "")
+
+
+# ---------------------------------------------------------------- review
+
+
+def test_a_review_is_shown_in_the_document(unedited: Path, tmp_path: Path) -> None:
+    program = read_program(MODEL)
+    review = accepting(program)
+    del review["rules"]["R4"], review["rules"]["default"]
+    review["rules"]["R2"]["comment"] = "See <b>page</b> 3\n| and 4"
+    path = save(review, tmp_path / "review.json")
+    for source in (unedited, MODEL):
+        text, made = built(tmp_path / source.stem, source, "--review", path)
+        assert made == program
+        shown = section(text, "Review")
+        assert "Not accepted yet: R4." in shown
+        assert "| R1 | accepted | Ada Example | 2026-11-16 | about R1 |" in shown
+        assert r"See \<b\>page\</b\> 3 \| and 4 |" in shown
+        whole = "| the model as a whole | accepted | Ada Example | 2026-11-17 |"
+        assert whole in shown
+
+
+def test_a_review_holds_after_the_rules_were_measured_again(
+    unedited: Path, tmp_path: Path
+) -> None:
+    path = save(accepting(read_program(MODEL)), tmp_path / "review.json")
+    more = ("--review", path, "--data", TENNIS)
+    text, _ = built(tmp_path / "out", unedited, *more)
+    assert "Every rule, and the model as a whole, has been accepted." in text
+
+
+def test_rejected_and_edited_rules_are_refused(
+    edited: Path, unedited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = read_program(MODEL)
+    path = save(review_of(program, R2="rejected"), tmp_path / "review.json")
+    said = refused(unedited, "--review", path)
+    assert "rule R2 was rejected by Ada Example on 2026-11-16" in said
+    assert '"about R2"' in said
+    save(review_of(program, R1="accepted", R2="accepted"), path)
+    said = refused(edited, "--review", path)
+    assert "rule R1 has been edited since it was accepted by Ada Example" in said
+    assert '"about R1"' in said
+    save({**review_of(program), "target": "other"}, path)
+    assert "predicts 'other', and this one predicts 'play'" in refused(
+        unedited, "--review", path
+    )
+    assert "--review is for a model" in refused(
+        TENNIS, "--target", "play", "--review", path
+    )
+    path.write_text("{}")
+    assert "not a review" in refused(unedited, "--review", path)
+
+
+# ---------------------------------------------------------------- sign-off
+
+
+def test_sign_off_lists_what_is_open(edited: Path, tmp_path: Path) -> None:
+    program = read_program(MODEL)
+    path = save(review_of(program, R1="accepted", R2="rejected"), tmp_path / "r.json")
+    result = run("sign-off", MODEL, path)
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "1 of 5 rules accepted\n"
+        '  R2: rejected by Ada Example on 2026-11-16, "about R2"\n'
+        "  R3: open\n"
+        "  R4: open\n"
+        "  R5: open\n"
+    )
+    result = run("sign-off", edited, path)
+    assert '  R1: edited since it was accepted by Ada Example on 2026-11-16, "' in (
+        result.stdout
+    )
+    assert "  the model as a whole: open: another model was accepted by Ada" in (
+        result.stdout
+    )
+
+
+def test_sign_off_is_done_when_all_is_accepted(unedited: Path, tmp_path: Path) -> None:
+    path = save(accepting(read_program(MODEL)), tmp_path / "review.json")
+    for source in (MODEL, unedited):
+        result = run("sign-off", source, path)
+        assert (result.exit_code, result.stdout) == (0, "5 of 5 rules accepted\n")
+    found = json.loads(run("sign-off", MODEL, path, "--json").stdout)
+    schema = json.loads((ROOT / "docs" / "reports.schema.json").read_text("utf-8"))
+    schema["anyOf"] = [{"$ref": "#/$defs/sign-off"}]
+    Draft202012Validator(schema).validate(found)
+    assert found["accepted"] is True
+    assert {entry["standing"] for entry in found["entries"]} == {"accepted", "struck"}

@@ -1,0 +1,217 @@
+"""Edited and reviewed rules: measured on data, compared with the model before.
+
+document -> RuleSource -> measured Program and its History -> the next document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treecompile.emit.history import AnswerChange, Changes, History
+from treecompile.inspect.diff import Diff, diff
+from treecompile.measure.cases import Cases
+from treecompile.measure.quality import MEASURED, measured, read_cases
+from treecompile.model import words
+from treecompile.model.errors import (
+    DataError,
+    OptionError,
+    ReviewError,
+    TargetError,
+)
+from treecompile.model.file.write import sha256
+from treecompile.model.ir import Program, Rule, RuleSet, Training
+from treecompile.rules.extract import extract, flatten
+from treecompile.rules.language.document import RuleSource
+from treecompile.rules.postprune.drop import recounted
+from treecompile.rules.review import (
+    Review,
+    Reviewed,
+    Standing,
+    read_review,
+    refused,
+    standings,
+)
+from treecompile.rules.seals import matches, seals
+from treecompile.tables.features import digest_of, summary
+from treecompile.tables.options import ReadOptions
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Rows = str | Path | pd.DataFrame
+
+# ---------------------------------------------------------------- measuring
+
+
+def measured_on(
+    source: RuleSource,
+    table: RawTable,
+    validation: Rows | None,
+    reading: ReadOptions,
+) -> Program:
+    """The program with all that a learner would know about it, from a table.
+
+    Edited rules are counted: each gets the rows that meet its conditions, the default
+    those that no rule takes. A rule that no row meets keeps the counts that it had.
+    """
+    program = source.program
+    cases = read_cases(program, table, reading.na_values, with_all=True)
+    body = program.body
+    if isinstance(body, RuleSet) and program is not source.origin:
+        body = recounted(body, cases)
+    options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
+    features = body.features
+    columns = [column for column in cases.columns if column is not None]
+    digests = map(digest_of, features, columns)
+    training = Training(
+        table.source, cases.rows, tuple(map(summary, features, digests))
+    )
+    known = replace(
+        program, body=body, options=tuple(options.items()), training=training
+    )
+    return measured(known, cases, _held_out(known, validation, reading))
+
+
+def _held_out(
+    program: Program, validation: Rows | None, reading: ReadOptions
+) -> Cases | None:
+    if validation is None:
+        return None
+    try:
+        return read_cases(program, read_table(validation, reading), reading.na_values)
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
+
+
+# ---------------------------------------------------------------- changes
+
+
+def history_of(
+    source: RuleSource,
+    program: Program,
+    table: RawTable | None = None,
+    na_values: tuple[str, ...] = (),
+    review: tuple[Reviewed, ...] = (),
+) -> History:
+    """What the document of a program says about its past."""
+    changes = None
+    if source.former is not None:
+        changes = changes_since(source.former, program, table, na_values)
+    elif source.origin is not None:
+        changes = Changes(sha256(source.origin))
+    return History(source.notes, source.former, changes, review)
+
+
+def changes_since(
+    former: Program,
+    program: Program,
+    table: RawTable | None = None,
+    na_values: tuple[str, ...] = (),
+) -> Changes:
+    """How the rules of a program differ from those of the former one."""
+    old, new = flatten(former.body), flatten(program.body)
+    olds, news = _by_id(old), _by_id(new)
+    then, now = seals(former, old), seals(program, new)
+    found = matches(now, then)
+    edited = [rule for rule in news if rule in found and now[rule] != then[found[rule]]]
+    kept = [rule for rule in news if rule in found and now[rule] == then[found[rule]]]
+    place = {name: n for n, name in enumerate(olds)}
+    order = [place[found[rule]] for rule in kept]
+    made = Changes(
+        sha256(former),
+        is_edited=True,
+        features=old.features,
+        added=tuple(rule for name, rule in news.items() if name not in found),
+        struck=_struck(olds, found),
+        changed=tuple((olds[found[name]], news[name]) for name in edited),
+        is_reordered=order != sorted(order),
+        kept=tuple(kept),
+    )
+    return _compared(made, former, program, table, na_values)
+
+
+def _struck(olds: Mapping[str, Rule], found: Mapping[str, str]) -> tuple[Rule, ...]:
+    left = set(found.values())
+    return tuple(rule for name, rule in olds.items() if name not in left)
+
+
+def _by_id(rules: RuleSet) -> dict[str, Rule]:
+    return {rule.id: rule for rule in (*rules.rules, rules.default)}
+
+
+def _compared(
+    changes: Changes,
+    former: Program,
+    program: Program,
+    table: RawTable | None,
+    na_values: tuple[str, ...],
+) -> Changes:
+    """The changes with the regions in which the answers differ."""
+    old = replace(former, body=extract(former.body))
+    new = replace(program, body=extract(program.body))
+    try:
+        found = _diff(old, new, table, na_values)
+    except (OptionError, TargetError) as error:
+        return replace(changes, obstacle=str(error))
+    return replace(
+        changes,
+        regions=tuple(
+            AnswerChange(each.tests, each.old, each.new, each.rows)
+            for each in found.regions
+        ),
+        common=found.features,
+        is_complete=found.complete,
+        differing=found.differing,
+        rows=found.rows or 0,
+    )
+
+
+def _diff(
+    old: Program, new: Program, table: RawTable | None, na_values: tuple[str, ...]
+) -> Diff:
+    try:
+        return diff(old, new, table, na_values=na_values)
+    except DataError:  # the data need not have columns that only the old rules read
+        return diff(old, new)
+
+
+# ---------------------------------------------------------------- review
+
+
+def reviewed(path: str | Path, source: RuleSource) -> tuple[Reviewed, ...]:
+    """What holds of a review today; an error if it does not allow to build."""
+    entries = standing_of(read_review(path), source)
+    for entry in refused(entries):
+        raise ReviewError(f"{path}: {objection(entry)}")
+    return tuple(entries)
+
+
+def standing_of(review: Review, source: RuleSource) -> list[Reviewed]:
+    """What holds of a review for each rule and for the whole."""
+    known: Sequence[str] = ()
+    if source.origin is not None and not source.is_edited:
+        known = [sha256(source.origin)]
+    return standings(review, source.program, known)
+
+
+def objection(entry: Reviewed) -> str:
+    """Why a rule, or the model as a whole, may not be built yet."""
+    verdict = entry.verdict
+    assert verdict is not None
+    what = f"rule {entry.rule}" if entry.rule else "the model"
+    said = f"by {verdict.by} on {verdict.date}"
+    if verdict.comment.strip():
+        said += f": {words.quoted(verdict.comment.strip())}"
+    if entry.standing is Standing.REJECTED:
+        return (
+            f"{what} was rejected {said}: change or strike it, and have that reviewed"
+        )
+    return (
+        f"{what} has been edited since it was {verdict.state.value} {said}: have it"
+        " reviewed again"
+    )
