@@ -91,7 +91,9 @@ def test_edited_rules_are_measured_as_if_learned_here(
     _, program = built(tmp_path / "out", edited, "--data", TENNIS)
     body, training = program.body, program.training
     assert isinstance(body, RuleSet)
-    expected = Counter((answer, predict(body, row)) for row, answer in rows())
+    expected: Counter[Any] = Counter(
+        (answer, predict(body, row)) for row, answer in rows()
+    )
     assert isinstance(training.quality, ClassQuality)
     for i, actual in enumerate(body.labels):
         for j, said in enumerate(body.labels):
@@ -102,7 +104,7 @@ def test_edited_rules_are_measured_as_if_learned_here(
         decided[place] for place in range(len(body.rules) + 1)
     ]
     for rule in body.rules:
-        met = [
+        met: list[Any] = [
             answer
             for row, answer in rows()
             if all(
