@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treecompile.emit.history import AnswerChange, Changes, History
-from treecompile.inspect.diff import Diff, diff
+from treecompile.inspect.diff import diff
+from treecompile.inspect.differences import Diff
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import MEASURED, measured, read_cases
 from treecompile.model import words

@@ -66,13 +66,13 @@ def emit(
         source = CompilerInput(program, identity, __version__, description, history)
         lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
+        if lowered.finish is not None:
+            text = lowered.finish(text)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-        if lowered.finish is not None:
-            text = lowered.finish(text)
     notes = tuple(filter(None, lowered.notes))
     return Artefact(text, description.suffix, lowered.warnings, notes, lowered.beside)
 
