@@ -234,6 +234,7 @@ def many_mutants(text: str, engine: Engine | None) -> Iterator[Engine | None]:
         patch.setattr(constants, "emit", lambda *_: Emitted(text))
         patch.setattr(verification, "probe_rows", remembered(probe_rows))
         patch.setattr(constants, "in_python", cache(constants.in_python))
+        patch.setattr(constants, "in_javascript", cache(constants.in_javascript))
         patch.setattr(constants, "in_sql", cache(constants.in_sql))
         if engine is None:
             yield None

@@ -17,6 +17,7 @@ from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
+from treecompile.model.dates import PARTS
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import (
@@ -28,6 +29,9 @@ from treecompile.model.ir import (
     Kind,
     Label,
     Leaf,
+    MissingPolicy,
+    Moments,
+    Node,
     Op,
     Program,
     Split,
@@ -35,6 +39,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import negate
+from treecompile.model.values import date_part
 
 TENNIS = ROOT / "examples" / "tennis" / "out" / "model.json"
 MAXIMUM = 2**53 - 1
@@ -363,3 +368,132 @@ def test_sets_of_different_types_are_kept_apart() -> None:
         (program, f"predictMany([{', '.join(f'{{ n: {row} }}' for row in rows)}])")
     )
     assert found == [["yes", "yes", "yes", "yes", "no"]]
+
+
+# ---------------------------------------------------------------- dates
+
+DATES = [
+    *("2024-02-29", "2023-02-29", "0001-01-01", "0099-12-31", "9999-12-31"),
+    *("1969-12-31T23:59:59.9+14:00", " 2000-01-01\t", "0000-01-01", "2024-13-01"),
+    *("2024-00-10", "2024-01-00", "2024-1-1", "2024-01-01x", "", "1900-02-29"),
+]
+
+
+@needs_node
+def test_dates_are_read_as_in_python() -> None:
+    features = [
+        Feature(f"born_{part}", Kind.NUMERIC, ValueType.FLOAT) for part in PARTS
+    ]
+    nodes: list[Node] = []
+    stats = ClassCounts((1.0, 1.0))
+    for place in range(len(features)):
+        test = Condition(place, Op.LE, 2.5, False)
+        below = len(nodes) + 1
+        branches = (Branch(test, below, 1.0), Branch(negate(test), below + 1, 1.0))
+        nodes += [Split(branches, stats, 1.0), Leaf("no", stats, 1.0)]
+    nodes.append(Leaf("yes", stats, 1.0))
+    tree = Tree(tuple(features), ("no", "yes"), tuple(nodes))
+    program = Program("y", "by hand", tree, dates=("born",))
+    asked = f"""{json.dumps(DATES)}.map((born) => {{
+      try {{
+        return Object.values(withDates({{ born, other: 1 }}));
+      }} catch (error) {{
+        return String(error);
+      }}
+    }})"""
+    (found,) = evaluated((program, asked))
+    for text, said in zip(DATES, found, strict=True):
+        try:
+            parts = [date_part("born", text, part) for part in PARTS]
+        except ValueError:
+            told = (
+                f'TypeError: "born" is {json.dumps(text)}: expected text such as 2024'
+            )
+            assert said.startswith(told)
+        else:
+            assert said == [text, 1, *parts]
+    none = "withDates(new Map([['born', null]]))"
+    assert evaluated((program, f"Number.isNaN({none}.born_days)")) == [True]
+    (refused,) = thrown((program, "withDates({ born: new Date() })"))
+    assert 'TypeError: "born" is of type object: expected text such as' in refused[0]
+
+
+# ---------------------------------------------------------------- dividing, nesting
+
+
+@needs_node
+def test_a_divided_row_is_explained() -> None:
+    colour = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue"))
+    program = stump(Condition(0, Op.IN, ("red",), False), colour)
+    tree = program.body
+    assert isinstance(tree, Tree)
+    root = tree.nodes[0]
+    assert isinstance(root, Split)
+    weights = zip(root.branches, (3.0, 1.0), strict=True)
+    split = replace(root, branches=tuple(replace(b, weight=w) for b, w in weights))
+    divided = replace(
+        tree, nodes=(split, *tree.nodes[1:]), missing=MissingPolicy.FRACTIONAL
+    )
+    row = "{ colour: 'green' }"
+    functions = ("predict", "decide", "predictProba", "explain")
+    asked = f"[{', '.join(f'{function}({row})' for function in functions)}]"
+    label, rule, shares, said = evaluated((replace(program, body=divided), asked))[0]
+    assert (label, rule) == ("yes", "divided")
+    assert shares == [["no", 0.25], ["yes", 0.75]]
+    first, *parts = said.split("\n")
+    assert first == (
+        "divided: play = yes (75.0 %), shared by these rules; unknown: colour"
+    )
+    assert [part[:12] for part in parts] == ["  75.0 % R1:", "  25.0 % R2:"]
+
+
+def spread(depth: int, name: str) -> Program:
+    """A balanced tree: the answer is the number that its features spell in binary."""
+    features = tuple(
+        Feature(f"{name}{level}", Kind.NUMERIC, ValueType.FLOAT)
+        for level in range(depth)
+    )
+    nodes: list[Node] = []
+    for place in range(2 ** (depth + 1) - 1):
+        level = (place + 1).bit_length() - 1
+        if level == depth:
+            value = float(place + 1 - 2**depth)
+            nodes.append(Leaf(value, Moments(1.0, value, 0.0), 1.0))
+            continue
+        test = Condition(level, Op.LE, 0.5, False)
+        below = 2 * place + 1
+        branches = (Branch(test, below, 1.0), Branch(negate(test), below + 1, 1.0))
+        nodes.append(Split(branches, Moments(1.0, 0.0, 0.0), 1.0))
+    return Program("y", "by hand", Tree(features, (), tuple(nodes)))
+
+
+@needs_node
+@pytest.mark.parametrize("width", [1, 24, 80])
+def test_a_decision_too_deep_for_a_line_goes_on_in_functions(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(
+        "treecompile.emit.javascript.decision.DecisionScript.width", width
+    )
+    program = spread(6, "x")
+    rows = [
+        {f"x{level}": int(bit) for level, bit in enumerate(f"{answer:06b}")}
+        for answer in range(64)
+    ]
+    (found,) = evaluated((program, f"predictMany({json.dumps(rows)})"))
+    assert found == list(range(64))
+    text = emit(program, "javascript").text
+    assert ("function nestedAnswer1(" in text) == (width < 80)
+
+
+def test_a_text_longer_than_node_reads_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = read_target("javascript")
+    assert target.longest == 2**29 - 24
+    short = replace(target, longest=1000)
+    monkeypatch.setattr("treecompile.emit.compiler.read_target", lambda name: short)
+    with pytest.raises(
+        TargetError, match=r"the text has 4,\d\d\d characters, and what"
+    ):
+        emit(read_program(TENNIS), "javascript")
