@@ -268,7 +268,9 @@ def test_templates_only_loop_and_place(path: Path) -> None:
 
 
 def test_a_target_is_templates_and_settings() -> None:
-    assert {path.suffix for path in TEMPLATES} == {".jinja", ".toml"}
+    parts = {".css", ".js"}  # of the review page, the same for every model
+    assert {path.suffix for path in TEMPLATES} == {".jinja", ".toml", *parts}
+    assert {p.parent.name for p in TEMPLATES if p.suffix in parts} == {"html"}
 
 
 # ---------------------------------------------------------------- tests

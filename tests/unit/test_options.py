@@ -90,7 +90,7 @@ def test_the_types_of_keywords_are_those_declared(
     kind: type, name: str, option: Option
 ) -> None:
     types = get_type_hints(EmitKeywords if kind is EmitOptions else LearnKeywords)
-    if option.is_hidden or name == "templates":  # a path as well
+    if option.is_hidden or name in ("templates", "against"):  # a path as well
         return
     assert types[option.keyword] == option.type
 
@@ -143,9 +143,11 @@ VALUES: dict[str, Any] = {
     **{"style": "numpy", "dialect": "duckdb", "form": "select", "table": "t"},
     **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
     **{"alias": "a", "comments": False, "glossary": "glossary.csv"},
+    "against": "m.json",
 }
 OWN = {"python": {"style"}, "markdown": {"glossary"}, "rules": set(), "numpy": set()}
-OWN["sql"] = set(VALUES) - {"style", "glossary"}
+OWN["html"] = {"glossary", "against"}
+OWN["sql"] = set(VALUES) - {"style", *OWN["html"]}
 
 
 @pytest.fixture
@@ -171,10 +173,12 @@ def test_a_target_takes_its_own_options_only(
         return
     with pytest.raises(OptionError) as raised:
         model.emit(target, **given)
-    owner = next(name for name in ("python", "sql", "markdown") if keyword in OWN[name])
-    flag = EMITTING[keyword].flag
+    owners = [
+        name for name in ("python", "sql", "markdown", "html") if keyword in OWN[name]
+    ]
+    flag, known = EMITTING[keyword].flag, " or ".join(owners)
     assert str(raised.value) == (
-        f"{flag} is for {owner}, not {target}: leave it out, or use --to {owner}"
+        f"{flag} is for {known}, not {target}: leave it out, or use --to {owners[0]}"
     )
 
 
@@ -216,7 +220,9 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
         (folder / "it.jinja").write_text("made\n")
     assert model.emit("./sql", dialect="duckdb", output="rule") == "made\n"
     assert model.emit("./markdown", glossary="glossary.csv") == "made\n"
-    with pytest.raises(OptionError, match="--glossary is for markdown, not ./sql"):
+    with pytest.raises(
+        OptionError, match="--glossary is for markdown or html, not ./sql"
+    ):
         model.emit("./sql", glossary="glossary.csv")
     with pytest.raises(OptionError, match="--dialect is for sql, not ./python"):
         model.emit("./python", dialect="duckdb")

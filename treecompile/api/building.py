@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Unpack
 
-from treecompile.api import forms, revising
+from treecompile.api import emitting, forms, revising
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
@@ -21,7 +21,6 @@ from treecompile.api.options import (
 from treecompile.api.outputs import check_outputs
 from treecompile.api.rows import Data, Feedback, Silent, in_memory, learn_from
 from treecompile.database.locations import in_database
-from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import emit_options
@@ -149,7 +148,7 @@ def build(
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
-        return compiler.emit(program, to, chosen, history=history)
+        return emitting.emit(program, to, chosen, history=history)
 
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
     document = emitted("markdown", glossary=glossary, full=full)

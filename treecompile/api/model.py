@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from treecompile.api import rows
+from treecompile.api import emitting, rows
 from treecompile.api.explanation import Explanation, explanation
 from treecompile.api.options import (
     EmitKeywords,
@@ -18,7 +18,6 @@ from treecompile.api.options import (
 )
 from treecompile.api.rows import Data
 from treecompile.database.locations import Table
-from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
@@ -150,10 +149,10 @@ class Model:
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
         """The text of an artefact.
 
-        `to` is `python`, `javascript`, `sql`, `markdown` or `rules`, or the path of a
-        folder with a target.toml, such as `./excel`. `templates` is a folder whose
-        templates replace the built-in ones. Options that the target does not have are
-        refused.
+        `to` is `python`, `javascript`, `sql`, `markdown`, `html` or `rules`, or the
+        path of a folder with a target.toml, such as `./excel`. `templates` is a folder
+        whose templates replace the built-in ones. Options that the target does not have
+        are refused.
 
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
@@ -169,10 +168,13 @@ class Model:
         (`identifiers`: bare, quoted, upper or lower); the `alias` of the table in the
         surrounding query; and whether there are `comments`.
 
-        For Markdown: the `glossary`, a CSV file with name, description and unit.
+        For Markdown and HTML: the `glossary`, a CSV file with name, description and
+        unit.
+
+        For HTML: the model file of the last version to compare with (`against`).
         """
         chosen = emit_options(to, options)
-        return compiler.emit(self.program, to, chosen, self.sha256).text
+        return emitting.emit(self.program, to, chosen, self.sha256).text
 
     @with_keywords(ReadKeywords, ReadOptions)
     def predict(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.Series[Any]:

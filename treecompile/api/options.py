@@ -84,6 +84,7 @@ class EmitKeywords(TypedDict, total=False):
     templates: str | Path
     glossary: str | Path | None
     full: bool
+    against: str | Path
 
 
 def keywords_of(*kinds: type) -> dict[str, Option]:

@@ -45,8 +45,8 @@ MODULE_SUFFIXES = {
 @value(
     "--to target",
     "TARGET",
-    "python, javascript, sql, markdown, rules, or the folder of your own target:"
-    " ./FOLDER.",
+    "python, javascript, sql, markdown, html, rules, or the folder of your own"
+    " target: ./FOLDER.",
     required=True,
     group=COMMON,
 )
@@ -73,6 +73,7 @@ def emit(
 
     Options that the target does not have are refused.
     """
+    from treecompile.api import emitting
     from treecompile.cli.terminal import (
         STANDARD_OUTPUT,
         Terminal,
@@ -80,7 +81,6 @@ def emit(
         output,
         read_model,
     )
-    from treecompile.emit import compiler
     from treecompile.model.files import write_texts
     from treecompile.verify.dbt_tests import unit_tests
 
@@ -96,7 +96,7 @@ def emit(
     program = read_model(model, terminal)
     if url:
         chosen = _with_types(program, url, chosen)
-    artefact = compiler.emit(program, target, chosen)
+    artefact = emitting.emit(program, target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
     terminal.notes(artefact.notes)
     if path is None:

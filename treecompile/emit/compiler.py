@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from treecompile import __version__
 from treecompile.emit import code
 from treecompile.emit.history import NO_HISTORY, History
+from treecompile.emit.html import lower as html
+from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
 from treecompile.emit.markdown import lower as markdown
@@ -26,6 +28,7 @@ from treecompile.model.file.limits import SMALLER
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import Program
 
+HTML = "html"
 # An explicit table: a target.toml can name only these.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": python.lower,
@@ -33,6 +36,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
+    HTML: html.lower,
     "rules": lower_rules,
     "code": code.lower,
 }
@@ -54,8 +58,12 @@ def emit(
     options: EmitOptions = EmitOptions(),
     identity: str = "",
     history: History = NO_HISTORY,
+    facts: ReviewFacts | None = None,
 ) -> Artefact:
-    """Compile a program for a target; `identity` is its SHA-256, if already known."""
+    """Compile a program for a target.
+
+    `identity` is its SHA-256, if already known. `facts` are for a review page.
+    """
     if target == "python":
         check_choice("--style", options.style, STYLES)
         target = STYLES[options.style]
@@ -63,7 +71,9 @@ def emit(
     lower = _lowering(description)
     with paused():
         identity = identity or sha256(program)
-        source = CompilerInput(program, identity, __version__, description, history)
+        source = CompilerInput(
+            program, identity, __version__, description, history, facts
+        )
         lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
         if lowered.finish is not None:

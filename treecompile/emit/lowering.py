@@ -14,6 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from treecompile.emit.history import NO_HISTORY, History
+from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
 from treecompile.model import words
@@ -34,6 +35,7 @@ class CompilerInput:
     version: str  # of treecompile
     target: Target
     history: History = NO_HISTORY
+    facts: ReviewFacts | None = None  # for the review page, which cannot find them out
 
 
 @dataclass(frozen=True, slots=True)

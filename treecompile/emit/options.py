@@ -23,9 +23,11 @@ from treecompile.model.options import (
     TEMPLATES,
     option,
     options_of,
+    sentence,
 )
 
-PYTHON, SQL, MARKDOWN = ("python",), ("sql",), ("markdown",)  # lowerings
+# Lowerings.
+PYTHON, SQL, MARKDOWN, HTML = ("python",), ("sql",), ("markdown",), ("html",)
 JAVASCRIPT = ("javascript",)
 
 
@@ -160,7 +162,7 @@ class EmitOptions:
         {},
         "CSV file with lines `name,description,unit` that explain the columns.",
         "FILE",
-        targets=MARKDOWN,
+        targets=MARKDOWN + HTML,
         group=IN_DOCUMENT,
     )
     full: bool = option(
@@ -168,6 +170,14 @@ class EmitOptions:
         f"Show all rules, even if there are more than {MOST_RULES:,}. Otherwise the"
         " document shows the most frequent ones.",
         targets=MARKDOWN,
+        group=IN_DOCUMENT,
+    )
+    against: str = option(
+        "",
+        "The model file of the last version: the review page shows where the answers"
+        " differ.",
+        "OLD",
+        targets=HTML,
         group=IN_DOCUMENT,
     )
 
@@ -183,8 +193,9 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
         values["columns"] = dict(values["columns"])
     if "types" in values:
         values["types"] = dict(values["types"])
-    if "templates" in values:
-        values["templates"] = str(values["templates"])
+    for name in ("templates", "against"):
+        if name in values:
+            values[name] = str(values[name])
     return EmitOptions(**values)
 
 
@@ -216,10 +227,10 @@ def _check_given(target: str, given: Iterable[str]) -> None:
     for name in given:
         each = declared[name]
         if name not in taken:
-            (own,) = each.targets
+            own = sentence(each.targets)
             raise OptionError(
                 f"{each.flag} is for {own}, not {target}: leave it out, or use --to"
-                f" {own}"
+                f" {each.targets[0]}"
             )
 
 

@@ -1,0 +1,223 @@
+"""The review page as a file: one text, its policy, its data. Browsers: tests/page/."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import treecompile
+from tests.support.node import NODE, needs_node, run
+from tests.support.samples import balanced
+from treecompile.cli import main
+from treecompile.emit.html.lower import SCRIPTS, in_script, page_script
+from treecompile.emit.html.lower import lower as lower_html
+from treecompile.emit.lowering import CompilerInput
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.targets import read_target
+from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.evidence import by_id
+from treecompile.rules.seals import seals
+
+ROOT = Path(__file__).resolve().parents[2]
+TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
+FILES = ROOT / "templates" / "html"
+
+
+@pytest.fixture(scope="module")
+def model() -> treecompile.Model:
+    return treecompile.learn(TENNIS, target="play")
+
+
+class PageReader(HTMLParser):
+    """The elements of a page: tag, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self.inside = False  # the latest element
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs), []))
+        self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.elements[-1][2].append(data)
+
+    def texts(self, tag: str) -> list[str]:
+        return ["".join(text) for found, _, text in self.elements if found == tag]
+
+
+def data_of(page: str) -> dict[str, Any]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)<', page)
+    return dict(json.loads(text))
+
+
+def cli(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+# ---------------------------------------------------------------- the file
+
+
+@needs_node
+@pytest.mark.parametrize("path", sorted(FILES.glob("*.js")), ids=lambda path: path.stem)
+def test_every_script_is_javascript(path: Path) -> None:
+    assert NODE is not None
+    run(f"new (require('vm').Script)({json.dumps(path.read_text())});", "commonjs")
+
+
+def test_the_page_has_every_script_once() -> None:
+    assert {path.stem for path in FILES.glob("*.js")} == set(SCRIPTS)
+
+
+def test_text_becomes_markup_nowhere() -> None:
+    """Nothing on the page parses a text as HTML, evaluates or loads one."""
+    barred = (
+        *("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "setHTML"),
+        *("DOMParser", "srcdoc", "eval(", "Function(", "import(", "fetch(", "import "),
+        *("XMLHttpRequest", "WebSocket", "sendBeacon"),
+    )
+    assert [word for word in barred if word in page_script()] == []
+
+
+def test_the_policy_allows_the_scripts_and_the_style_of_the_page(
+    model: treecompile.Model,
+) -> None:
+    page = PageReader(model.emit("html"))
+    (policy,) = [
+        str(attributes["content"])
+        for tag, attributes, _ in page.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    _, *scripts = page.texts("script")
+    assert rules["script-src"] == " ".join(map(digest, scripts))
+    assert rules["style-src"] == " ".join(map(digest, page.texts("style")))
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_nothing_is_loaded_from_elsewhere(model: treecompile.Model) -> None:
+    for tag, attributes, _ in PageReader(model.emit("html")).elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base"), tag
+        assert not {"src", "style"} & set(attributes), tag
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert str(attributes.get("href", "#")).startswith("#")
+
+
+def test_the_same_model_gives_the_same_bytes(model: treecompile.Model) -> None:
+    again = treecompile.learn(TENNIS, target="play")
+    assert model.emit("html") == again.emit("html")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['x = "</script>";', 'x = "<!--";', "x = '<SCRIPT src=y>';", "// </ScRiPt >"],
+)
+def test_no_script_ends_early(text: str) -> None:
+    made = in_script(text)
+    assert not re.search("</|<!--|<script", made, re.IGNORECASE)
+    if NODE is not None and "=" in text:
+        script = f"let x; {text} let y = x; {made} console.log(x === y);"
+        assert run(script) == "true\n"
+
+
+# ---------------------------------------------------------------- the data
+
+
+def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
+    data = data_of(model.emit("html"))
+    assert data["sha256"] == model.sha256
+    own, known = seals(model.program), by_id(model.program)
+    for rule in data["rules"]:
+        assert rule["seal"] == own[rule["id"]]
+        assert rule["rows"] == known[rule["id"]].rows
+        assert rule["right"] == known[rule["id"]].right
+    assert [rule["id"] for rule in data["rules"]] == ["R1", "R2", "R3", "R4", "R5"]
+    assert sum(rule["rows"] for rule in data["rules"]) == 14
+
+
+def test_missing_and_unseen_values_stand_apart(model: treecompile.Model) -> None:
+    data = data_of(model.emit("html"))
+    (second,) = [rule for rule in data["rules"] if rule["id"] == "R2"]
+    assert [(test["text"], test["also"]) for test in second["tests"]] == [
+        ("outlook = rainy", ["unseen", "missing"]),
+        ("wind = strong", []),
+    ]
+
+
+def test_a_glossary_explains_the_features(
+    model: treecompile.Model, tmp_path: Path
+) -> None:
+    path = tmp_path / "glossary.csv"
+    path.write_text("name,description,unit\nwind,how the wind blows,Bft\n")
+    data = data_of(model.emit("html", glossary=path))
+    (wind,) = [each for each in data["features"] if each["name"] == "wind"]
+    assert (wind["meaning"], wind["unit"]) == ("how the wind blows", "Bft")
+    assert "how the wind blows" in data["columns"]["rows"][3]
+
+
+def test_units_follow_the_numbers(tmp_path: Path) -> None:
+    numbers = treecompile.Model(balanced(2))
+    path = tmp_path / "glossary.csv"
+    path.write_text("name,description,unit\nx,how far,km\n")
+    first, *_ = data_of(numbers.emit("html", glossary=path))["rules"]
+    assert [test["text"] for test in first["tests"]] == ["x ≤ 0.5 km"]
+
+
+# ---------------------------------------------------------------- limits and options
+
+
+def test_too_many_rules_are_refused_with_what_to_do() -> None:
+    source = CompilerInput(balanced(13), "", "", read_target("html"))
+    with pytest.raises(TargetError, match=r"8,192 rules are too many .* --to markdown"):
+        lower_html(source, EmitOptions())
+
+
+def test_only_the_page_compares_with_the_last_version(
+    model: treecompile.Model,
+) -> None:
+    with pytest.raises(OptionError, match="--against is for html, not sql"):
+        model.emit("sql", against="old.json")
+
+
+def test_the_last_version_must_be_a_model_of_the_same_target(
+    model: treecompile.Model, tmp_path: Path
+) -> None:
+    other = treecompile.learn(TENNIS, target="wind")
+    other.save(tmp_path / "other.json")
+    with pytest.raises(OptionError, match="predict different columns"):
+        model.emit("html", against=tmp_path / "other.json")
+    model.save(tmp_path / "model.json")
+    args = ("emit", str(tmp_path / "model.json"), "--to", "html", "--against")
+    result = cli(*args, str(tmp_path / "absent.json"))
+    assert result.exit_code == 2
+    assert "absent.json" in result.stderr
+
+
+def test_the_title_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,</title><b>\n" + "1,x\n2,y\n" * 5)
+    page = treecompile.learn(path, target="</title><b>").emit("html")
+    assert not PageReader(page).texts("b")
+    (title,) = PageReader(page).texts("title")
+    assert unescape(title) == 'Rules for predicting "</title><b>"'

@@ -1,0 +1,235 @@
+"""The model as data of the review page: features, rules, nodes of the tree.
+
+The scripts of the page only show this data. What decides is the generated JavaScript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from treecompile.emit.javascript.decision import is_large
+from treecompile.emit.options import NO_ENTRY, Glossary
+from treecompile.model import ir, words
+from treecompile.model.evidence import Evidence, by_id, of_nodes
+from treecompile.model.paths import rule_ids, upwards
+from treecompile.model.semantics import asks_presence, conditions, required_features
+from treecompile.model.words import Rounding
+from treecompile.regions.region import FIRST, UNSEEN, Interval, Region, rule_regions
+from treecompile.regions.space import example, unseen
+from treecompile.rules.seals import seals
+
+Json = dict[str, Any]
+# How `words.phrase` ends, and what that means.
+ALSO = {
+    " (or any other, or missing)": ["unseen", "missing"],
+    " (or any other)": ["unseen"],
+    " (or missing)": ["missing"],
+}
+
+
+# ---------------------------------------------------------------- features
+
+
+def features(program: ir.Program, glossary: Glossary) -> list[Json]:
+    """Each feature, as the form of a row needs it."""
+    body, training = program.body, program.training
+    tested = set(required_features(body))
+    cuts = _cuts(body)
+    found = []
+    for index, feature in enumerate(body.features):
+        entry = glossary.get(feature.name, NO_ENTRY)
+        column = training.columns[index] if training else ir.ColumnSummary(0)
+        low, high = column.low, column.high
+        known = low is not None and high is not None
+        made = {
+            "name": feature.name,
+            "shown": words.name(feature.name),
+            "meaning": entry.description,
+            "unit": entry.unit,
+            "used": index in tested,
+            "kind": "number" if feature.kind is ir.Kind.NUMERIC else "category",
+        }
+        if feature.kind is ir.Kind.NUMERIC:
+            middle = low / 2 + high / 2 if known else 0.0  # type: ignore[operator]
+            made |= {"cuts": sorted(cuts.get(index, ())), "middle": middle}
+            made |= {"low": low, "high": high}
+        else:
+            big = is_large(feature.categories)
+            values = list(map(str, feature.categories)) if big else feature.categories
+            made |= {"values": values, "big": big, "unseen": unseen(feature)}
+            made |= {"texts": [words.value(c) for c in feature.categories]}
+        found.append(made)
+    return found
+
+
+def _cuts(body: ir.Body) -> dict[int, set[float]]:
+    """The thresholds of each numeric feature."""
+    found: dict[int, set[float]] = {}
+    for test in conditions(body):
+        numeric = body.features[test.feature].kind is ir.Kind.NUMERIC
+        if numeric and isinstance(test.value, float) and isfinite(test.value):
+            found.setdefault(test.feature, set()).add(test.value)
+    return found
+
+
+def example_row(program: ir.Program) -> list[Json]:
+    """The row that the form begins with, as the places of its inputs."""
+    columns = program.training.columns if program.training else ()
+    row = example(program.body, columns)
+    return list(map(_place, program.body.features, row))
+
+
+def _place(feature: ir.Feature, value: ir.Value) -> Json:
+    if value is None:
+        return {"missing": True}
+    if feature.kind is ir.Kind.NUMERIC:
+        number = float(value)
+        return {"number": number} if isfinite(number) else {"missing": True}
+    if value in feature.categories:
+        return {"code": feature.categories.index(value)}
+    return {"other": True}
+
+
+# ---------------------------------------------------------------- rules
+
+
+def listed(body: ir.Body, rules: ir.RuleSet) -> tuple[ir.Rule, ...]:
+    """The rules of the page; the default only where it can decide."""
+    ordered = isinstance(body, ir.RuleSet)
+    return (*rules.rules, rules.default) if ordered else rules.rules
+
+
+class RuleData:
+    """The rules of a program, as the page lists them."""
+
+    def __init__(
+        self, program: ir.Program, rules: ir.RuleSet, glossary: Glossary
+    ) -> None:
+        self.program, self.rules, self.glossary = program, rules, glossary
+        self.rounding = Rounding(conditions(program.body))
+        self.evidence = by_id(program)
+        self.seals = seals(program, rules)
+        self.leaves: Mapping[str, int] = {}
+        if isinstance(program.body, ir.Tree):
+            self.leaves = {name: at for at, name in rule_ids(program.body).items()}
+
+    def all(self) -> list[Json]:
+        return [self.rule(rule) for rule in listed(self.program.body, self.rules)]
+
+    def rule(self, rule: ir.Rule) -> Json:
+        groups = words.by_feature(rule.conditions)
+        regions = rule_regions(rule, self.rules.features)
+        return {
+            "id": rule.id,
+            "seal": self.seals[rule.id],
+            "said": words.answer(rule.value, self.rules.labels),
+            "answer": answer_code(rule.value, self.rules.labels),
+            "tests": [self.test(group) for group in groups],
+            "regions": [
+                _region(index, self.rules.features[index], region)
+                for index, region in regions.items()
+            ],
+            "node": self.leaves.get(rule.id, -1),
+            "otherwise": "Always." if self.leaves else "If no other rule holds.",
+            "empty": "no row in training comes here",
+            **figures(self.evidence[rule.id]),
+        }
+
+    def test(self, group: Sequence[ir.Condition]) -> Json:
+        """The conditions on one feature; missing and unseen values stand apart."""
+        index = group[0].feature
+        feature = self.rules.features[index]
+        text, also = _apart(group, feature, self.rounding.figure(index))
+        unit = self.glossary.get(feature.name, NO_ENTRY).unit
+        compares = feature.kind is ir.Kind.NUMERIC and not asks_presence(group[0])
+        return {
+            "feature": index,
+            "text": f"{text} {unit}" if unit and compares else text,
+            "also": also,
+        }
+
+
+def _apart(
+    group: Sequence[ir.Condition], feature: ir.Feature, figure: words.Figure
+) -> tuple[str, list[str]]:
+    """The tests of a feature, and what else they accept: unseen or missing values."""
+    text = words.phrase(group, feature, words.with_symbols, figure)
+    for marks, also in ALSO.items():
+        if text.endswith(marks):
+            return text.removesuffix(marks), also
+    return text, []
+
+
+def answer_code(value: ir.Label, labels: Sequence[ir.Label]) -> float:
+    """The position of a label, or the number that is the answer."""
+    return labels.index(value) if labels else float(value)
+
+
+def _region(index: int, feature: ir.Feature, region: Region) -> Json:
+    """What a rule wants of a feature: an interval of numbers, or a set of codes."""
+    made: Json = {"feature": index, "missing": region.missing}
+    if feature.kind is ir.Kind.NUMERIC:
+        assert isinstance(region, Interval)
+        low, high = (x if isfinite(x) else None for x in (region.low, region.high))
+        return made | {"low": low, "high": high, "known": region.has_known}
+    if isinstance(region, Interval):
+        ranks = range(len(feature.categories))
+        codes = [rank for rank in ranks if region.low < rank <= region.high]
+        return made | {"codes": codes, "other": region.missing}
+    bits = region.bits >> FIRST
+    codes = [code for code in range(len(feature.categories)) if bits >> code & 1]
+    return made | {"codes": codes, "other": bool(region.bits & UNSEEN)}
+
+
+def figures(known: Evidence) -> Json:
+    """The rows behind a rule or a node."""
+    return {
+        "rows": known.rows,
+        "right": known.right,
+        "answers": known.answers,
+        "mean": known.mean,
+        "deviation": known.deviation,
+    }
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
+    """The nodes of a tree; none of a list. `places` are those of the rules by id."""
+    tree = program.body
+    if isinstance(tree, ir.RuleSet):
+        return []
+    ids, rounding = rule_ids(tree), Rounding(conditions(tree))
+    known = of_nodes(program, tree)
+    leaves = _leaves_below(tree)
+    made: list[Json] = [{"parent": -1, "test": "", "exact": ""} for _ in tree.nodes]
+    for position, node in enumerate(tree.nodes):
+        own = made[position] | figures(known[position])
+        own |= {"leaves": leaves[position], "children": [], "feature": -1}
+        own["rule"] = places.get(ids.get(position, ""), -1)
+        if isinstance(node, ir.Split):
+            index = node.branches[0].when.feature
+            feature, figure = tree.features[index], rounding.figure(index)
+            own["feature"] = index
+            own["children"] = [branch.then for branch in node.branches]
+            for branch in node.branches:
+                text, also = _apart([branch.when], feature, figure)
+                test = text.removeprefix(f"{words.name(feature.name)} ")
+                made[branch.then] = {
+                    "parent": position,
+                    "test": " · ".join((test, *also)),
+                    "exact": words.branch_test(branch.when, feature),
+                }
+        made[position] = own
+    return made
+
+
+def _leaves_below(tree: ir.Tree) -> list[int]:
+    counts = [1] * len(tree.nodes)
+    for position, node in upwards(tree):
+        if isinstance(node, ir.Split):
+            counts[position] = sum(counts[branch.then] for branch in node.branches)
+    return counts
