@@ -17,6 +17,7 @@ import builtins
 import contextlib
 import functools
 import gc
+import importlib
 import os
 import pickle
 import resource
@@ -87,6 +88,8 @@ class Runner:
             "mutation", derandomize=True, database=None, phases=generate
         )
         hypothesis.settings.load_profile("mutation")
+        # Formatting takes most of the time, so fewer tests would fit into ENOUGH.
+        vars(importlib.import_module("treecompile.emit.templates"))["BLACK_UP_TO"] = 0
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if not needs_server(item)]

@@ -106,18 +106,28 @@ TARGETS = (
         "treecompile/verify/axes.py treecompile/verify/cells.py"
         " treecompile/verify/reference.py treecompile/verify/search.py",
         (
+            "tests/unit/test_sql_types.py",
             "tests/unit/test_verify_axes.py",
             "tests/unit/test_verify_cells.py",
             "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_search.py",
         ),
     ),
-    # Not mutated: what starts and ends processes. A fault there could end others.
+    Target("treecompile/verify/dbt_tests.py", ("tests/unit/test_dbt.py",)),
+    Target(
+        "treecompile/verify/python_process.py treecompile/verify/supervision.py",
+        (
+            "tests/unit/test_verify_hostile.py",
+            "tests/unit/test_verify_rows.py",
+            "tests/unit/test_verify_runs.py",
+        ),
+    ),
     Target(
         "treecompile/verify/claims.py treecompile/verify/constants.py"
         " treecompile/verify/execution.py treecompile/verify/statements.py"
         " treecompile/verify/verification.py",
         (
+            "tests/unit/test_sql_types.py",
             "tests/unit/test_verify.py",
             "tests/unit/test_verify_claims.py",
             "tests/unit/test_verify_hostile.py",

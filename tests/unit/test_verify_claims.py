@@ -71,6 +71,19 @@ def test_a_module_gives_everything() -> None:
             claim(numeric(), text, **options)
 
 
+def test_how_names_are_written_is_in_the_first_line_too() -> None:
+    text = sql(identifiers="quoted")
+    assert claim(numeric(), sql()).identifiers == ""
+    assert claim(numeric(), text).identifiers == "quoted"
+    assert claim(numeric(), text, identifiers="upper").identifiers == "upper"
+    assert claim(numeric(), sql(), identifiers="upper").identifiers == "upper"
+    with pytest.raises(OptionError, match="^--identifiers 'loud'"):
+        claim(numeric(), text, identifiers="loud")
+    module = emit(numeric(), "python").text
+    with pytest.raises(OptionError, match="--identifiers is for SQL: leave it out"):
+        claim(numeric(), module, identifiers="upper")
+
+
 def test_what_nobody_names_is_taken_for_the_label() -> None:
     program = numeric()
     assert claim(program, "'low'", "sqlite") == Claim("sqlite", [("label", None)], True)
