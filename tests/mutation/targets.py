@@ -70,6 +70,7 @@ TARGETS = (
         (
             "tests/unit/test_dates.py",
             "tests/unit/test_fractional_artefacts.py",
+            "tests/unit/test_guards.py",
             "tests/unit/test_limits.py",
             "tests/unit/test_lowering.py",
             "tests/unit/test_python_columns.py",
@@ -115,7 +116,8 @@ TARGETS = (
     ),
     Target("treecompile/verify/dbt_tests.py", ("tests/unit/test_dbt.py",)),
     Target(
-        "treecompile/verify/python_process.py treecompile/verify/supervision.py",
+        "treecompile/verify/processes.py treecompile/verify/python_process.py"
+        " treecompile/verify/supervision.py",
         (
             "tests/unit/test_verify_hostile.py",
             "tests/unit/test_verify_rows.py",

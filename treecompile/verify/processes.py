@@ -19,9 +19,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from treecompile.model.errors import OptionError
 from treecompile.verify.statements import RefusedError
 
 TIMEOUT = 600.0  # seconds for one run of an artefact
+MOST_SECONDS = 10_000_000  # beyond that, timers of some systems fail
 MOST_MEMORY = 8 << 30  # bytes of address space
 MOST_OUTPUT = 1 << 30  # bytes of each file that the process writes
 MESSAGE = 10_000  # bytes at the end of standard error that may hold the reason
@@ -49,6 +51,14 @@ class ModuleAnswer:
     label: Any
     probabilities: tuple[float, ...]
     rule: str
+
+
+def check_timeout(timeout: float) -> None:
+    if not 0 < timeout <= MOST_SECONDS:
+        raise OptionError(
+            f"--timeout {timeout:g}: expected a number of seconds above 0, and at most"
+            f" {MOST_SECONDS:,}"
+        )
 
 
 def limits(timeout: float, **others: int) -> str:

@@ -30,7 +30,7 @@ from treecompile.verify.claims import MODULE_ENGINES, PYTHON, claim
 from treecompile.verify.constants import added
 from treecompile.verify.execution import can_hold, run_sql
 from treecompile.verify.node_process import run_node
-from treecompile.verify.processes import TIMEOUT, not_in_time
+from treecompile.verify.processes import TIMEOUT, check_timeout, not_in_time
 from treecompile.verify.python_process import run_python
 from treecompile.verify.reference import Reference
 from treecompile.verify.statements import RefusedError
@@ -123,6 +123,7 @@ def verify(
     `output` and `label` describe a SQL artefact without comments; they are those it was
     emitted with. `timeout` is in seconds, for each run of the artefact.
     """
+    check_timeout(timeout)
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
     claimed = claim(program, text, engine, output, label, identifiers)

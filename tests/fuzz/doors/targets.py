@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from contextlib import suppress
 from functools import cache
 from random import Random
 from typing import Any
@@ -107,7 +108,8 @@ def _toml_value(value: Any) -> str:
 def broken_toml(random: Random, text: str) -> bytes:
     draw = random.random()
     if draw < 0.55:
-        text = toml(break_structure(random, tomllib.loads(text)))
+        with suppress(RecursionError):  # nested too deeply for our own writer
+            text = toml(break_structure(random, tomllib.loads(text)))
     elif draw < 0.9:
         text = break_tokens(random, text, WORDS)
     data = text.encode(errors="surrogatepass")
