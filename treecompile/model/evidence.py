@@ -9,7 +9,7 @@ another library, the training weights are all that is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, hypot, isfinite
 
@@ -36,13 +36,15 @@ class Evidence:
 
 def evidence(program: ir.Program) -> dict[int, Evidence]:
     """The evidence of each leaf or rule, by its position as in `paths.outcomes`."""
-    found = _of_deciding(program)
-    return {position: found[position] for position in outcomes(program.body)}
+    rules = outcomes(program.body)
+    found = _of_deciding(program, deciding(program.body))
+    return {position: found[position] for position in rules}
 
 
 def by_id(program: ir.Program) -> dict[str, Evidence]:
     """The same by the id of the rule; divided rows have the id DIVIDED."""
-    rules, found = deciding(program.body), _of_deciding(program)
+    rules = deciding(program.body)
+    found = _of_deciding(program, rules)
     return {rules[position].id: each for position, each in found.items()}
 
 
@@ -64,8 +66,10 @@ def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:
     return "validation", training.validation_rules
 
 
-def _of_deciding(program: ir.Program) -> dict[int, Evidence]:
-    rules, labels = deciding(program.body), program.body.labels
+def _of_deciding(
+    program: ir.Program, rules: Mapping[int, ir.Rule]
+) -> dict[int, Evidence]:
+    labels = program.body.labels
     _, tallies = counted_rows(program)
     if not tallies:
         return {place: _weighed(rule, labels) for place, rule in rules.items()}
@@ -111,9 +115,10 @@ def total(program: ir.Program) -> Evidence:
     body = program.body
     _, tallies = counted_rows(program)
     if tallies:
-        return joined(_of_deciding(program).values(), len(body.labels))
+        found = _of_deciding(program, deciding(body))
+        return joined(found.values(), len(body.labels))
     if isinstance(body, ir.Tree):
-        return of_nodes(program, body)[0]
+        return _weighed_node(body.nodes[0], body)
     rows = program.training.rows if program.training else 0
     return Evidence(float(rows), 0.0, counted=False)
 
@@ -133,12 +138,17 @@ def of_nodes(program: ir.Program, tree: ir.Tree) -> list[Evidence]:
         if tallies:
             found[position] = joined((found[b.then] for b in node.branches), labels)
         else:
-            usual = answer(node.stats, tree.labels)
-            rule = ir.Rule("", (), usual, node.stats, node.stats.weight)
-            found[position] = _weighed(rule, tree.labels)
+            found[position] = _weighed_node(node, tree)
     if tallies and divisible(tree):
         found[0] = total(program)
     return found
+
+
+def _weighed_node(node: ir.Node, tree: ir.Tree) -> Evidence:
+    usual = answer(node.stats, tree.labels)
+    weight = node.weight if isinstance(node, ir.Leaf) else node.stats.weight
+    rule = ir.Rule("", (), usual, node.stats, weight)
+    return _weighed(rule, tree.labels)
 
 
 def joined(parts: Iterable[Evidence], labels: int) -> Evidence:

@@ -237,7 +237,7 @@ def leaf_positions(tree: ir.Tree) -> Iterator[int]:
         position = stack.pop()
         node = tree.nodes[position]
         if isinstance(node, ir.Split):
-            stack.extend(branch.then for branch in reversed(node.branches))
+            stack += [branch.then for branch in reversed(node.branches)]
         else:
             yield position
 

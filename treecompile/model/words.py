@@ -17,6 +17,7 @@ from treecompile.model import ir
 from treecompile.model.evidence import Evidence, by_id
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, members, threshold
+from treecompile.model.sharing import Group, SharedPath
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
 
@@ -162,8 +163,10 @@ def branch_test(
     return text.removeprefix(f"{name(feature.name)} ")
 
 
-def by_feature(conditions: Iterable[ir.Condition]) -> list[tuple[ir.Condition, ...]]:
+def by_feature(conditions: Iterable[ir.Condition]) -> Sequence[Group]:
     """The conditions on each feature; features in the order of their first test."""
+    if isinstance(conditions, SharedPath):
+        return conditions.groups
     found: dict[int, list[ir.Condition]] = {}
     for condition in conditions:
         found.setdefault(condition.feature, []).append(condition)

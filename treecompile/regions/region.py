@@ -304,13 +304,47 @@ def intersect(
     if not conditions:
         return ()
     first = conditions[0]
-    merged = region_of(conditions, feature).conditions(first.feature, feature)
+    if feature.kind is ir.Kind.NUMERIC:
+        merged = _bounds(conditions, feature)
+    else:
+        merged = region_of(conditions, feature).conditions(first.feature, feature)
     # A single test of a boolean stays `not in {true}`, and is not made `in {false}`.
     is_respelled = merged and merged[0].op is not first.op
     if len(conditions) > 1 or not is_respelled:
         return merged
     absent = (is_missing(first.feature, feature),)
     return absent if merged == absent else (first,)
+
+
+def _bounds(
+    conditions: Sequence[ir.Condition], feature: ir.Feature
+) -> tuple[ir.Condition, ...] | None:
+    """The region of conditions on a number; those that still bound it are kept.
+
+    The tests of a large tree are merged here, a hundred thousand times.
+    """
+    low, high, missing = -inf, inf, True
+    lowest: ir.Condition | None = None
+    highest: ir.Condition | None = None
+    for test in conditions:
+        end = threshold(test)
+        missing = missing and test.missing
+        if test.op is ir.Op.GT:
+            if end > low:
+                low, lowest = end, test
+        elif end < high:
+            high, highest = end, test
+    if lowest is None or highest is None or not low < high:
+        whole = interval(low, high, missing)
+        return whole.conditions(conditions[0].feature, feature)
+    return tuple(
+        (
+            test
+            if test.missing == missing
+            else ir.Condition(test.feature, test.op, test.value, missing)
+        )
+        for test in (lowest, highest)
+    )
 
 
 def parts(feature: ir.Feature, conditions: Iterable[ir.Condition]) -> list[Region]:

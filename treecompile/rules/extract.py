@@ -7,15 +7,14 @@ as the pass `merge` does, but once at each split and not again for every leaf be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from treecompile.model.ir import Body, Condition, RuleSet, Split, Tree
+from treecompile.model.ir import Body, Condition, Rule, RuleSet, Split, Tree
 from treecompile.model.paths import default_rule, outcomes, paths, stand_ins
+from treecompile.model.sharing import Group, SharedPath
 from treecompile.regions.region import intersect
 from treecompile.rules.passes.merge import merge
 
-Path = tuple[Condition, ...]
-Tests = dict[int, Path]  # merged, by feature, in order of testing
+Tests = dict[int, Group]  # merged, by feature, in order of testing
 
 
 def extract(body: Body) -> RuleSet:
@@ -38,9 +37,11 @@ def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:
         return merge(body)
     tests = tests or merged_tests(body)
 
-    def path(position: int) -> Path | None:
+    def path(position: int) -> SharedPath | None:
         own = tests[position]
-        return None if own is None else tuple(c for some in own.values() for c in some)
+        if own is None:
+            return None
+        return SharedPath.of([group for group in own.values() if group])
 
     return _rules(body, path)
 
@@ -61,7 +62,7 @@ def merged_tests(tree: Tree) -> list[Tests | None]:
     return found
 
 
-def _rules(tree: Tree, path: Callable[[int], Path | None]) -> RuleSet:
+def _rules(tree: Tree, path: Callable[[int], tuple[Condition, ...] | None]) -> RuleSet:
     """A rule for each leaf that has a path."""
     borrowed = stand_ins(tree)
     rules = []
@@ -69,5 +70,5 @@ def _rules(tree: Tree, path: Callable[[int], Path | None]) -> RuleSet:
         conditions = path(position)
         if conditions is not None:
             stats = borrowed.get(position, rule.stats)
-            rules.append(replace(rule, conditions=conditions, stats=stats))
+            rules.append(Rule(rule.id, conditions, rule.value, stats, rule.weight))
     return RuleSet(tree.features, tree.labels, tuple(rules), default_rule(tree))

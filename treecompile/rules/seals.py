@@ -13,12 +13,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import isfinite
 
 from treecompile.model import ir
 from treecompile.model.semantics import members, rank
+from treecompile.model.sharing import Group, Texts
 from treecompile.model.words import by_feature
 from treecompile.regions.region import region_of
-from treecompile.rules.extract import Path, flatten
+from treecompile.rules.extract import flatten
 
 DIGITS = 16
 MANY = 1000  # categories
@@ -45,7 +47,7 @@ def seals(program: ir.Program, rules: ir.RuleSet | None = None) -> dict[str, str
     return found
 
 
-def _canonical(tests: Path, feature: ir.Feature) -> Path:
+def _canonical(tests: Group, feature: ir.Feature) -> Group:
     """Tests of one feature in the only form that their region has."""
     index = tests[0].feature
     merged = region_of(tests, feature).conditions(index, feature) or ()
@@ -86,12 +88,13 @@ class ConditionTexts:
 
     def __init__(self, features: Sequence[ir.Feature]) -> None:
         self.features = features
-        self.text = cache(self._text)  # rules share most of their conditions
+        self.names = [json.dumps(feature.name) for feature in features]
+        self.texts = Texts(self._text)
         self.order = cache(self._order)
 
     def sorted(self, conditions: Sequence[ir.Condition]) -> list[str]:
         """The texts of conditions, whose order does not matter."""
-        return sorted(map(self.text, conditions))
+        return sorted(self.texts.of(conditions))
 
     def _order(self, index: int) -> str:
         """A hash of the categories of a feature in their order."""
@@ -99,7 +102,7 @@ class ConditionTexts:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _text(self, condition: ir.Condition) -> str:
-        feature = self.features[condition.feature]
+        name, feature = self.names[condition.feature], self.features[condition.feature]
         value: object = condition.value
         if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
             place = rank(feature, value) + 1
@@ -108,4 +111,7 @@ class ConditionTexts:
                 value = [place, self.order(condition.feature)]
         elif feature.kind is ir.Kind.CATEGORICAL:
             value = sorted(members(condition))
-        return json.dumps([feature.name, condition.op.value, value, condition.missing])
+        finite = type(value) is float and isfinite(value)
+        shown = repr(value) if finite else json.dumps(value)  # the same, but faster
+        missing = "true" if condition.missing else "false"
+        return f'[{name}, "{condition.op.value}", {shown}, {missing}]'

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from math import inf, nextafter
 
 from treecompile.model import ir, words
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, rank, threshold
+from treecompile.model.sharing import Texts
 from treecompile.rules.extract import flatten
 from treecompile.rules.language.evidence import Checksums, has_counts
 
@@ -114,10 +114,11 @@ class _Printer:
     def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
         self.checksums = Checksums(rules.features, rules.labels)
-        self.test = cache(self._test)  # the rules of a tree share tests
+        self.texts = Texts(self._test)
+        self.names = [word(feature.name) for feature in rules.features]
 
     def rule(self, rule: ir.Rule) -> str:
-        tests = list(map(self.test, words.by_feature(rule.conditions)))
+        tests = self.texts.of(words.by_feature(rule.conditions))
         conclusion = self.conclusion(rule)
         name = f"{word(rule.id)}: "
         if not tests:
@@ -145,7 +146,7 @@ class _Printer:
         """The merged tests of one feature: one, or both bounds of an interval."""
         first = tests[0]
         feature = self.rules.features[first.feature]
-        shown = word(feature.name)
+        shown = self.names[first.feature]
         if feature.kind is not ir.Kind.ORDINAL and asks_presence(first):
             return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
         if feature.kind is ir.Kind.CATEGORICAL:
@@ -153,7 +154,7 @@ class _Printer:
         other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
         missing = f" ({other}or missing)" if first.missing else ""
         if len(tests) == 2:
-            low, high = sorted(tests, key=lambda test: test.op is ir.Op.LE)
+            low, high = tests if first.op is ir.Op.GT else reversed(tests)
             over, edge = _edge(low, feature)
             under, end = _edge(high, feature)
             over = {">": "<", ">=": "<="}[over]
