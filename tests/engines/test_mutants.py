@@ -447,7 +447,7 @@ KINDS = (
 
 
 def cases() -> Iterator[Any]:
-    for model in MODELS:
+    for model in [name for name in MODELS if name != "learned"]:
         slow = () if model in QUICK[:2] else (pytest.mark.large,)
         yield pytest.param(model, "javascript", marks=[needs_node, *slow])
     for kind, model in itertools.product(KINDS, MODELS):

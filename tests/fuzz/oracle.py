@@ -24,6 +24,7 @@ from click.testing import CliRunner
 
 from tests.fuzz.case import Case
 from tests.support.commands import contents
+from tests.support.node import NODE
 from treecompile.cli import main
 from treecompile.emit.sql import dialect
 
@@ -225,6 +226,7 @@ def _trace(error: BaseException) -> str:
 CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink")
 DEVICES = ("/dev/null", "/dev/full")
 STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen")
+PROGRAMS = (sys.executable, NODE)  # which run artefacts
 
 
 class Watch:
@@ -263,7 +265,7 @@ class Watch:
             return self._writes(details) and self._elsewhere(details[0])
         if event in CHANGES:
             return self._elsewhere(details[0])
-        return event in STARTS and str(details[0]) != sys.executable
+        return event in STARTS and str(details[0]) not in PROGRAMS
 
     @staticmethod
     def _writes(details: tuple[Any, ...]) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from treecompile.emit.lowering import form_of
 from treecompile.emit.steps import Step
 from treecompile.model import ir
-from treecompile.model.semantics import membership, threshold
+from treecompile.model.semantics import membership, required_features, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
 INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
@@ -193,14 +193,33 @@ class Choice:
     places: Mapping[ir.Category, int] = field(default_factory=dict)
 
 
-def choices(tree: ir.Tree) -> Iterator[tuple[int, ir.Split, Choice] | None]:
-    """For each node the feature, the split and its choice; None for a leaf."""
-    for node in tree.nodes:
+@dataclass(frozen=True, slots=True)
+class SplitRow:
+    """A split in the table of a tree."""
+
+    feature: ir.Feature
+    column: int  # of the feature, among those that are read
+    choice: Choice
+    children: str  # the nodes of its branches: "3, 4"
+    weights: tuple[float, ...]  # of the training cases that went there
+
+
+def tree_table(
+    tree: ir.Tree, decided: Mapping[int, ir.Rule]
+) -> Iterator[str | SplitRow]:
+    """The id of the rule of each leaf, and a row for each split."""
+    columns = {index: column for column, index in enumerate(required_features(tree))}
+    for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
-            yield None
+            yield decided[position].id
             continue
         index = node.branches[0].when.feature
-        yield index, node, choice(node, tree.features[index])
+        feature = tree.features[index]
+        children = ", ".join(str(branch.then) for branch in node.branches)
+        weights = tuple(branch.weight for branch in node.branches)
+        yield SplitRow(
+            feature, columns[index], choice(node, feature), children, weights
+        )
 
 
 def choice(split: ir.Split, feature: ir.Feature) -> Choice:

@@ -8,6 +8,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.doors import (
     artefacts,
     databases,
+    javascript,
     models,
     options,
     packed,
@@ -30,6 +31,7 @@ DOORS: dict[str, Door] = {
         *targets.DOORS,
         *artefacts.DOORS,
         *rows.DOORS,
+        *javascript.DOORS,
         *databases.DOORS,
         *options.DOORS,
     )

@@ -16,7 +16,7 @@ from treecompile.emit.guards import (
     Chosen,
     FunctionText,
     GuardClauses,
-    choices,
+    tree_table,
 )
 from treecompile.emit.javascript.layout import (
     WIDTH,
@@ -185,16 +185,13 @@ def readers(body: ir.Body) -> Iterator[str]:
 
 def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
     """The rule of a leaf, or [column, choice, children, weights] of a split."""
-    columns = {index: column for column, index in enumerate(required_features(tree))}
-    for position, found in enumerate(choices(tree)):
-        if found is None:
-            yield f'  "{decided[position].id}",'
-            continue
-        index, split, choice = found
-        chosen = _choice(choice, tree.features[index])
-        children = ", ".join(str(branch.then) for branch in split.branches)
-        weights = ", ".join(literal(branch.weight) for branch in split.branches)
-        yield f"  [{columns[index]}, {chosen}, [{children}], [{weights}]],"
+    for row in tree_table(tree, decided):
+        if isinstance(row, str):
+            yield f'  "{row}",'
+        else:
+            chosen = _choice(row.choice, row.feature)
+            weights = ", ".join(map(literal, row.weights))
+            yield f"  [{row.column}, {chosen}, [{row.children}], [{weights}]],"
 
 
 def _choice(choice: Choice, feature: ir.Feature) -> str:

@@ -20,7 +20,7 @@ from treecompile.emit.guards import (
     Chosen,
     FunctionText,
     GuardClauses,
-    choices,
+    tree_table,
 )
 from treecompile.emit.literals import identifiers, python_literal, python_string
 from treecompile.emit.python.layout import (
@@ -184,15 +184,12 @@ def readers(body: ir.Body) -> Iterator[str]:
 
 def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
     """The rule of a leaf, or (column, choice, children, weights) of a split."""
-    columns = {index: column for column, index in enumerate(required_features(tree))}
-    for position, found in enumerate(choices(tree)):
-        if found is None:
-            yield f'    "{decided[position].id}",'
-            continue
-        index, split, choice = found
-        children = ", ".join(str(branch.then) for branch in split.branches)
-        weights = ", ".join(repr(branch.weight) for branch in split.branches)
-        yield f"    ({columns[index]}, {_choice(choice)}, ({children}), ({weights})),"
+    for row in tree_table(tree, decided):
+        if isinstance(row, str):
+            yield f'    "{row}",'
+        else:
+            chosen, weights = _choice(row.choice), ", ".join(map(repr, row.weights))
+            yield f"    ({row.column}, {chosen}, ({row.children}), ({weights})),"
 
 
 def _choice(choice: Choice) -> str:
