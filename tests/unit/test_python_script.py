@@ -205,6 +205,21 @@ def test_a_script_names_the_line_of_an_error(
     assert message.count("\n") == 1
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_a_script_of_a_model_without_names_says_what_is_missing(
+    tmp_path: Path, style: str
+) -> None:
+    feature = Feature("c2", Kind.NUMERIC, ValueType.FLOAT)
+    program = chain((feature,), (Condition(0, Op.LE, 2.0, False),), ("no", "yes"))
+    path = tmp_path / "predict.py"
+    path.write_text(emitted(program, style), encoding="utf-8")
+    done = run_script(path, "-", stdin=b"a,1.5\nb,2.5\n")
+    assert done.returncode == 2
+    assert b"'c2' occurs 0 times: expected exactly one, in a first line that" in (
+        done.stderr
+    )
+
+
 def test_a_script_without_a_file_says_how_to_call_it(script: Path) -> None:
     for arguments in ((), ("a.csv", "b.csv")):
         done = run_script(script, *arguments)

@@ -260,6 +260,8 @@ def read_header(reader: Any) -> list[str]:
         if header.count(name) != 1:
             found = f"column {name!r} occurs {header.count(name)} times"
             only = ", and commas between the columns" if len(header) == 1 else ""
+            if name[:1] == "c" and name[1:].isdecimal():
+                only = ", in a first line that names the columns c1, c2, ..."
             raise ValueError(f"{found}: expected exactly one{only}")
     if "prediction" in header:
         raise ValueError("there is already a column 'prediction': rename or remove it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 import zlib
 from pathlib import Path
@@ -25,12 +26,15 @@ def count_rows(path: Path) -> int | None:
     if suffix == ".parquet":
         return int(pq.read_metadata(path).num_rows)
     data = unpacked(path)
-    if data is None or suffix not in (".csv", ".tsv", ".jsonl"):
+    if data is None or suffix not in (".csv", ".tsv", ".jsonl", ".json"):
         return None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None  # UTF-16
     lines = io.StringIO(data.decode("utf-8-sig"), newline="")
-    if suffix == ".jsonl":
+    if suffix == ".json" and lines.read().lstrip().startswith("["):
+        return len(json.loads(lines.getvalue()))
+    lines.seek(0)
+    if suffix in (".jsonl", ".json"):
         return sum(not line.isspace() for line in lines)
     records = csv.reader(lines, delimiter="\t" if suffix == ".tsv" else ",")
     header = next(records)

@@ -129,6 +129,13 @@ def json_lines(table: Table, random: Random) -> bytes:
     return encoded(random, text)
 
 
+def json_array(table: Table, random: Random) -> bytes:
+    records = [dict(zip(table.names, row, strict=True)) for row in table.rows]
+    indent = random.choice((None, 0, 2))
+    ascii_only = random.random() < 0.5
+    return encoded(random, json.dumps(records, indent=indent, ensure_ascii=ascii_only))
+
+
 def arff(table: Table, random: Random) -> bytes:
     lines = [f"@relation {_arff_word(hostile_text(random))}"]
     for place, name in enumerate(table.names):

@@ -18,6 +18,7 @@ from tests.fuzz.doors.formats import (
     arff,
     as_text,
     csv_bytes,
+    json_array,
     json_lines,
     parquet,
     random_table,
@@ -265,5 +266,6 @@ DOORS = (
     door("tsv", ".tsv", tsv_bytes, 150),
     door("arff", ".arff", arff, 300),
     door("jsonl", ".jsonl", json_lines, 300),
+    door("json", ".json", json_array, 300),
     door("parquet", ".parquet", parquet, 300),
 )
