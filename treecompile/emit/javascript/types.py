@@ -26,13 +26,14 @@ def declarations(
         f"/** What is predicted: {target}. */",
         f"export type Answer ={_answer(labels)};",
         "",
-        "/** A value that is missing is null or NaN. Other columns are ignored. */",
+        "/** The columns that are read. A value that is missing is null or NaN. */",
         "export interface Row {",
         *columns,
-        "  [column: string]: unknown;",
         "}",
         "",
-        "export type Input = Row | ReadonlyMap<string, unknown>;",
+        "/** A row may have other columns, which are ignored. */",
+        "export type Input =",
+        "  Row | (Row & Record<string, unknown>) | ReadonlyMap<string, unknown>;",
         "",
         *_function("predict(row: Input): Answer", f"Predict {target} for a row."),
         *_function("decide(row: Input): string", "The id of the rule that decides."),
@@ -47,11 +48,7 @@ def declarations(
         lines += ["export const CLASSES: readonly Answer[];"]
     if dates:
         said = "A row with the numbers that are computed from its dates."
-        lines += _function(
-            "withDates(row: Readonly<Record<string, unknown>> | ReadonlyMap<string,"
-            " unknown>): Row",
-            said,
-        )
+        lines += _function("withDates(row: object): Row", said)
     lines += [
         "/** The columns that are read, and their types. */",
         "export const FEATURES: ReadonlyMap<",
