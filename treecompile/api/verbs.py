@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from treecompile.api.imported import with_data
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
@@ -15,7 +16,7 @@ from treecompile.api.options import (
     with_keywords,
 )
 from treecompile.api.rows import Data, in_memory, learn_from
-from treecompile.importers.sklearn import import_tree
+from treecompile.importers.sklearn import import_model
 from treecompile.inspect import diff as inspect_diff
 from treecompile.inspect.differences import Diff
 from treecompile.learning import cross_validation
@@ -91,16 +92,28 @@ def load(path: str | Path) -> Model:
 
 def from_sklearn(
     estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: str | None = None,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[Label] | None = None,
 ) -> Model:
-    """A model from a fitted DecisionTreeClassifier or DecisionTreeRegressor.
+    """A model from a fitted decision tree, or from a Pipeline that ends in one.
 
-    It predicts what `estimator.predict` predicts, for every double. scikit-learn
-    compares 32-bit floats, so each threshold is moved to where the rounded comparison
-    changes. Names that are not given come from the estimator.
+    It predicts what `estimator.predict` predicts, for every row of raw doubles, texts
+    and missing values. The preprocessing is folded into the tree: a test of a scaled or
+    encoded column becomes a test of the raw column, exactly. A step that cannot be
+    folded exactly is refused by name.
+
+    With `X` and `y`, the model also knows its quality and the rows behind each rule.
+    Names that are not given come from the estimator and from `y`.
     """
-    return Model(import_tree(estimator, feature_names, class_names))
+    name = target or getattr(y, "name", None) or "prediction"
+    program, notes = import_model(estimator, feature_names, class_names, str(name))
+    if X is not None:
+        program = with_data(program, X, y)
+    return Model(program, notes)
 
 
 @with_keywords(ReadKeywords, ReadOptions)

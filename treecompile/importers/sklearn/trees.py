@@ -25,8 +25,13 @@ def import_tree(
     estimator: Any,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[ir.Label] | None = None,
+    *,
+    inner: bool = False,
 ) -> ir.Program:
-    """Turn a fitted DecisionTreeClassifier or DecisionTreeRegressor into a program."""
+    """Turn a fitted DecisionTreeClassifier or DecisionTreeRegressor into a program.
+
+    The columns of an `inner` tree, the last step of a pipeline, need no names.
+    """
     kind = type(estimator).__name__
     if kind not in SUPPORTED:
         raise DataError(f"cannot import a {kind}: expected {' or '.join(SUPPORTED)}")
@@ -37,9 +42,18 @@ def import_tree(
             f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
             " each output"
         )
+    if np.any(getattr(estimator.tree_, "is_categorical_", False)):
+        raise DataError(
+            f"cannot import a {kind} with categorical splits: encode the categories"
+            " before the tree, in a Pipeline"
+        )
+    names = (
+        [f"z{i}" for i in range(estimator.n_features_in_)]
+        if inner
+        else feature_names_of(estimator, feature_names)
+    )
     features = tuple(
-        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
-        for name in _feature_names(estimator, feature_names)
+        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in names
     )
     labels: tuple[ir.Label, ...] = ()
     if hasattr(estimator, "classes_"):
@@ -50,7 +64,7 @@ def import_tree(
     return ir.Program("prediction", f"scikit-learn {kind}", tree)
 
 
-def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
+def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
     count = int(estimator.n_features_in_)
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)

@@ -1,0 +1,45 @@
+"""What rows tell about a model that was learned elsewhere: quality, counts, ranges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from treecompile.measure.cases import Cases, known_cases
+from treecompile.measure.quality import measured
+from treecompile.model.errors import DataError
+from treecompile.model.ir import Program, Training
+from treecompile.tables.dataset import (
+    digest_of,
+    encode_answers,
+    encode_features,
+    summary,
+)
+from treecompile.tables.read import read_table
+
+
+def with_data(program: Program, X: Any, y: Any = None) -> Program:
+    """The program, measured on the rows that it was learned from.
+
+    Without `y`, only the columns are summarised.
+    """
+    import pandas as pd
+
+    features = program.body.features
+    names = [feature.name for feature in features]
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=names)
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    columns = encode_features(program, read_table(frame), with_all=True)
+    digests = (
+        digest_of(f, c) for f, c in zip(features, columns, strict=True) if c is not None
+    )
+    summaries = tuple(map(summary, features, digests))
+    known = replace(program, training=Training("", len(frame), summaries))
+    if y is None:
+        return known
+    if len(y) != len(frame):
+        raise DataError(f"X has {len(frame)} rows, and y has {len(y)}: give as many")
+    answers = pd.DataFrame({program.target: list(y)})
+    codes = encode_answers(program, read_table(answers))
+    cases: Cases = known_cases(columns, codes, program.body)
+    return measured(known, cases, None)

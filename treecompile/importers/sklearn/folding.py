@@ -1,0 +1,234 @@
+"""Folds the preprocessing of a pipeline into its tree.
+
+The tree tests transformed columns. The folded tree tests the raw ones, in their own
+units, and gives the same answer to every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from treecompile.importers.sklearn.probing import Chosen, Line, Probe, Side, Test
+from treecompile.importers.sklearn.structure import (
+    ENCODERS,
+    Column,
+    Raw,
+    Structure,
+)
+from treecompile.model import ir
+from treecompile.model.errors import DataError
+from treecompile.model.semantics import is_missing, negate
+from treecompile.regions.space import Box, Space
+
+MOST_COPIES = 20  # nodes of the folded tree for each node of the given one
+
+
+def fold(
+    tree: ir.Tree, names: Sequence[str], steps: Sequence[Any], *, named: bool
+) -> tuple[ir.Tree, list[str]]:
+    """The tree over raw columns, with notes about what the pipeline would refuse.
+
+    `steps` are the fitted transformers before the tree, `named` says that they were
+    fitted on a frame.
+    """
+    structure = Structure(names, steps)
+    if len(structure.columns) != len(tree.features):
+        raise DataError(
+            f"the tree reads {len(tree.features)} columns, and the steps before it make"
+            f" {len(structure.columns)}: fit the pipeline as a whole"
+        )
+    splits = [p for p, node in enumerate(tree.nodes) if isinstance(node, ir.Split)]
+    tests = [_test(tree.nodes[place]) for place in splits]
+    for test in tests:
+        _refuse_two_meanings(structure, structure.columns[test.column])
+    sides = Probe(structure, steps, named=named).sides(tests)
+    features = tuple(_feature(raw) for raw in structure.raw)
+    links: dict[int, list[Link]] = {}
+    refused: dict[str, None] = {}
+    for place, side in zip(splits, sides, strict=True):
+        node = tree.nodes[place]
+        assert isinstance(node, ir.Split)
+        source = structure.columns[node.branches[0].when.feature].source
+        usual = node.branches[0].weight >= node.branches[1].weight
+        links[place] = links_of(side, source, features[source], usual)
+        refused |= dict.fromkeys(_refused(side, names[source]))
+    nodes = _Folding(tree, features, links).nodes()
+    return replace(tree, features=features, nodes=nodes), list(refused)
+
+
+def _refuse_two_meanings(structure: Structure, column: Column) -> None:
+    """Refuse a column that is categories to one step and numbers to another."""
+    raw = structure.raw[column.source]
+    if raw.encoder and not ENCODERS & set(column.through):
+        other = column.through[0] if column.through else "tree"
+        raise DataError(
+            f"cannot fold {raw.name!r}: the {raw.encoder} takes it for categories and"
+            f" the {other} for numbers: use two columns"
+        )
+
+
+def _refused(side: Side, name: str) -> list[str]:
+    """What the pipeline would refuse in a raw column, and what the model does."""
+    if isinstance(side, Line):
+        return []
+    found = {"unknown categories": side.unseen, "missing values": side.missing}
+    return [
+        f"the pipeline refuses {what} in {name!r}; the model sends them down the"
+        " heavier branch"
+        for what, way in found.items()
+        if way is None
+    ]
+
+
+def _test(node: ir.Node) -> Test:
+    assert isinstance(node, ir.Split)
+    when = node.branches[0].when
+    assert when.op is ir.Op.LE
+    assert isinstance(when.value, float)
+    return Test(when.feature, when.value, when.missing)
+
+
+def _feature(raw: Raw) -> ir.Feature:
+    if not raw.encoder:
+        return ir.Feature(raw.name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
+    types = {type(category) for category in raw.categories}
+    categories = tuple(raw.categories)
+    if types <= {int, float} and all(float(c).is_integer() for c in categories):
+        categories = tuple(map(int, categories))
+        types = {int}
+    kinds = {str: ir.ValueType.STR, int: ir.ValueType.INT, bool: ir.ValueType.BOOL}
+    if len(types) != 1 or not types <= kinds.keys():
+        found = ", ".join(sorted(kind.__name__ for kind in types)) or "none"
+        raise DataError(
+            f"cannot fold the {raw.encoder} of {raw.name!r}: its categories are of type"
+            f" {found}: expected text, integers or booleans"
+        )
+    return ir.Feature(
+        raw.name, ir.Kind.CATEGORICAL, kinds[types.pop()], tuple(sorted(categories))
+    )
+
+
+# A test of a transformed column as tests of the raw one, to be tried in turn: which way
+# a value goes that passes (True: left). The last has no test: all other values.
+Link = tuple[ir.Condition | None, bool]
+
+
+def links_of(side: Side, source: int, feature: ir.Feature, usual: bool) -> list[Link]:
+    """The tests of one raw column. What the pipeline refuses goes the `usual` way."""
+    if isinstance(side, Chosen):
+        unseen = usual if side.unseen is None else side.unseen
+        missing = unseen if side.missing is None else side.missing
+        named = tuple(c for c in feature.categories if (c in side.categories) != unseen)
+        flag = missing != unseen
+        return [
+            (ir.Condition(source, ir.Op.IN, named, flag), not unseen),
+            (None, unseen),
+        ]
+    if len(side.lefts) == 1:  # only a missing value may go elsewhere
+        return [(is_missing(source, feature), side.missing), (None, side.lefts[0])]
+    links: list[Link] = []
+    is_settled = False  # where a missing value goes: with the first piece of its side
+    for end, left in zip(side.ends[:-1], side.lefts[:-1], strict=True):
+        takes_missing = not is_settled and left == side.missing
+        is_settled |= takes_missing
+        links.append((ir.Condition(source, ir.Op.LE, end, takes_missing), left))
+    return [*links, (None, side.lefts[-1])]
+
+
+@dataclass(frozen=True, slots=True)
+class _Todo:
+    """A node that is still to be made."""
+
+    where: int  # in the folded tree
+    origin: int  # in the given one
+    links: Sequence[Link]  # its tests that remain
+    box: Box  # the raw rows that get there
+
+
+class _Folding:
+    """Builds the nodes of the folded tree, each child after its parent."""
+
+    def __init__(
+        self,
+        tree: ir.Tree,
+        features: Sequence[ir.Feature],
+        links: dict[int, list[Link]],
+    ) -> None:
+        self.tree = tree
+        self.links = links
+        self.space = Space(features)
+        self.made: list[ir.Node | None] = []
+        self.todo: list[_Todo] = []
+
+    def nodes(self) -> tuple[ir.Node, ...]:
+        self._place(0, self.links.get(0, ()), self.space.everything)
+        most = MOST_COPIES * len(self.tree.nodes) + 1_000
+        while self.todo:
+            if len(self.made) > most:
+                raise DataError(
+                    f"the folded tree would be more than {MOST_COPIES} times as large,"
+                    " since one-hot bins need two tests each: use KBinsDiscretizer with"
+                    " encode='ordinal'"
+                )
+            task = self.todo.pop()
+            self.made[task.where] = self._node(task)
+        return tuple(node for node in self.made if node is not None)
+
+    def _place(self, origin: int, links: Sequence[Link], box: Box) -> int:
+        """Reserve a node; tests that all rows of the box answer alike are left out."""
+        while links:
+            links = self._open(links, box)
+            ways = {left for _, left in links}
+            if len(ways) > 1:
+                break
+            origin = self._child(origin, ways.pop())
+            links = self.links.get(origin, ())
+        self.made.append(None)
+        self.todo.append(_Todo(len(self.made) - 1, origin, links, box))
+        return len(self.made) - 1
+
+    def _open(self, links: Sequence[Link], box: Box) -> list[Link]:
+        """The links that some row of the box passes."""
+        found: list[Link] = []
+        rest: Box | None = box
+        for test, left in links:
+            if test is None or rest is None:
+                break
+            inside, outside = self.space.cut(rest, test), self.space.cut(
+                rest, negate(test)
+            )
+            if inside is not None:
+                found.append((test, left))
+            rest = outside
+        if rest is not None:
+            found.append((None, links[-1][1]))
+        return found
+
+    def _child(self, origin: int, left: bool) -> int:
+        node = self.tree.nodes[origin]
+        assert isinstance(node, ir.Split)
+        return node.branches[0 if left else 1].then
+
+    def _node(self, task: _Todo) -> ir.Node:
+        node = self.tree.nodes[task.origin]
+        if not isinstance(node, ir.Split):
+            return node
+        (test, left), *rest = task.links
+        assert test is not None
+        child = self._child(task.origin, left)
+        inside, outside = (self.space.cut(task.box, t) for t in (test, negate(test)))
+        assert inside is not None
+        assert outside is not None
+        weights = [branch.weight for branch in node.branches]
+        other = weights[1 if left else 0] if len(rest) == 1 else sum(weights)
+        branches = (
+            ir.Branch(
+                test,
+                self._place(child, self.links.get(child, ()), inside),
+                weights[0 if left else 1],
+            ),
+            ir.Branch(negate(test), self._place(task.origin, rest, outside), other),
+        )
+        return ir.Split(branches, node.stats, node.gain)
