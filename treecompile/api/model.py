@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -281,24 +281,6 @@ class Model:
         return [
             (dict(zip(names, row, strict=True)), predict(body, row)) for row in tried
         ]
-
-    def explain(self, row: Mapping[str, Any]) -> str:
-        """The rule that decides a row, in words, as the generated module says it.
-
-        >>> import treecompile
-        >>> model = treecompile.learn("examples/tennis/tennis.csv", target="play")
-        >>> model.explain({"outlook": "sunny", "wind": "weak", "humidity": "high"})
-        'R4: if outlook = sunny and humidity = high then play = no (3 of 3 cases)'
-        """
-        said: str = self._module["explain"](row)
-        return said
-
-    @cached_property
-    def _module(self) -> dict[str, Any]:
-        """The names of the generated module."""
-        names: dict[str, Any] = {"__name__": "predict"}
-        exec(self.emit("python"), names)
-        return names
 
     def check(self, budget: int = STEPS) -> Check:
         """Which rules overlap, conflict or never decide, exactly, with example rows."""
