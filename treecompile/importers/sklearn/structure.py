@@ -20,8 +20,8 @@ from treecompile.model.errors import DataError
 from treecompile.model.values import is_missing
 
 WHAT_IS_FOLDED = (
-    "what is folded: imputers, encoders, scalers, discretizers, monotone functions and"
-    " the selection of columns"
+    "folded are imputers, encoders, scalers, discretizers, monotone functions and the"
+    " selection of columns"
 )
 
 
@@ -71,8 +71,7 @@ class Structure:
             return [columns[place] for place in step.get_support(indices=True)]
         if kind not in STEPS:
             raise DataError(
-                f"cannot fold a {kind}: its output is not a function of one column that"
-                f" is known to be monotone: leave it out of the pipeline"
+                f"cannot fold a {kind} exactly: leave it out of the pipeline"
                 f" ({WHAT_IS_FOLDED})"
             )
         return STEPS[kind](self, step, columns)
