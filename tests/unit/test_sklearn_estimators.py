@@ -24,7 +24,7 @@ from treecompile.sklearn import RuleListClassifier, TreeClassifier, TreeRegresso
 ESTIMATORS = (TreeClassifier(), TreeRegressor(), RuleListClassifier())
 
 
-@parametrize_with_checks(list(ESTIMATORS))
+@parametrize_with_checks(list(ESTIMATORS))  # type: ignore[untyped-decorator]
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -89,7 +89,7 @@ def test_artefacts() -> None:
     assert fitted.verify(fitted.emit("python")).passed
     assert fitted.verify(fitted.emit("sql", dialect="duckdb")).passed
     row = {name: X[name].iloc[0] for name in X}
-    assert fitted.explain(row).startswith("R")
+    assert str(fitted.explain(row)).startswith("R")
     rules = RuleListClassifier().fit(X, y)
     assert rules.verify(rules.emit("python")).passed
 
@@ -165,7 +165,7 @@ def test_polars_frames() -> None:
     frame = polars.DataFrame(
         {
             "age": polars.Series(X["age"].to_numpy()),
-            "job": X["job"].to_numpy(dtype=object, na_value=None).tolist(),
+            "job": [None if pd.isna(job) else job for job in X["job"]],
             "member": X["member"].tolist(),
         }
     )

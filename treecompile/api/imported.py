@@ -9,12 +9,8 @@ from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.quality import measured
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Program, Training
-from treecompile.tables.dataset import (
-    digest_of,
-    encode_answers,
-    encode_features,
-    summary,
-)
+from treecompile.tables.dataset import encode_answers, encode_features
+from treecompile.tables.features import digest_of, summary
 from treecompile.tables.read import read_table
 
 

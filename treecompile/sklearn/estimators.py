@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from treecompile.api.explanation import Explanation
 from treecompile.api.model import Model
 from treecompile.api.options import learn_options
 from treecompile.learning.options import CART, COST_COMPLEXITY, NONE, USUAL_ALPHA
@@ -155,7 +156,7 @@ class _Estimator(BaseEstimator):
         check_is_fitted(self)
         return self.model_.verify(text, engine, **options)
 
-    def explain(self, row: Mapping[str, Any]) -> str:
+    def explain(self, row: Mapping[str, Any]) -> Explanation:
         """The rule that decides a row, in words."""
         check_is_fitted(self)
         return self.model_.explain(row)
@@ -240,7 +241,7 @@ class TreeClassifier(_Weighted, _Classifier):
         costs: Mapping[str, float] | None = None,
         cost_measure: str = "eg2",
         cost_weight: float = 1.0,
-        class_weight: Mapping[Label, float] | str | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         prior: Mapping[Label, float] | None = None,
         validation_fraction: float = 0.0,
         random_state: Any = None,
