@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from treecompile.importers.sklearn.lines import sides
 from treecompile.importers.sklearn.probing import Chosen, Line, Probe, Side, Test
 from treecompile.importers.sklearn.structure import (
     ENCODERS,
-    Column,
-    Raw,
+    StepColumn,
+    RawColumn,
     Structure,
 )
 from treecompile.model import ir
@@ -43,11 +44,11 @@ def fold(
     tests = [_test(tree.nodes[place]) for place in splits]
     for test in tests:
         _refuse_two_meanings(structure, structure.columns[test.column])
-    sides = Probe(structure, steps, named=named).sides(tests)
+    found = sides(Probe(structure, steps, named=named), tests)
     features = tuple(_feature(raw) for raw in structure.raw)
     links: dict[int, list[Link]] = {}
     refused: dict[str, None] = {}
-    for place, side in zip(splits, sides, strict=True):
+    for place, side in zip(splits, found, strict=True):
         node = tree.nodes[place]
         assert isinstance(node, ir.Split)
         source = structure.columns[node.branches[0].when.feature].source
@@ -58,7 +59,7 @@ def fold(
     return replace(tree, features=features, nodes=nodes), list(refused)
 
 
-def _refuse_two_meanings(structure: Structure, column: Column) -> None:
+def _refuse_two_meanings(structure: Structure, column: StepColumn) -> None:
     """Refuse a column that is categories to one step and numbers to another."""
     raw = structure.raw[column.source]
     if raw.encoder and not ENCODERS & set(column.through):
@@ -90,7 +91,7 @@ def _test(node: ir.Node) -> Test:
     return Test(when.feature, when.value, when.missing)
 
 
-def _feature(raw: Raw) -> ir.Feature:
+def _feature(raw: RawColumn) -> ir.Feature:
     if not raw.encoder:
         return ir.Feature(raw.name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
     types = {type(category) for category in raw.categories}

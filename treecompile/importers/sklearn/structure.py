@@ -30,7 +30,7 @@ ENCODERS = {"OneHotEncoder", "OrdinalEncoder", "TargetEncoder"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StepColumn:
     """A column between two steps."""
 
     source: int  # the raw column that it is computed from
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(slots=True)
-class Raw:
+class RawColumn:
     """What the transformers know about a raw column."""
 
     name: str
@@ -54,13 +54,13 @@ class Structure:
     """The columns that reach the tree, and what was learned about the raw ones."""
 
     def __init__(self, names: Sequence[str], steps: Sequence[Any]) -> None:
-        self.raw = [Raw(name) for name in names]
-        columns = [Column(place) for place in range(len(names))]
+        self.raw = [RawColumn(name) for name in names]
+        columns = [StepColumn(place) for place in range(len(names))]
         for step in steps:
             columns = self.follow(step, columns)
         self.columns = columns
 
-    def follow(self, step: Any, columns: list[Column]) -> list[Column]:
+    def follow(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         """The columns that a transformer makes of the given ones."""
         if step is None or step == "passthrough":
             return columns
@@ -78,19 +78,21 @@ class Structure:
 
     # ------------------------------------------------------------ containers
 
-    def pipeline(self, step: Any, columns: list[Column]) -> list[Column]:
+    def pipeline(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         for _, each in step.steps:
             columns = self.follow(each, columns)
         return columns
 
-    def column_transformer(self, step: Any, columns: list[Column]) -> list[Column]:
+    def column_transformer(
+        self, step: Any, columns: list[StepColumn]
+    ) -> list[StepColumn]:
         chosen = step._transformer_to_input_indices
         found = []
         for name, each, _ in step.transformers_:
             found += self.follow(each, [columns[place] for place in chosen[name]])
         return found
 
-    def union(self, step: Any, columns: list[Column]) -> list[Column]:
+    def union(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         return [
             column
             for _, each in step.transformer_list
@@ -99,10 +101,12 @@ class Structure:
 
     # ------------------------------------------------------------ numbers
 
-    def number_by_number(self, step: Any, columns: list[Column]) -> list[Column]:
+    def number_by_number(
+        self, step: Any, columns: list[StepColumn]
+    ) -> list[StepColumn]:
         return [_through(step, column) for column in columns]
 
-    def imputer(self, step: Any, columns: list[Column]) -> list[Column]:
+    def imputer(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         kept = columns
         if step.strategy != "constant" and not step.keep_empty_features:
             known = zip(columns, step.statistics_, strict=True)
@@ -113,11 +117,11 @@ class Structure:
             found += self.follow(step.indicator_, columns)
         return found
 
-    def indicator(self, step: Any, columns: list[Column]) -> list[Column]:
+    def indicator(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         self._note_missing(step, columns)
         return [_through(step, columns[place]) for place in step.features_]
 
-    def _note_missing(self, step: Any, columns: Sequence[Column]) -> None:
+    def _note_missing(self, step: Any, columns: Sequence[StepColumn]) -> None:
         """A value that means missing is one of its own, among numbers and texts."""
         marker = step.missing_values
         if is_missing(marker):
@@ -131,7 +135,7 @@ class Structure:
             else:
                 raw.points.add(float(marker))
 
-    def bins(self, step: Any, columns: list[Column]) -> list[Column]:
+    def bins(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         is_hot = step.encode != "ordinal"
         found = []
         for column, edges, count in zip(
@@ -149,7 +153,7 @@ class Structure:
 
     # ------------------------------------------------------------ categories
 
-    def encoder(self, step: Any, columns: list[Column]) -> list[Column]:
+    def encoder(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
         sizes = [1] * len(columns)
         if type(step).__name__ == "OneHotEncoder":
             sizes = list(step._n_features_outs)
@@ -173,7 +177,7 @@ class Structure:
         return found
 
 
-STEPS: dict[str, Callable[[Structure, Any, list[Column]], list[Column]]] = {
+STEPS: dict[str, Callable[[Structure, Any, list[StepColumn]], list[StepColumn]]] = {
     "Pipeline": Structure.pipeline,
     "ColumnTransformer": Structure.column_transformer,
     "FeatureUnion": Structure.union,
@@ -192,11 +196,11 @@ STEPS: dict[str, Callable[[Structure, Any, list[Column]], list[Column]]] = {
 }
 
 
-def _through(step: Any, column: Column) -> Column:
-    return Column(column.source, (*column.through, type(step).__name__))
+def _through(step: Any, column: StepColumn) -> StepColumn:
+    return StepColumn(column.source, (*column.through, type(step).__name__))
 
 
-def _order(step: Any, column: Column, advice: str) -> DataError:
+def _order(step: Any, column: StepColumn, advice: str) -> DataError:
     kind, before = type(step).__name__, " and ".join(column.through)
     return DataError(f"cannot fold a {kind} after {before}: {advice}")
 

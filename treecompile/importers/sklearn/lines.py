@@ -1,0 +1,254 @@
+"""Which numbers of a raw column go left at a test of the transformed one.
+
+The transformation is monotone, so the last double that goes left is found by bisection
+over all doubles. Bins, special numbers and holes divide the line first. Then the
+doubles around each edge are tried, as proof that it was monotone there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, nextafter
+from typing import NamedTuple
+
+import numpy as np
+
+from treecompile.importers.sklearn.doubles import (
+    LARGEST,
+    double,
+    narrow,
+    neighbours,
+    ordinal,
+    spread,
+)
+from treecompile.importers.sklearn.probing import (
+    USUAL,
+    Line,
+    Probe,
+    Side,
+    Test,
+    goes_left,
+)
+from treecompile.model.arrays import Mask, Positions
+from treecompile.model.errors import DataError
+
+
+def sides(probe: Probe, tests: Sequence[Test]) -> list[Side]:
+    """Which raw values go left at each test."""
+    found: dict[int, Side] = {}
+    found |= probe.chosen(tests)
+    found |= _LineSearch(probe, tests).found()
+    return [found[place] for place in range(len(tests))]
+
+
+class Piece(NamedTuple):
+    """A part of the line of a raw column, to be searched for a test's edge."""
+
+    test: int
+    source: int
+    low: float
+    high: float
+
+
+class _LineSearch:
+    """Searches the lines of all numeric columns at once."""
+
+    def __init__(self, probe: Probe, tests: Sequence[Test]) -> None:
+        self.probe = probe
+        self.tests = tests
+        self.lines: dict[int, list[int]] = {}  # the tests of each numeric column
+        for place, test in enumerate(tests):
+            source = probe.structure.columns[test.column].source
+            if not probe.structure.raw[source].encoder:
+                self.lines.setdefault(source, []).append(place)
+
+    def found(self) -> dict[int, Line]:
+        """The sides of all tests of numbers."""
+        lines, tests = self.lines, self.tests
+        if not lines:
+            return {}
+        domains = {source: self._domain(source) for source in lines}
+        holes = self._holes(domains)
+        pieces = [
+            Piece(place, source, low, high)
+            for source, places in lines.items()
+            for low, high in self._pieces(source, domains[source], holes[source])
+            for place in places
+        ]
+        parts: dict[int, list[tuple[float, bool]]] = {}
+        for piece, ends in zip(pieces, self._bisected(tests, pieces), strict=True):
+            parts.setdefault(piece.test, []).extend(ends)
+        found = {}
+        for source, places in lines.items():
+            missing = self.probe.attempt(source, float("nan"))
+            for place in places:
+                column = tests[place].column
+                is_left = tests[place].missing_left
+                if missing is not None:
+                    is_left = bool(goes_left(tests[place], missing[0, column]))
+                found[place] = _joined(parts[place], is_left)
+        self._prove(tests, lines, found, domains)
+        return found
+
+    def _domain(self, source: int) -> tuple[float, float]:
+        """The least and the greatest double that the pipeline transforms.
+
+        All doubles, except for transformers that refuse some, as Box-Cox does those up
+        to 0. A number outside goes where the nearest one inside goes.
+        """
+
+        def accepted(value: float) -> bool:
+            return self.probe.attempt(source, value) is not None
+
+        inside = next((x for x in (USUAL, 0.5, 0.0, -1.0) if accepted(x)), None)
+        if inside is None:
+            raw = self.probe.structure.raw[source]
+            raise DataError(
+                f"cannot fold {raw.name!r}: the pipeline refuses every number that was"
+                " tried: leave the column out"
+            )
+        ends = []
+        for end in (-LARGEST, LARGEST):
+            if accepted(end):
+                ends.append(end)
+                continue
+            good, bad = ordinal(inside), ordinal(end)
+            while abs(good - bad) > 1:
+                middle = (good + bad) // 2
+                if accepted(double(middle)):
+                    good = middle
+                else:
+                    bad = middle
+            ends.append(double(good))
+        return ends[0], ends[1]
+
+    def _holes(self, domains: dict[int, tuple[float, float]]) -> dict[int, set[float]]:
+        """Where a transformed number begins or ceases to exist, as log(x) at 0."""
+        gaps: list[int] = []
+        low: list[int] = []
+        high: list[int] = []
+        states = []
+        origins = np.array([column.source for column in self.probe.structure.columns])
+        for source, (least, greatest) in domains.items():
+            inner = (v for v in spread() if least < v < greatest)
+            tried = sorted({least, greatest, *inner})
+            known = ~np.isnan(self.probe.transformed({source: tried}, len(tried)))
+            for place in np.flatnonzero((known[1:] != known[:-1]).any(axis=1)):
+                gaps.append(source)
+                low.append(ordinal(tried[place]))
+                high.append(ordinal(tried[place + 1]))
+                states.append(known[place])
+
+        def is_as_low(places: Positions, ordinals: list[int]) -> Mask:
+            rows = self.probe.at([gaps[place] for place in places], ordinals)
+            is_same = ~np.isnan(rows) == np.array(states)[places]
+            # A row probes other raw columns, too: only its own say something.
+            is_other = origins != np.array(gaps)[places, None]
+            found: Mask = (is_same | is_other).all(axis=1)
+            return found
+
+        narrow(low, high, list(range(len(gaps))), is_as_low)
+        found: dict[int, set[float]] = {source: set() for source in domains}
+        for source, end in zip(gaps, low, strict=True):
+            found[source].add(double(end))
+        return found
+
+    def _pieces(
+        self, source: int, domain: tuple[float, float], holes: set[float]
+    ) -> list[tuple[float, float]]:
+        """The line in pieces on each of which the transformation is monotone."""
+        raw = self.probe.structure.raw[source]
+        cuts = raw.cuts | holes
+        for point in raw.points:
+            cuts |= {nextafter(point, -inf), point}
+        low, high = domain
+        inner = sorted(cut for cut in cuts if low <= cut < high)
+        lows = [low, *(nextafter(cut, inf) for cut in inner)]
+        return list(zip(lows, [*inner, high], strict=True))
+
+    def _bisected(
+        self, tests: Sequence[Test], pieces: Sequence[Piece]
+    ) -> list[list[tuple[float, bool]]]:
+        """Each piece as one or two: their ends, and whether they go left."""
+        low = [ordinal(piece.low) for piece in pieces]
+        high = [ordinal(piece.high) for piece in pieces]
+
+        def lefts(places: Positions, ordinals: list[int]) -> Mask:
+            chosen = [pieces[place] for place in places]
+            rows = self.probe.at([piece.source for piece in chosen], ordinals)
+            own = [tests[piece.test] for piece in chosen]
+            z = rows[np.arange(len(own)), [test.column for test in own]]
+            limits = np.array([test.limit for test in own])
+            found: Mask = np.where(
+                np.isnan(z), [test.missing_left for test in own], z <= limits
+            )
+            return found
+
+        every = np.arange(len(pieces))
+        first, last = lefts(every, low), lefts(every, high)
+        narrow(
+            low,
+            high,
+            np.flatnonzero(first != last).tolist(),
+            lambda places, ordinals: lefts(places, ordinals) == first[places],
+        )
+        return [
+            (
+                [(piece.high, begins)]
+                if begins == ends
+                else [(double(end), begins), (piece.high, ends)]
+            )
+            for piece, end, begins, ends in zip(
+                pieces, low, first.tolist(), last.tolist(), strict=True
+            )
+        ]
+
+    def _prove(
+        self,
+        tests: Sequence[Test],
+        lines: dict[int, list[int]],
+        found: dict[int, Line],
+        domains: dict[int, tuple[float, float]],
+    ) -> None:
+        """Refuse a transformation that is not monotone around an edge."""
+        for source, places in lines.items():
+            low, high = domains[source]
+            tried = sorted(
+                {
+                    value
+                    for place in places
+                    for end in found[place].ends[:-1]
+                    for value in neighbours(end)
+                    if low <= value <= high
+                }
+                | {v for v in spread() if low <= v <= high}
+            )
+            values = np.array(tried)
+            got = self.probe.transformed({source: tried}, len(tried))
+            for place in places:
+                test, line = tests[place], found[place]
+                said = np.array(line.lefts)[np.searchsorted(line.ends, values)]
+                wrong = np.flatnonzero(goes_left(test, got[:, test.column]) != said)
+                if len(wrong):
+                    raw = self.probe.structure.raw[source]
+                    way = " and ".join(
+                        self.probe.structure.columns[test.column].through
+                    )
+                    raise DataError(
+                        f"cannot fold the {way} of {raw.name!r}: it is not monotone"
+                        f" near {values[wrong[0]]!r}: leave it out of the pipeline"
+                    )
+
+
+def _joined(parts: Sequence[tuple[float, bool]], missing: bool) -> Line:
+    """Neighbouring parts that go the same way become one."""
+    ends: list[float] = []
+    lefts: list[bool] = []
+    for end, left in parts:
+        if lefts and lefts[-1] == left:
+            ends[-1] = end
+        else:
+            ends.append(end)
+            lefts.append(left)
+    ends[-1] = inf
+    return Line(tuple(ends), tuple(lefts), missing)
