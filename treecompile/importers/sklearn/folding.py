@@ -14,8 +14,8 @@ from treecompile.importers.sklearn.lines import sides
 from treecompile.importers.sklearn.probing import Chosen, Line, Probe, Side, Test
 from treecompile.importers.sklearn.structure import (
     ENCODERS,
-    StepColumn,
     RawColumn,
+    StepColumn,
     Structure,
 )
 from treecompile.model import ir
