@@ -149,11 +149,23 @@ def test_the_types_go_beside(
     name: str, options: list[str], types: str, tmp_path: Path
 ) -> None:
     out = tmp_path / name
-    commands.run("emit", TENNIS, "--to", "javascript", *options, "-o", out)
+    for _ in range(2):  # the second time over its own files
+        commands.good("emit", TENNIS, "--to", "javascript", *options, "-o", out)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, types])
     said = (tmp_path / types).read_text(encoding="utf-8")
     assert 'export type Answer = "no" | "yes";\n' in said
     assert "  outlook: string | null;\n" in said
+
+
+def test_types_of_somebody_else_are_kept(tmp_path: Path) -> None:
+    types = tmp_path / "predict.d.mts"
+    types.write_text("mine")
+    out = tmp_path / "predict.mjs"
+    result = commands.run("emit", TENNIS, "--to", "javascript", "-o", out)
+    assert result.exit_code == 2
+    assert "predict.d.mts' exists and does not look like" in result.stderr
+    assert types.read_text() == "mine"
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from tests.support.random_models import random_program
 from tests.support.samples import ROOT
 from treecompile.emit.compiler import emit
 from treecompile.emit.javascript.types import declarations
+from treecompile.emit.lowering import CompilerInput
+from treecompile.emit.targets import read_target
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import (
     ClassCounts,
@@ -60,7 +62,9 @@ predict([1]);
 def types_of(*labels: Label) -> str:
     stats = ClassCounts((1.0,) * len(labels))
     tree = Tree(FEATURES, labels, (Leaf(labels[0] if labels else 0.0, stats, 1.0),))
-    return declarations(Program("y", "by hand", tree), FEATURES, dates=False)
+    program = Program("y", "by hand", tree)
+    source = CompilerInput(program, "0" * 64, "1.0", read_target("javascript"))
+    return declarations(source, FEATURES, dates=False)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ MARKS = [  # as the templates, `model.file.write`, `draw` and the journal write 
     # A comment at the beginning of SQL, rules, and targets of users.
     rb"[\s\S]{0,500}?treecompile \d[^\n]* %b" % HASH,
     rb'"""[\s\S]+?Compiled by treecompile \d[^\n]* SHA-256\n%b' % HASH,
+    rb"/\*\*\n[\s\S]+?Compiled by treecompile \d[^\n]* SHA-256\n \* %b" % HASH,
     rb"# [\s\S]+?\nModel SHA-256: `%b`, written by treecompile \d" % HASH,
     rb'<svg [^>]* role="img" font-family="Helvetica, Arial, sans-serif"',
     # The whole of a properties file for dbt: its beginning is that of any other.

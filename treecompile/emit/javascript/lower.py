@@ -146,7 +146,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
     )
-    types = declarations(program, used, dates=bool(dates))
+    types = declarations(source, used, dates=bool(dates))
     return Lowered(module, notes=(note(body),), beside=types)
 
 

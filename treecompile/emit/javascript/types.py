@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from treecompile.emit.javascript.decision import is_large
 from treecompile.emit.javascript.layout import comment, key, literal
+from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 
@@ -16,13 +17,16 @@ INPUTS = ByType(
 
 
 def declarations(
-    program: ir.Program, used: Sequence[ir.Feature], *, dates: bool
+    source: CompilerInput, used: Sequence[ir.Feature], *, dates: bool
 ) -> str:
     """The types of everything that the module exports."""
+    program = source.program
     target = comment(words.name(program.target))
     labels = program.body.labels
     columns = [f"  {_name(f)}: {INPUTS.of(f.type)} | null;" for f in used]
     lines = [
+        f"// Written by treecompile {source.version} for the model {source.sha256}",
+        "",
         f"/** What is predicted: {target}. */",
         f"export type Answer ={_answer(labels)};",
         "",
