@@ -1,0 +1,243 @@
+"""One set of figures: every place that shows the cases of a rule shows the same ones.
+
+The judge counts whole rows with `semantics`, one by one: a row belongs to the rule that
+decides it, and a row that the tree divides belongs to none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isnan
+from random import Random
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import treecompile
+from tests.support.samples import ROOT
+from treecompile.api.model import Model
+from treecompile.inspect.show import show
+from treecompile.model import ir, words
+from treecompile.model.evidence import by_id, divided, of_nodes, total
+from treecompile.model.file.read import loads
+from treecompile.model.file.write import dumps
+from treecompile.model.paths import DIVIDED, outcomes
+from treecompile.model.semantics import decider, is_unknown, predict, taken
+
+FORMS: dict[str, dict[str, Any]] = {
+    "c45": {"algorithm": "c45"},
+    "divided": {"algorithm": "c45", "predict_missing": "fractional"},
+    "id3": {"algorithm": "id3", "max_depth": 3},
+    "cart": {"algorithm": "cart", "max_depth": 4},
+    "weights": {"algorithm": "c45", "weights": "w"},
+    "c45rules": {"algorithm": "c45", "rules": "c45rules"},
+    "simplified": {"algorithm": "c45", "rules": "simplified"},
+}
+ID = r"(R\d+|default|divided)"
+
+
+@dataclass
+class Counted:
+    """What one rule decides, counted by the judge."""
+
+    rows: list[Any]  # the known answers
+    right: int = 0
+
+
+def frame(random: Random, rows: int = 120) -> pd.DataFrame:
+    """A table with missing values everywhere, noise, and weights."""
+
+    def some(value: Any) -> Any:
+        return None if random.random() < 0.15 else value
+
+    made = []
+    for _ in range(rows):
+        x, colour = random.randrange(20) / 2, random.choice(("red", "blue", "it's"))
+        size = random.randrange(4)
+        y = "yes" if (x > 5) == (colour == "red") or size == 3 else "no"
+        y = random.choice(("no", "yes", "maybe")) if random.random() < 0.15 else y
+        known = {"x": some(x), "colour": some(colour), "size": some(float(size))}
+        made.append({**known, "w": random.choice((0.5, 1.0, 3.0)), "y": y})
+    return pd.DataFrame(made)
+
+
+def learned(table: pd.DataFrame | str, target: str, **options: Any) -> Model:
+    how = options.pop("rules", "")
+    model = treecompile.learn(table, target=target, **options)
+    if how == "simplified":
+        return model.rules()
+    return model.rules().prune(training=table) if how else model
+
+
+def rows_of(program: ir.Program, table: pd.DataFrame) -> Iterator[tuple[ir.Row, Any]]:
+    features = program.body.features
+    kinds: dict[str, Any] = {"float": float, "int": int, "bool": bool, "str": str}
+    for record in table.to_dict("records"):
+        known = record[program.target]
+        if known is None or known != known:
+            continue
+        values: list[ir.Value] = []
+        for feature in features:
+            value = record[feature.name]
+            is_missing = value is None or value != value
+            values.append(None if is_missing else kinds[feature.type](value))
+        yield tuple(values), known
+
+
+def is_divided(body: ir.Body, row: ir.Row) -> bool:
+    if isinstance(body, ir.RuleSet) or body.missing is ir.MissingPolicy.BRANCH:
+        return False
+    node = body.nodes[0]
+    while isinstance(node, ir.Split):
+        index = node.branches[0].when.feature
+        if is_unknown(body.features[index], row[index]):
+            return True
+        node = body.nodes[taken(body, node, row)]
+    return False
+
+
+def judged(program: ir.Program, table: pd.DataFrame) -> dict[str, Counted]:
+    body = program.body
+    rules = outcomes(body)
+    found = {rule.id: Counted([]) for rule in rules.values()}
+    found[DIVIDED] = Counted([])
+    for row, known in rows_of(program, table):
+        place = DIVIDED if is_divided(body, row) else rules[decider(body, row)].id
+        found[place].rows.append(known)
+        found[place].right += bool(body.labels and predict(body, row) == known)
+    return found
+
+
+# ---------------------------------------------------------------- where they are shown
+
+
+def in_document(text: str) -> Iterator[tuple[str, str]]:
+    """From the picture, the sections of the rules, or their tables."""
+    for rule, said in re.findall(rf"<br>{ID}, (.*?)\"\]", text):
+        yield rule, said
+    rules = text.partition("\n## Rules\n")[2].partition("\n## ")[0]
+    for rule, table in re.findall(
+        r"### (?:\d+. )?(\w+): .*?\n((?:.|\n)*?)(?=###|\Z)", rules
+    ):
+        if cells := re.search(
+            r"Confidence.*\n.*---.*\n\| (\S+) .*? \| (.*?) \(", table
+        ):
+            yield rule, cells[2]
+            assert cells[2].split()[2] == cells[1]
+
+
+def in_code(text: str) -> Iterator[tuple[str, str]]:
+    """From the comments of SQL or Python, and from what `explain` says."""
+    yield from re.findall(rf"/\* {ID}: (.*?) \*/", text)
+    yield from re.findall(rf"return \"{ID}\" if rule else .*?  # (.*)", text)
+    yield from re.findall(rf"\"{ID}: .*\((.*?)\)\",", text)
+
+
+def in_terminal(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        of_leaf = re.search(rf"\({ID}: (.*?)\)", line)
+        if found := of_leaf or re.match(rf"{ID}: .*\((.*?)\)$", line):
+            yield found[1], found[2]
+
+
+def in_drawing(text: str) -> Iterator[tuple[str, str]]:
+    titles = re.findall(r"<title>(.*?)</title>", text)
+    for title in titles:
+        if found := re.match(rf"{ID}: .*\((.*?)\)$", title):
+            yield found[1], found[2]
+
+
+def shown(model: Model) -> dict[str, list[tuple[str, str]]]:
+    program = model.program
+    return {
+        "document": list(in_document(model.emit("markdown"))),
+        "python": list(in_code(model.emit("python"))),
+        "sql": list(in_code(model.emit("sql", dialect="duckdb"))),
+        "query": list(in_code(model.emit("sql", form="select", table="t"))),
+        "javascript": list(in_code(model.emit("javascript"))),
+        "terminal": list(in_terminal(show(program))),
+        "drawing": list(in_drawing(model.draw())),
+    }
+
+
+def check(model: Model, table: pd.DataFrame) -> None:
+    program = model.program
+    labels = program.body.labels
+    counted, evidence = judged(program, table), by_id(program)
+    said = {}
+    for rule in outcomes(program.body).values():
+        own, judge = evidence[rule.id], counted[rule.id]
+        assert own.counted
+        assert own.rows == len(judge.rows)
+        if labels:
+            assert own.right == judge.right
+            assert own.answers == tuple(map(judge.rows.count, labels))
+        elif judge.rows:
+            series = pd.Series(judge.rows, dtype=float)
+            assert own.mean == pytest.approx(series.mean())
+            assert own.deviation == pytest.approx(series.std(ddof=0), abs=1e-9)
+        said[rule.id] = expected(judge, own.deviation, labels)
+    for where, found in shown(model).items():
+        assert found, where
+        for rule, text in found:
+            if text == "several rules share it":
+                assert rule == DIVIDED
+            elif rule in said:
+                assert text == said[rule], (where, rule)
+            else:  # of a tree, the default decides nothing
+                assert (rule, text) == ("default", "no case"), where
+    shared = divided(program)
+    assert (shared.rows if shared else 0) == len(counted[DIVIDED].rows)
+    if shared and labels:
+        assert shared.right == counted[DIVIDED].right
+        assert f"{words.quantity(shared.rows)} among several" in model.emit("markdown")
+    everything = total(program)
+    assert everything.rows == sum(len(each.rows) for each in counted.values())
+    if isinstance(program.body, ir.Tree):
+        assert of_nodes(program, program.body)[0] == everything
+    assert by_id(loads(dumps(program))) == evidence
+
+
+def expected(judge: Counted, deviation: float | None, labels: Any) -> str:
+    rows = len(judge.rows)
+    plural = "" if rows == 1 else "s"
+    if not rows:
+        return "no case"
+    if labels:
+        return f"{judge.right} of {rows} case{plural}"
+    return f"{rows} case{plural}, sd {deviation:.3g}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(4))
+def test_all_places_show_the_rows_that_a_rule_decides(seed: int, form: str) -> None:
+    table = frame(Random(seed))
+    options = dict(FORMS[form])
+    if options.get("weights") is None:
+        table = table.drop(columns="w")
+    if form == "id3":  # takes no numbers
+        table = table[["colour", "y"]]
+    model = learned(table, "y", **options)
+    training = model.program.training
+    assert training is not None
+    if form == "simplified" and not training.rules:  # rules were joined
+        assert not any(each.counted for each in by_id(model.program).values())
+    else:
+        check(model, table)
+
+
+def test_numbers_have_the_mean_of_the_rows_that_a_rule_decides() -> None:
+    table = frame(Random(7)).drop(columns=["w", "y"])
+    table["target"] = table["x"].fillna(3.0) * 1.5 + table["size"].fillna(0.0)
+    check(treecompile.learn(table, target="target", min_leaf=5), table)
+
+
+@pytest.mark.parametrize("algorithm", ["c45", "cart"])
+def test_real_tables(algorithm: str) -> None:
+    table = pd.read_csv(ROOT / "examples/penguins/penguins.csv")
+    model = treecompile.learn(table, target="species", algorithm=algorithm, min_leaf=5)
+    assert not any(isnan(each.rows) for each in by_id(model.program).values())
+    check(model, table)
