@@ -182,13 +182,13 @@ def check(model: Model, table: pd.DataFrame) -> None:
         said[rule.id] = expected(judge, own.deviation, labels)
     for where, found in shown(model).items():
         assert found, where
-        for rule, text in found:
+        for name, text in found:
             if text == "several rules share it":
-                assert rule == DIVIDED
-            elif rule in said:
-                assert text == said[rule], (where, rule)
+                assert name == DIVIDED
+            elif name in said:
+                assert text == said[name], (where, name)
             else:  # of a tree, the default decides nothing
-                assert (rule, text) == ("default", "no case"), where
+                assert (name, text) == ("default", "no case"), where
     shared = divided(program)
     assert (shared.rows if shared else 0) == len(counted[DIVIDED].rows)
     if shared and labels:

@@ -96,6 +96,7 @@ def build(
     engine: str | Sequence[str] = (),
     url: str = "",
     glossary: str | Path | None = None,
+    about: str | Path | None = None,
     full: bool = False,
     templates: str | Path = "",
     verify: bool = True,
@@ -116,8 +117,8 @@ def build(
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
     that of predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
-    server among them. `glossary`, `full` and `templates` are as for
-    `Model.emit`.
+    server among them. `glossary`, `about`, `full` and `templates` are as
+    for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation where that
     takes some seconds, and the notes of the model name a form that is shorter and at
@@ -127,13 +128,14 @@ def build(
     the data never.
     """
     paths = paths_in(out)
-    inputs = (data, validation, rows, review, glossary, templates)
+    inputs = (data, validation, rows, review, glossary, about, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
     for name in others:
         read_dialect(name)
-    emit_options("markdown", {"glossary": glossary})  # refuses a damaged one now
+    said = {"glossary": glossary, "about": about}
+    emit_options("markdown", said)  # refuses a damaged one now
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
@@ -151,7 +153,7 @@ def build(
         return emitting.emit(program, to, chosen, history=history)
 
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
-    document = emitted("markdown", glossary=glossary, full=full)
+    document = emitted("markdown", **said, full=full)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
     feedback.notes((*sql.notes, *document.notes))

@@ -171,6 +171,8 @@ class Model:
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
         unit.
 
+        For Markdown: `about`, a TOML file with title, purpose, owner and reviewers.
+
         For HTML: the model file of the last version to compare with (`against`).
         """
         chosen = emit_options(to, options)

@@ -40,7 +40,7 @@ from treecompile.model.options import (
 
 # The options of `build` that are not for learning.
 COMPILING = (
-    *("rows", "review", "dialect", "glossary", "full", "templates"),
+    *("rows", "review", "dialect", "glossary", "about", "full", "templates"),
     *("engine", "url", "verify"),
 )
 
@@ -319,7 +319,7 @@ def rules(
     group=REVIEWING,
 )
 @estimate_option
-@declared(EmitOptions, "dialect", "glossary", "full", "templates")
+@declared(EmitOptions, "dialect", "glossary", "about", "full", "templates")
 @value(
     "--engine",
     "NAME",

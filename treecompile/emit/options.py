@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treecompile.emit.about import NOT_SAID, About, read_about
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
@@ -165,6 +166,14 @@ class EmitOptions:
         targets=MARKDOWN + HTML,
         group=IN_DOCUMENT,
     )
+    about: About = option(
+        NOT_SAID,
+        "TOML file that says what to sign: `title`, `purpose`, `owner`, `version`,"
+        " `intended_use`, `limits`, `reviewers`.",
+        "FILE",
+        targets=MARKDOWN,
+        group=IN_DOCUMENT,
+    )
     full: bool = option(
         False,
         f"Show all rules, even if there are more than {MOST_RULES:,}. Otherwise the"
@@ -189,6 +198,9 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
     if "glossary" in values:
         path = values["glossary"]
         values["glossary"] = read_glossary(path) if path else {}
+    if "about" in values:
+        path = values["about"]
+        values["about"] = read_about(path) if path else NOT_SAID
     if "columns" in values:
         values["columns"] = dict(values["columns"])
     if "types" in values:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.markdown import md, quality, sections
+from treecompile.emit.markdown import md, quality, sections, signing
 from treecompile.emit.markdown.changes import ChangesText, changes
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
@@ -27,6 +27,8 @@ from treecompile.rules.language.record import THE_MODEL, with_record
 class RuleDocument:
     """The strings of the rule document, as Markdown; an empty one is left out."""
 
+    title: str  # Rules for predicting play
+    about: list[str]  # ["**Owner:** Field team"]
     target: str  # play
     note: str  # <!-- note on the model -->, and below it the note, if there is one
     summary: str  # The model predicts **play**, one of no, yes. It uses ...
@@ -54,6 +56,8 @@ class RuleDocument:
     default_note: str  # the place for a note on it
     source_note: str  # The same rules again, for editing: ...
     source: str  # the rules in the rule language, as a block of code
+    signing: str  # Sign a printed copy ...
+    signatures: str  # the table to sign
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -77,6 +81,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     places = [rule.id for rule in rules.rules]
     places += [rules.default.id] if writer.ordered else []
     document = RuleDocument(
+        title=signing.title(options.about, writer.target),
+        about=signing.opening(options.about),
         target=writer.target,
         note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, rules, options.glossary),
@@ -104,6 +110,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         default_note=writer.place(rules.default.id) if writer.ordered else "",
         source_note=sections.source_note(program, rules, is_summary=is_summary),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
+        signing=signing.where_to_sign(source.sha256),
+        signatures=signing.signatures(options.about),
     )
     known = {program.target, *(feature.name for feature in body.features)}
     strange = [words.name(name) for name in options.glossary if name not in known]

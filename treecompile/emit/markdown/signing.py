@@ -1,0 +1,43 @@
+"""What the model is for, at the top of the document, and who signs it, at its end."""
+
+from __future__ import annotations
+
+from treecompile.emit.about import About, Reviewer
+from treecompile.emit.markdown import md
+
+HEADS = {
+    "purpose": "Purpose",
+    "intended_use": "Intended use",
+    "limits": "Limits",
+    "owner": "Owner",
+    "version": "Version",
+}
+ROOM = "…" * 14  # a line to sign on
+UNNAMED = (Reviewer(""), Reviewer(""))
+
+
+def title(about: About, target: str) -> str:
+    return md.prose(about.title) or f"Rules for predicting {target}"
+
+
+def opening(about: About) -> list[str]:
+    """A line for each thing that was said: "**Owner:** Field team"."""
+    said = ((head, getattr(about, key)) for key, head in HEADS.items())
+    return [f"**{head}:** {md.prose(text)}" for head, text in said if text]
+
+
+def where_to_sign(sha256: str) -> str:
+    return (
+        "Sign a printed copy or a PDF of this document. A signature accepts the rules"
+        f" of the model `{sha256[:16]}...` as they stand here, and no other version:"
+        " code that was generated from this model carries the same SHA-256."
+    )
+
+
+def signatures(about: About) -> str:
+    """The table to sign: a row for each reviewer, or two empty ones."""
+    rows = [
+        [md.prose(each.name) or ROOM, md.prose(each.role), "", ROOM]
+        for each in about.reviewers or UNNAMED
+    ]
+    return md.table(["Name", "Role", "Date", "Signature"], rows)
