@@ -86,20 +86,17 @@ def test_the_document_begins_and_ends_with_it(tmp_path: Path) -> None:
         "\n\n**Purpose:** Sorts new birds before a biologist looks."
     )
     assert r"**Version:** 3, of \<2026\>" in text
-    signatures = text.partition("\n## Signatures\n")[2].splitlines()
-    assert [line.split(" | ")[0] for line in signatures[-2:]] == [
-        r"| Ada \| Example",
-        "| Grace Example",
-    ]
-    assert "| risk officer |" in signatures[-1]
+    signatures = text.partition("\n## Signatures\n")[2]
+    assert r"| Ada \| Example |  |" in signatures
+    assert "| Grace Example | risk officer |" in signatures
 
 
 def test_two_empty_rows_without_reviewers() -> None:
     text = load(MODEL).emit("markdown")
     assert text.startswith("# Rules for predicting species\n")
-    *_, rule, first, second = text.splitlines()
-    assert rule == "| --- | --- | --- | --- |"
-    assert first == second == "| &nbsp;<br>&nbsp; |  |  | &nbsp;<br>&nbsp; |"
+    table = text.partition("\n## Signatures\n")[2].split("\n\n")[1]
+    _, _, first, second = table.splitlines()
+    assert first == second == f"| {'…' * 14} |  |  | {'…' * 14} |"
 
 
 def test_build_takes_it_and_refuses_a_wrong_one_first(tmp_path: Path) -> None:

@@ -56,6 +56,11 @@ from treecompile.rules.extract import flatten, merged_tests
 
 SHA256 = "0123456789abcdef" * 4
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
+# As VS Code, which shows more pictures than the library by itself.
+MARKDOWN.validateLink = lambda url: (  # type: ignore[method-assign]
+    url.startswith("data:image/svg+xml;base64,")
+    or MarkdownIt.validateLink(MARKDOWN, url)
+)
 
 
 def document(program: Program) -> str:
@@ -266,6 +271,7 @@ OURS = {
     *("table_open", "table_close", "thead_open", "thead_close", "tbody_open"),
     *("tbody_close", "tr_open", "tr_close", "th_open", "th_close", "td_open"),
     *("td_close", "text", "code_inline", "strong_open", "strong_close", "fence"),
+    "image",
 }
 
 
@@ -289,6 +295,7 @@ def test_tree_of_categories() -> None:
         "Missing and unseen values",
         "Default",
         "The rules as source",
+        "Signatures",
     ]
     assert (
         "The model predicts **play**, one of no, yes. It uses 1 of 2 columns:"
@@ -302,8 +309,11 @@ def test_tree_of_categories() -> None:
         " common answer in training, would be right in 9: 64.3 %."
     ) in text
     assert (
-        "- outlook = cloudy (or any other, or missing)\n\nthen **play = yes**." in text
-    )
+        "| If | Missing goes here | Unseen goes here |\n"
+        "| --- | --- | --- |\n"
+        "| outlook = cloudy | yes | yes |\n\nthen **play = yes**."
+    ) in text
+    assert "| outlook = sunny | no | no |" in text
     # The baseline is the most common answer in training, not in validation.
     assert "would be right in 1: 25.0 %." in text
     assert (
@@ -315,7 +325,8 @@ def test_tree_of_categories() -> None:
 
 
 def test_tables_of_a_tree() -> None:
-    distribution, training, validation, features, first, _ = tables(document(weather()))
+    made = tables(document(weather()))
+    distribution, training, validation, features, _, first, *_ = made
     assert distribution == [
         ["play", "Cases", "Share"],
         ["no", "5", "35.7 %"],
@@ -366,15 +377,15 @@ def test_picture_stays_within_what_mermaid_draws() -> None:
 
 def test_deep_tree_does_not_recurse() -> None:
     text = document(numeric(1500))
-    assert "| R1500 | petal_length ≤ 2.5 (or missing) | 0 |" in text
+    assert "| R1500 | petal_length ≤ 2.5 | 0 | petal_length |" in text
     assert "\nR1500: IF petal_length <= 2.5 (or missing) THEN 0 " in text
 
 
 def test_merged_bounds_and_missing_numbers() -> None:
     text = document(numeric())
-    assert "- petal_length > 3.5\n\nthen" in text
-    assert "- 2.5 < petal_length ≤ 3.5\n\nthen" in text
-    assert "- petal_length ≤ 2.5 (or missing)\n\nthen" in text
+    assert "| petal_length > 3.5 | no |\n\nthen" in text
+    assert "| 2.5 < petal_length ≤ 3.5 | no |\n\nthen" in text
+    assert "| petal_length ≤ 2.5 | yes |\n\nthen" in text
     assert "a table in memory, 3 rows" in text
     assert "The quality of the rules was not measured." in text
     row = ["petal_length", "numeric", "1 to 6.9", "2", "DOUBLE PRECISION", "yes"]
@@ -385,9 +396,9 @@ def test_regression() -> None:
     text = document(regression())
     assert "predicts **price**, a number." in text
     assert "Over all 4 cases, price has mean 4, standard deviation 3." in text
-    assert "- size > M (or any other, or missing)\n\nthen **price = 10**." in text
+    assert "| size > M | yes | yes |\n\nthen **price = 10**." in text
     assert "is treated as missing" in text
-    quality, _, first, _ = tables(text)
+    quality, _, _, first, *_ = tables(text)
     assert quality[1:] == [
         ["Mean absolute error (MAE)", "0.3333"],
         ["Root mean squared error (RMSE)", "0.433"],
@@ -404,10 +415,16 @@ def test_rule_list_keeps_its_order() -> None:
     rules = [heading for heading in headings(text) if ": " in heading]
     assert rules == ["1. R7: quality = good", "2. R2: quality = bad"]
     assert "the first rule whose conditions all hold decides" in text
-    assert "If\n\n- 3 < x ≤ 7.25\n- and color in {red, blue}\n\nthen" in text
-    assert "Otherwise, if\n\n- color != red\n\nthen" in text
+    assert (
+        "| If | Missing goes here | Unseen goes here |\n"
+        "| --- | --- | --- |\n"
+        "| 3 < x ≤ 7.25 | no |  |\n"
+        "| and color in {red, blue} | no | no |\n\nthen"
+    ) in text
+    assert "| Otherwise, if | Missing goes here | Unseen goes here |" in text
+    assert "| color != red | no | yes |\n\nthen" in text
     assert "A case that meets no rule gets **quality = bad**." in text
-    assert tables(text)[-1][1][0] == "3 of 10 cases (30.0 %)"
+    assert tables(text)[-2][1][0] == "3 of 10 cases (30.0 %)"
     assert "A missing value meets no condition on its column." in text
     assert "## Picture" not in text
 
@@ -416,7 +433,7 @@ def test_rule_list_of_unknown_training() -> None:
     text = document(replace(rule_list(), training=None))
     assert "is not recorded." in text
     assert "Lift |" not in text
-    assert tables(text)[-1][1][0] == "3 cases"
+    assert tables(text)[-2][1][0] == "3 cases"
 
 
 def test_one_leaf() -> None:
@@ -440,7 +457,7 @@ def test_tests_for_missing_alone() -> None:
     )
     body = replace(program.body, nodes=(split, *program.body.nodes[1:]))
     text = document(replace(program, body=body))
-    assert "- petal_length is missing\n" in text
+    assert "| petal_length is missing | yes |\n" in text
     assert 'n0 -->|"is known"| n2' in text
 
 
@@ -491,7 +508,7 @@ def test_a_row_and_its_group_say_the_whole_rule() -> None:
     program = grown(120)
     assert isinstance(program.body, Tree)
     rules = flatten(program.body)
-    parts = groups_of_tree(program.body, merged_tests(program.body), rules.rules)
+    parts = groups_of_tree(program.body, merged_tests(program.body), rules.rules, 25)
     assert sum(len(part.rules) for part in parts) == len(rules.rules)
     assert all(part.common for part in parts)
     random = Random(0)
@@ -531,11 +548,12 @@ def test_a_long_list_is_cut_into_parts() -> None:
 def test_long_thresholds_are_rounded_and_exact() -> None:
     body = stump(0.30000000000000004).body
     text = document(Program("y", "cart", body))
-    assert "- x ≤ 0.3 (exactly 0.30000000000000004)\n" in text
+    assert "| x ≤ 0.3 | no |\n" in text
     assert '-->|"≤ 0.3"|' in text
-    assert "Thresholds are rounded here" in text
+    assert "Long thresholds are rounded." in text
+    assert "Long numbers are rounded here; the rules as source are exact." in text
     assert "R1: IF x <= 0.30000000000000004 THEN low" in text
-    assert "(exactly" not in document(stump(0.125))
+    assert "rounded" not in document(stump(0.125))
 
 
 def test_rounding_keeps_thresholds_apart() -> None:
@@ -610,7 +628,7 @@ def test_layout(program: Program) -> None:
     text = document(program)
     assert text == document(program)
     assert markup(text) <= OURS | {"link_open", "link_close"}
-    assert text.endswith("\n```\n")
+    assert "\n```\n\n## Signatures\n" in text
     assert "\n\n\n" not in text
     assert not re.search(r"[ \t]$", text, re.MULTILINE)
 
@@ -692,7 +710,7 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     for place, label in zip((8, 9, 10), (name, second, second), strict=True):
         expected[place] = f"R{place - 7}: {name} = {label}"
     assert headings(made) == expected
-    distribution, confusion, _, features, _, _ = tables(made)
+    distribution, confusion, _, features, *_ = tables(made)
     assert [row[0] for row in distribution] == [name, name, second]
     assert confusion[0][1:3] == [f"Predicted {name}", f"Predicted {second}"]
     assert features[1][0] == name
@@ -700,7 +718,9 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     bullets = [seen for _, seen in inlines(made)]
     assert f"{name} = {name}" in bullets
     assert f"then {name} = {second}." in bullets
-    assert f"{name} = {second} (or any other, or missing)" in bullets
+    assert f"{name} = {second}" in bullets
+    spans = [c.type for token in MARKDOWN.parse(made) for c in token.children or []]
+    assert spans.count("image") == 1  # the tree
 
 
 @given(

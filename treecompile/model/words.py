@@ -77,20 +77,27 @@ def phrase(
     feature: ir.Feature,
     escape: Escape = str,
     figure: Figure = number,
+    unit: str = "",
+    *,
+    marks: bool = True,
 ) -> str:
     """The conditions on one feature: "1 < x <= 9" for both bounds of an interval.
 
-    `figure` may round thresholds only if they are shown in full elsewhere.
+    `figure` may round thresholds only if they are shown in full elsewhere. Without
+    `marks`, something else must say what missing and unseen values do.
     """
     if not _is_one_test(conditions):  # as in rules that no pass has merged
-        parts = (phrase([one], feature, escape, figure) for one in conditions)
+        parts = (
+            phrase([one], feature, escape, figure, unit, marks=marks)
+            for one in conditions
+        )
         return " and ".join(parts)
     shown = escape(name(feature.name))
     first = conditions[0]
     if asks_presence(first) and feature.kind is not ir.Kind.ORDINAL:
         return f"{shown} is {'missing' if first.missing else 'known'}"
     if feature.kind is ir.Kind.CATEGORICAL:
-        return _membership(first, feature, shown, escape)
+        return _membership(first, feature, shown, escape, marks=marks)
 
     def edge(condition: ir.Condition) -> str:
         if feature.kind is ir.Kind.ORDINAL:
@@ -102,7 +109,9 @@ def phrase(
         text = f"{edge(low)} {escape('<')} {shown} {escape('<=')} {edge(high)}"
     else:
         text = f"{shown} {escape(first.op.value)} {edge(first)}"
-    if not first.missing:
+    if unit and feature.kind is ir.Kind.NUMERIC:
+        text += f" {unit}"
+    if not (first.missing and marks):
         return text
     other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
     return f"{text} ({other}or missing)"
@@ -117,7 +126,12 @@ def _is_one_test(conditions: Sequence[ir.Condition]) -> bool:
 
 
 def _membership(
-    condition: ir.Condition, feature: ir.Feature, shown: str, escape: Escape
+    condition: ir.Condition,
+    feature: ir.Feature,
+    shown: str,
+    escape: Escape,
+    *,
+    marks: bool,
 ) -> str:
     named, negated, also = named_categories(condition, feature)
     if not named:
@@ -129,7 +143,7 @@ def _membership(
         text = f"{shown} {'!=' if negated else '='} {texts[0]}"
     else:
         text = f"{shown} {'not in' if negated else 'in'} {{{', '.join(texts)}}}"
-    return f"{text} ({', '.join(also)})" if also else text
+    return f"{text} ({', '.join(also)})" if also and marks else text
 
 
 def named_categories(
@@ -248,6 +262,11 @@ class Rounding:
             if isinstance(test.value, float):
                 thresholds.setdefault(test.feature, set()).add(test.value)
         self.digits = {index: _digits(found) for index, found in thresholds.items()}
+        self.shortens = any(  # whether some threshold is rounded
+            _shown(value, self.digits[index]) != number(value)
+            for index, found in thresholds.items()
+            for value in found
+        )
 
     def figure(self, index: int) -> Figure:
         """The function that writes the thresholds of a feature."""

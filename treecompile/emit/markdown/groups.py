@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.markdown import md
-from treecompile.emit.markdown.rules import RuleWriter
+from treecompile.emit.markdown.rules import RuleText, RuleWriter
 from treecompile.model.ir import Body, Condition, Rule, Split, Tree
 from treecompile.model.paths import upwards
 from treecompile.model.semantics import leaf_positions
 from treecompile.rules.extract import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
+SOME = 10  # the maximum in a group if there are not MANY rules
+MANY = 200
 SHOWN = 100  # rules in a summary
 
 
@@ -32,9 +34,10 @@ class RuleGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    title: str  # R26 to R50
-    where: str  # All of these rules require heat > 20, and:
-    table: str  # one row for each rule
+    title: str  # R26 to R50; "" for rules that share nothing
+    where: str  # All of these rules require heat > 20. Missing goes here: heat.
+    table: str  # one row for each rule; or "", and:
+    rules: tuple[RuleText, ...] = ()  # a section for each rule
     notes: str = ""  # the places for notes on these rules
 
 
@@ -47,16 +50,17 @@ def grouped(
 ) -> tuple[str, list[GroupText]]:
     """The table of contents, with a link to each group, and the groups.
 
-    There are none if the rules are few. `tests` are the merged tests of a tree. In a
-    summary there is one group.
+    Few rules have no contents, and a section each. `tests` are the merged tests of a
+    tree. In a summary there is one group.
     """
     rules = writer.rules.rules
     if len(rules) <= FEW:
-        return "", []
+        return "", _sections(writer, body, tests)
     if is_summary:
         return "", [_most_frequent(writer)]
     if isinstance(body, Tree):
-        groups = groups_of_tree(body, tests, rules)
+        most = FEW if len(rules) > MANY else SOME
+        groups = groups_of_tree(body, tests, rules, most)
     else:
         starts = range(0, len(rules), FEW)
         groups = [RuleGroup(rules[start : start + FEW], ()) for start in starts]
@@ -71,17 +75,51 @@ def grouped(
         if writer.ordered:
             title = f"Rules {first} to {last}" if last > first else f"Rule {first}"
             rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
-        common = writer.brief(group.common)
-        where = f"All of these rules require {common}, and:" if common else ""
+        common, where = _shared(writer, group)
         table = md.table([*order, *writer.heads()], rows)
         notes = "\n".join(writer.place(rule.id) for rule in group.rules)
-        texts.append(GroupText(title, where, table, notes))
+        texts.append(GroupText(title, where, table, notes=notes))
         link = f"[{title}](#{title.lower().replace(' ', '-')})"
         cases = [] if writer.ordered else [common or "any"]
         links.append([link, *cases, _answers(group.rules)])
     where = "" if writer.ordered else "Cases where"
     heads = filter(None, ["Rules", where, "Answers"])
     return md.table(list(heads), links), texts
+
+
+def _shared(writer: RuleWriter, group: RuleGroup) -> tuple[str, str]:
+    """The common tests of a group, and a sentence about them."""
+    common, remark = writer.common(group.common)
+    who = (
+        "This rule requires" if len(group.rules) == 1 else "All of these rules require"
+    )
+    return common, f"{who} **{common}**.{remark}" if common else ""
+
+
+def _sections(
+    writer: RuleWriter, body: Body, tests: Sequence[Tests | None]
+) -> list[GroupText]:
+    """Few rules, each by itself, under the tests that they share with others."""
+    rules = writer.rules.rules
+    groups = [RuleGroup(rules, ())]
+    most = min(SOME, max(4, (len(rules) + 1) // 2))
+    if isinstance(body, Tree) and len(rules) > most:
+        groups = groups_of_tree(body, tests, rules, most)
+    texts, done = [], 0
+    for group in groups:
+        is_alone = len(group.rules) == 1
+        shared = () if is_alone else group.common
+        sections = tuple(
+            writer.rule(place, rule, shared)
+            for place, rule in enumerate(group.rules, start=done + 1)
+        )
+        done += len(group.rules)
+        title, where = "", ""
+        if shared:
+            title = f"{group.rules[0].id} to {group.rules[-1].id}"
+            _, where = _shared(writer, group)
+        texts.append(GroupText(title, where, "", sections))
+    return texts
 
 
 def _most_frequent(writer: RuleWriter) -> GroupText:
@@ -114,9 +152,9 @@ def _answers(rules: Sequence[Rule]) -> str:
 
 
 def groups_of_tree(
-    tree: Tree, tests: Sequence[Tests | None], rules: Sequence[Rule]
+    tree: Tree, tests: Sequence[Tests | None], rules: Sequence[Rule], most: int
 ) -> list[RuleGroup]:
-    """The largest branches with at most FEW leaves; small neighbours together."""
+    """The largest branches with at most so many leaves; small neighbours together."""
     spans = _spans(tree, tests)
     parents = {
         branch.then: position
@@ -131,10 +169,10 @@ def groups_of_tree(
         node, (start, stop) = tree.nodes[position], spans[position]
         if stop == start:
             continue
-        if stop - start > FEW and isinstance(node, Split):
+        if stop - start > most and isinstance(node, Split):
             stack.extend(branch.then for branch in reversed(node.branches))
             continue
-        if cuts and stop - cuts[-1][1] <= FEW:
+        if cuts and stop - cuts[-1][1] <= most:
             # Join neighbours below one split, unless that is the root, whose rules have
             # nothing in common.
             above = cuts[-1][0]

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import md, quality, sections, signing
 from treecompile.emit.markdown.changes import ChangesText, changes
+from treecompile.emit.markdown.conditions import terms
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.review import review
-from treecompile.emit.markdown.rules import RuleText, RuleWriter
+from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.options import MOST_RULES, EmitOptions
 from treecompile.model import words
 from treecompile.model.ir import Tree
@@ -42,12 +43,13 @@ class RuleDocument:
     features_note: str  # The SQL type is the type that the column must have ...
     features: str  # the table of columns
     picture: str  # From the top, follow the arrow whose test the case passes.
+    image: str  # data:image/svg+xml;base64,...
     diagram: str  # flowchart TD ...
     reading: str  # Exactly one rule applies to every case, so ...
     evidence_note: str  # Coverage is the share of all training cases that ...
     contents: str  # the table of contents of the groups
-    groups: list[GroupText]  # many rules, in tables
-    rules: list[RuleText]  # otherwise each rule by itself
+    terms: str  # what the names in the rules mean, from the glossary
+    groups: list[GroupText]  # many rules in tables, few with a section each
     statistics_note: str  # Coverage is the share of all rows that ...
     statistics: list[StatisticsPart]  # for training and validation data
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
@@ -68,14 +70,16 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests)
     history = source.history
-    writer = RuleWriter(program, rules, history.notes)
-    drawn, diagram = "", ""
-    if isinstance(body, Tree):
-        drawn, diagram = sections.picture(program, body, writer.rounding)
-    default, default_evidence = writer.default()
     is_summary = not options.full and len(rules.rules) > MOST_RULES
+    writer = RuleWriter(
+        program, rules, history.notes, options.glossary, is_exact=is_summary
+    )
+    drawn, diagram, image = "", "", ""
+    if isinstance(body, Tree):
+        drawn, diagram = sections.picture(program, body, writer.tests.rounding)
+        image = sections.embedded(program, body)
+    default, default_evidence = writer.default()
     contents, groups = grouped(writer, body, tests, is_summary=is_summary)
-    numbered = () if groups else enumerate(rules.rules, start=1)
     kept = {rule.id for rule in (*rules.rules, rules.default)}
     dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
     places = [rule.id for rule in rules.rules]
@@ -96,12 +100,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         features_note=sections.features_note(program),
         features=sections.features(body, program.training, options.glossary),
         picture=drawn,
+        image=image,
         diagram=diagram,
         reading=writer.reading(dropped),
         evidence_note=writer.note(),
         contents=contents,
+        terms=terms(rules, program.target, options.glossary),
         groups=groups,
-        rules=[writer.rule(place, rule) for place, rule in numbered],
         statistics_note=quality.statistics_note(body),
         statistics=[] if is_summary else quality.statistics(program),
         missing=sections.missing(rules, program.na_values, writer.fractional),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from treecompile.emit.markdown import md
+from treecompile.emit.markdown.conditions import PlainTests
+from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
 from treecompile.model.semantics import is_fractional
-from treecompile.model.words import Rounding
 from treecompile.rules.language.evidence import has_counts
 from treecompile.rules.language.record import Notes, place_of
 
@@ -35,10 +35,10 @@ EVIDENCE_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
+    level: str  # of the heading: ###, or #### in a group
     heading: str  # R1: play = no
-    opening: str  # If; or: Otherwise, if; or: Always **play = no**.
-    conditions: tuple[str, ...]  # ("outlook = sunny", "and humidity > 75")
-    conclusion: str  # **play = no**
+    conditions: str  # a table of the tests; "" if there are none
+    conclusion: str  # then **play = no**.; or: Always **play = no**.
     evidence: str  # a table, or a sentence if no case reached the rule
     note: str  # <!-- note on R1 -->, and below it the note, if there is one
 
@@ -46,11 +46,24 @@ class RuleText:
 class RuleWriter:
     """Writes rules for readers who do not program."""
 
-    def __init__(self, program: ir.Program, rules: ir.RuleSet, notes: Notes) -> None:
+    def __init__(
+        self,
+        program: ir.Program,
+        rules: ir.RuleSet,
+        notes: Notes,
+        glossary: Glossary,
+        *,
+        is_exact: bool,
+    ) -> None:
         body = program.body
         self.notes = notes
         self.rules = rules
-        self.rounding = Rounding(c for rule in rules.rules for c in rule.conditions)
+        self.tests = PlainTests(
+            rules, glossary, is_exact=is_exact, is_dividing=is_fractional(body)
+        )
+        unit = glossary.get(program.target, NO_ENTRY).unit
+        self.unit = f" {md.prose(unit)}" if unit and not body.labels else ""
+        self.is_exact = is_exact
         self.target = md.name(program.target)
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided
@@ -58,7 +71,6 @@ class RuleWriter:
         self.rows = {DEFAULT_ID: NOTHING, **by_id(program)}  # what each rule decides
         self.all = total(program)
         self.last = _last_tests(body) if isinstance(body, ir.Tree) else {}
-        self.phrase = cache(self._phrase)
 
     def note(self) -> str:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
@@ -92,19 +104,33 @@ class RuleWriter:
         tests = (test for rule in self.rules.rules for test in rule.conditions)
         if any(test.op in (ir.Op.LE, ir.Op.GT) for test in tests):
             text += " A value equal to a threshold meets ≤ and not >."
+        if self.tests.rounding.shortens or self._has_rounded_answers():
+            text += " Long numbers are rounded here; the rules as source are exact."
         return text
+
+    def _has_rounded_answers(self) -> bool:
+        return not (self.is_exact or self.rules.labels) and any(
+            md.answer(rule.value, ()) != md.value(rule.value)
+            for rule in self.rules.rules
+        )
 
     # ------------------------------------------------------------ one by one
 
-    def rule(self, place: int, rule: ir.Rule) -> RuleText:
+    def rule(
+        self, place: int, rule: ir.Rule, common: Sequence[ir.Condition] = ()
+    ) -> RuleText:
+        """A section; tests in `common` stand at the head of the group."""
         conclusion = self.conclusion(rule)
-        tests = [self.tests(group) for group in words.by_feature(rule.conditions)]
+        tests = self._own(rule.conditions, common)
         opening = "Otherwise, if" if self.ordered and place > 1 else "If"
+        if common:
+            opening = "And if"
+        always = "Then" if common else "Always"
         return RuleText(
+            level="####" if common else "###",
             heading=f"{f'{place}. ' if self.ordered else ''}{rule.id}: {conclusion}",
-            opening=opening if tests else f"Always **{self.exactly(rule)}**.",
-            conditions=(*tests[:1], *(f"and {test}" for test in tests[1:])),
-            conclusion=f"**{self.exactly(rule)}**",
+            conditions=self.tests.table(opening, tests) if tests else "",
+            conclusion=f"{'then' if tests else always} **{conclusion}**.",
             evidence=self.evidence(rule) or self.stand_in(rule),
             note=self.place(rule.id),
         )
@@ -113,63 +139,53 @@ class RuleWriter:
         """The place for a note on a rule, and the note."""
         return place_of(name, self.notes)
 
-    def tests(self, tests: Sequence[ir.Condition]) -> str:
-        """Tests of one feature: "heat > 20.3 (exactly 20.299999)"."""
-        index = tests[0].feature
-        feature, figure = self.rules.features[index], self.rounding.figure(index)
-        exact = words.phrase(tests, feature, md.shown)
-        short = words.phrase(tests, feature, md.shown, figure)
-        if short == exact:
-            return exact
-        edges = [t.value for t in tests if isinstance(t.value, float)]
-        numbers = " and ".join(words.number(edge) for edge in edges)
-        return f"{short} (exactly {numbers})"
-
     def conclusion(self, rule: ir.Rule) -> str:
-        return f"{self.target} = {md.answer(rule.value, self.rules.labels)}"
+        return f"{self.target} = {self.answer(rule)}"
 
-    def exactly(self, rule: ir.Rule) -> str:
-        """The conclusion; behind a rounded answer follows the exact one."""
-        exact, said = md.value(rule.value), self.conclusion(rule)
-        return said if said.endswith(f"= {exact}") else f"{said} (exactly {exact})"
+    def answer(self, rule: ir.Rule) -> str:
+        shown = md.value(rule.value)
+        if not self.is_exact:
+            shown = md.answer(rule.value, self.rules.labels)
+        return f"{shown}{self.unit}"
+
+    @staticmethod
+    def _own(
+        conditions: Sequence[ir.Condition], common: Sequence[ir.Condition]
+    ) -> list[tuple[ir.Condition, ...]]:
+        """The tests of each feature, without those in `common`."""
+        shared = set(words.by_feature(common))
+        return [g for g in words.by_feature(conditions) if g not in shared]
 
     # ------------------------------------------------------------ in few words
 
-    def brief(
-        self, conditions: Sequence[ir.Condition], common: Sequence[ir.Condition] = ()
-    ) -> str:
-        """Conditions on one line, exact, without those in `common`."""
-        shared = set(words.by_feature(common))
-        groups = (g for g in words.by_feature(conditions) if g not in shared)
-        return " and ".join(map(self.phrase, groups))
-
-    def _phrase(self, tests: tuple[ir.Condition, ...]) -> str:
-        return words.phrase(tests, self.rules.features[tests[0].feature], md.shown)
+    def common(self, conditions: Sequence[ir.Condition]) -> tuple[str, str]:
+        """What the rules of a group share, and what it does with missing values."""
+        tests = [self.tests.of(group) for group in words.by_feature(conditions)]
+        return self.tests.brief(tests), self.tests.remark(tests)
 
     def heads(self) -> list[str]:
         """The head of a table of rules."""
-        heads = ["Rule", "If", self.target, "Coverage"]
+        heads = ["Rule", "If", self.target, *self.tests.taking, "Coverage"]
         if not self.rules.labels:
             return [*heads, "Standard deviation"]
-        return [*heads, "Confidence", *(["Lift"] if self.lifts else []), "By answer"]
+        return [*heads, "Confidence", "By answer"]
 
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
         """A rule as a row of that table."""
-        tests = self.brief(rule.conditions, common)
-        said = md.answer(rule.value, self.rules.labels)
-        row = [rule.id, tests or "always", said]
+        tests = [self.tests.of(group) for group in self._own(rule.conditions, common)]
+        row = [rule.id, self.tests.brief(tests) or "always", self.answer(rule)]
+        row += self.tests.takers(tests)
         own = self.rows[rule.id]
         if not own.rows:
             width = len(self.heads()) - len(row)
-            return [*row, *[""] * (width - 1), self.stand_in(rule)]
+            return [*row, "no case", *[""] * (width - 1)]
         row.append(words.amount(own.rows))
         if self.all.rows:
             row[-1] += f" ({md.share(own.rows, self.all.rows)})"
         if not self.rules.labels:
             return [*row, md.figure(own.deviation)]
-        lift = [self.lift(rule)] if self.lifts else []
         answers = md.by_answer(own, self.rules.labels)
-        return [*row, md.share(own.right, own.rows), *lift, answers]
+        return [*row, md.share(own.right, own.rows), answers]
 
     @property
     def lifts(self) -> bool:
@@ -230,7 +246,7 @@ class RuleWriter:
         if not self.ordered:
             return "The rules cover every case, so no default is ever used.", ""
         rule = self.rules.default
-        text = f"A case that meets no rule gets **{self.exactly(rule)}**."
+        text = f"A case that meets no rule gets **{self.conclusion(rule)}**."
         if evidence := self.evidence(rule):
             return text, evidence
         return f"{text} No {self.whose} case reached it.", ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
@@ -11,9 +12,10 @@ from treecompile.measure.quality import MEASURED
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
 from treecompile.model.evidence import Evidence, by_id
-from treecompile.model.paths import rule_ids
+from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
+from treecompile.pictures import draw
 from treecompile.rules.language.evidence import ALGORITHM
 from treecompile.rules.language.record import INFO
 
@@ -119,7 +121,8 @@ def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) ->
         if feature.kind is ir.Kind.NUMERIC:
             values = "not recorded"
             if column and column.low is not None and column.high is not None:
-                values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
+                unit = f" {md.prose(entry.unit)}" if entry.unit else ""
+                values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}{unit}"
         rows.append(
             {
                 "Name": md.name(feature.name),
@@ -152,8 +155,9 @@ AVERAGED = (
     "The answer is the mean of the leaves that it reaches, weighted with these shares."
 )
 MARKED = (
-    "The marks “or missing” and “or any other” name the heaviest branch. They say what"
-    " the rules do if they are used without the tree, which is a different model."
+    "In the rules as source, the marks “or missing” and “or any other” name the"
+    " heaviest branch. They say what the rules do without the tree, which is a"
+    " different model."
 )
 
 
@@ -171,17 +175,20 @@ def missing(rules: ir.RuleSet, na_values: Sequence[str], fractional: bool) -> li
         return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
     if any(test.missing for test in tests):
         sentences.append(
-            "A missing value meets the conditions marked “or missing” or saying “is"
-            " missing”, and no other condition on its column."
+            "A missing value meets a condition on its column only where “Missing goes"
+            " here” says so."
         )
     else:
         sentences.append("A missing value meets no condition on its column.")
     if ir.Kind.CATEGORICAL in kinds:
         sentences.append(
-            "A category that never occurred in training meets the conditions marked"
-            " “or any other” or saying “is none of the known values”, “is known”, “!=”"
-            " or “not in”, and no other condition on its column."
+            "A category that never occurred in training is unseen. It meets a condition"
+            " on its column only where “Unseen goes here” says so."
         )
+    sentences.append(
+        "In the rules as source, the same is said by the marks “or missing” and “or any"
+        " other”."
+    )
     if ir.Kind.ORDINAL in kinds:
         sentences.append(
             "In an ordinal column, a category that never occurred in training has no"
@@ -196,22 +203,38 @@ MAX_LEAVES = 32  # in a picture
 MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
 
 
+MAX_DRAWN = 100  # leaves in the SVG
+
+
+def embedded(program: ir.Program, tree: ir.Tree) -> str:
+    """The target of the link to the picture; "" if nobody could read the picture.
+
+    As a data URI the document stays one file. Pandoc, VS Code and browsers show it.
+    GitHub shows no data URIs, but it shows Mermaid. GitHub would also strip an `<svg>`
+    element, and leave its texts behind. The link is at the end of the document, where
+    it does not disturb those who read its source.
+    """
+    if leaf_count(tree) > MAX_DRAWN:
+        return ""
+    data = base64.b64encode(draw(program).encode()).decode()
+    return f"data:image/svg+xml;base64,{data}"
+
+
 def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
     """A sentence, and the Mermaid diagram, or "" if it would be too large."""
     ids = rule_ids(tree)
     if len(ids) > MAX_LEAVES:
-        return (
-            f"With {len(ids)} leaves the tree is too large for a picture here:"
-            " `treecompile draw` makes one.",
-            "",
-        )
+        large = f"With {len(ids)} leaves the tree is too large for a"
+        if len(ids) <= MAX_DRAWN:
+            return f"{large} Mermaid diagram.", ""
+        return f"{large} picture here: `treecompile draw` makes one.", ""
     said = words.evidence_by_id(program)
     diagram = "\n".join(_diagram(tree, ids, said, rounding))
     if len(diagram) > MAX_PICTURE:
         return "The names in the tree are too long for a picture.", ""
     note = "From the top, follow the arrow whose test the case passes."
     if diagram != "\n".join(_diagram(tree, ids, said, None)):
-        note += " Thresholds are rounded here; the rules below state them exactly."
+        note += " Long thresholds are rounded."
     return note, diagram
 
 

@@ -93,7 +93,6 @@ class DocumentLines:
     block: list[str] = field(default_factory=list)  # the rules as they are now
     notes: dict[str, str] = field(default_factory=dict)
     bound: list[tuple[int, str]] = field(default_factory=list)  # numbers and texts
-    count: int = 0  # of all lines
 
 
 # ---------------------------------------------------------------- writing
@@ -220,7 +219,9 @@ def _compare(found: DocumentLines, checksums: bytes) -> None:
         what = "a line is missing before this one"
     if actual[place + 1 :] == expected[place:]:
         what = "this line was added"
-    number = found.bound[place][0] if place < len(actual) else found.count
+    number = found.bound[-1][0] + 1 if found.bound else 1  # behind the last line
+    if place < len(actual):
+        number = found.bound[place][0]
     raise _at(
         number,
         f"{what}: undo that, edit the rules in the block ```{INFO} instead, and write"
@@ -230,7 +231,7 @@ def _compare(found: DocumentLines, checksums: bytes) -> None:
 
 def sort_lines(lines: Sequence[str]) -> DocumentLines:
     """Tell the rules, the notes and the bound lines apart."""
-    found = DocumentLines(count=len(lines))
+    found = DocumentLines()
     opened, closing = _block(lines)
     about, note = "", list[str]()
     for number, line in enumerate((*lines, END), start=1):  # the last ends a note

@@ -1,0 +1,136 @@
+"""The tests of rules for reading: rounded, with units and columns for the unknown.
+
+What a missing or unseen value does stands in columns of their own ("missing goes here")
+and not in brackets behind every test. Thresholds are exact in the block of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from treecompile.emit.markdown import md
+from treecompile.emit.options import NO_ENTRY, Glossary
+from treecompile.model import ir, words
+from treecompile.model.words import Rounding
+
+MISSING, UNSEEN = "Missing goes here", "Unseen goes here"
+Tests = tuple[ir.Condition, ...]  # of one feature
+
+
+class TestText(NamedTuple):
+    """The tests of one feature in a rule."""
+
+    text: str  # 1 < bmi ≤ 28.2 kg/m²
+    name: str  # bmi
+    takes: tuple[str, ...]  # for each of `heads`, "yes", "no", or "" where none is
+
+
+class PlainTests:
+    """Writes tests for people."""
+
+    def __init__(
+        self,
+        rules: ir.RuleSet,
+        glossary: Glossary,
+        *,
+        is_exact: bool,
+        is_dividing: bool,
+    ) -> None:
+        self.features = rules.features
+        every = (test for rule in rules.rules for test in rule.conditions)
+        self.rounding = Rounding([] if is_exact else every)
+        self.units = [
+            md.prose(glossary.get(feature.name, NO_ENTRY).unit)
+            for feature in rules.features
+        ]
+        used = {test.feature for rule in rules.rules for test in rule.conditions}
+        has_categories = any(
+            self.features[index].kind is not ir.Kind.NUMERIC for index in used
+        )
+        # A tree that divides an unknown value sends it nowhere in particular.
+        self.heads: list[str] = []
+        if used and not is_dividing:
+            self.heads = [MISSING, *([UNSEEN] if has_categories else [])]
+        self.of = cache(self._of)  # rules share most of their tests
+
+    def _of(self, tests: Tests) -> TestText:
+        index = tests[0].feature
+        feature = self.features[index]
+        text = words.phrase(
+            tests,
+            feature,
+            md.shown,
+            self.rounding.figure(index),
+            self.units[index],
+            marks=False,
+        )
+        takes = (_missing(tests), _unseen(tests, feature))[: len(self.heads)]
+        return TestText(text, md.name(feature.name), takes)
+
+    def brief(self, tests: Sequence[TestText]) -> str:
+        return " and ".join(each.text for each in tests)
+
+    def table(self, head: str, groups: Sequence[Tests]) -> str:
+        """One test in each row, and whether missing and unseen values meet it."""
+        rows = []
+        for place, each in enumerate(map(self.of, groups)):
+            rows.append([f"{'and ' if place else ''}{each.text}", *each.takes])
+        return md.table([head, *self.heads], rows)
+
+    def takers(self, tests: Sequence[TestText]) -> list[str]:
+        """The columns whose missing or unseen values go here, in one narrow cell.
+
+        A column of categories has both kinds: `sex`, or `sex (missing)` for one alone.
+        """
+        if not self.heads:
+            return []
+        found = []
+        for each in tests:
+            takes = dict(zip(self.heads, each.takes, strict=True))
+            missing, unseen = takes[MISSING], takes.get(UNSEEN, "")
+            if missing == "yes":
+                found.append(f"{each.name}{' (missing)' if unseen == 'no' else ''}")
+            elif unseen == "yes":
+                found.append(f"{each.name} (unseen)")
+        return [", ".join(found)]
+
+    @property
+    def taking(self) -> list[str]:
+        """The head of that cell."""
+        both = "Missing or unseen goes here"
+        return [both if UNSEEN in self.heads else MISSING] if self.heads else []
+
+    def remark(self, tests: Sequence[TestText]) -> str:
+        """The same in a sentence: " Missing goes here: heat."; or ""."""
+        pairs = zip(self.taking, self.takers(tests), strict=True)
+        return "".join(f" {head}: {names}." for head, names in pairs if names)
+
+
+def _missing(tests: Tests) -> str:
+    return "yes" if all(test.missing for test in tests) else "no"
+
+
+def _unseen(tests: Tests, feature: ir.Feature) -> str:
+    match feature.kind:
+        case ir.Kind.NUMERIC:
+            return ""
+        case ir.Kind.ORDINAL:  # it has no place in the order
+            return _missing(tests)
+    return "yes" if all(test.op is ir.Op.NOT_IN for test in tests) else "no"
+
+
+def terms(rules: ir.RuleSet, target: str, glossary: Glossary) -> str:
+    """What the names in the rules mean: "bmi: body mass index (kg/m²); ..."."""
+    used = dict.fromkeys(
+        test.feature for rule in rules.rules for test in rule.conditions
+    )
+    names = [target, *(rules.features[index].name for index in sorted(used))]
+    said = []
+    for name in names:
+        entry = glossary.get(name, NO_ENTRY)
+        unit = f" ({md.prose(entry.unit)})" if entry.unit else ""
+        if entry.description:
+            said.append(f"{md.name(name)}: {md.prose(entry.description)}{unit}")
+    return f"The names mean: {'; '.join(said)}." if said else ""
