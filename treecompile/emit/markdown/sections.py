@@ -15,7 +15,7 @@ from treecompile.model.evidence import Evidence, by_id
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.words import Rounding, rounded
-from treecompile.pictures import draw
+from treecompile.pictures.draw import compact
 from treecompile.rules.language.evidence import ALGORITHM
 from treecompile.rules.language.record import INFO
 
@@ -216,7 +216,7 @@ def embedded(program: ir.Program, tree: ir.Tree) -> str:
     """
     if leaf_count(tree) > MAX_DRAWN:
         return ""
-    data = base64.b64encode(draw(program).encode()).decode()
+    data = base64.b64encode(compact(program).encode()).decode()
     return f"data:image/svg+xml;base64,{data}"
 
 
