@@ -42,10 +42,6 @@ class About:
     limits: str = ""
     reviewers: tuple[Reviewer, ...] = ()
 
-    def __bool__(self) -> bool:
-        """Whether anything was said."""
-        return self != NOT_SAID
-
 
 NOT_SAID = About()
 TEXTS = tuple(each.name for each in fields(About) if each.name != "reviewers")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecompile.emit.about import NOT_SAID, About, read_about
+from treecompile.emit.about import About, read_about
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
@@ -166,8 +166,8 @@ class EmitOptions:
         targets=MARKDOWN + HTML,
         group=IN_DOCUMENT,
     )
-    about: About = option(
-        NOT_SAID,
+    about: About | None = option(
+        None,
         "TOML file that says what to sign: `title`, `purpose`, `owner`, `version`,"
         " `intended_use`, `limits`, `reviewers`.",
         "FILE",
@@ -200,7 +200,7 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
         values["glossary"] = read_glossary(path) if path else {}
     if "about" in values:
         path = values["about"]
-        values["about"] = read_about(path) if path else NOT_SAID
+        values["about"] = read_about(path) if path else None
     if "columns" in values:
         values["columns"] = dict(values["columns"])
     if "types" in values:

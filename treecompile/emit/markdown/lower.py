@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treecompile.emit.about import NOT_SAID
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import md, quality, sections, signing
 from treecompile.emit.markdown.changes import ChangesText, changes
@@ -69,7 +70,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     # other artefacts of the model.
     tests = merged_tests(body) if isinstance(body, Tree) else []
     rules = flatten(body, tests)
-    history = source.history
+    history, about = source.history, options.about or NOT_SAID
     is_summary = not options.full and len(rules.rules) > MOST_RULES
     writer = RuleWriter(
         program, rules, history.notes, options.glossary, is_exact=is_summary
@@ -85,8 +86,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     places = [rule.id for rule in rules.rules]
     places += [rules.default.id] if writer.ordered else []
     document = RuleDocument(
-        title=signing.title(options.about, writer.target),
-        about=signing.opening(options.about),
+        title=signing.title(about, writer.target),
+        about=signing.opening(about),
         target=writer.target,
         note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, rules, options.glossary),
@@ -116,7 +117,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         source_note=sections.source_note(program, rules, is_summary=is_summary),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
         signing=signing.where_to_sign(source.sha256),
-        signatures=signing.signatures(options.about),
+        signatures=signing.signatures(about),
     )
     known = {program.target, *(feature.name for feature in body.features)}
     strange = [words.name(name) for name in options.glossary if name not in known]
