@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from random import Random
 
+from tests.fuzz.answers import program_in
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door
 from tests.fuzz.doors.models import WRITES, a_command, a_program, check_made
-from tests.fuzz.mutate import TEXTS, break_bytes, break_lines, break_tokens
+from tests.fuzz.mutate import (
+    TEXTS,
+    break_bytes,
+    break_lines,
+    break_structure,
+    break_tokens,
+)
+from tests.fuzz.oracle import Outcome, require
+from tests.support.reviews import accepting
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
+from treecompile.model.ir import Tree
+from treecompile.model.paths import DEFAULT_ID
 from treecompile.rules.language.printer import print_rules
+from treecompile.rules.seals import seals
 
 KEYWORDS = (
     *("TARGET", "FEATURE", "NUMERIC", "TEXT", "INTEGER", "BOOLEAN", "ORDER", "IF"),
@@ -56,6 +69,12 @@ def broken_rules(random: Random, text: str) -> bytes:
 
 def broken_document(random: Random, text: str) -> bytes:
     draw = random.random()
+    if random.random() < 0.4:  # elsewhere, every edit is refused
+        head, fence, block = text.partition("```rules\n")
+        rules, end, rest = block.partition("\n```\n")
+        made = broken_rules(random, rules).decode(errors="surrogateescape")
+        text = f"{head}{fence}{made}{end}{rest}"
+        return text.encode(errors="surrogateescape")
     if draw < 0.4:
         text = break_lines(random, text, LINES)
     elif draw < 0.8:
@@ -67,7 +86,8 @@ def broken_document(random: Random, text: str) -> bytes:
 def case_of(random: Random, door: str, name: str, data: bytes) -> Case:
     command = a_command(random, name)
     if random.random() < 0.1:
-        command = ("build", name, "--out", "out", "--no-verify", "-q")
+        more = ("--data", "rows.csv") if random.random() < 0.5 else ()
+        command = ("build", name, *more, "--out", "out", "--no-verify", "-q")
     seed = random.randrange(10**6)
     files = {
         name: data,
@@ -87,7 +107,42 @@ def make_document(random: Random) -> Case:
     return case_of(random, "document", "m.md", broken_document(random, text))
 
 
+def make_review(random: Random) -> Case:
+    """A review of a model, broken, or of another one."""
+    program = a_program(random)
+    of = program if random.random() < 0.9 else a_program(random)
+    review = accepting(of)
+    for verdict in review["rules"].values():
+        verdict["state"] = random.choice(("accepted", "accepted", "open", "rejected"))
+    if random.random() < 0.7:
+        review = break_structure(random, review)
+    data = json.dumps(review).encode()
+    data = break_bytes(random, data) if random.random() < 0.1 else data
+    text = emit(program, "markdown", EmitOptions()).text
+    command: tuple[str, ...] = ("sign-off", "m.md", "review.json")
+    if random.random() < 0.3:
+        out = ("--out", "out", "--no-verify", "-q")
+        command = ("build", "m.md", "--review", "review.json", *out)
+    files = {"m.md": text.encode(), "review.json": data}
+    return Case("review", (command,), files, writes=WRITES)
+
+
+def check_review(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
+    """All is accepted only if the review accepts every rule."""
+    if outcomes[0].command == "sign-off" and outcomes[0].code == 0:
+        review = json.loads((folder / "review.json").read_bytes())
+        verdicts = review["rules"].values()
+        accepted = {each["seal"] for each in verdicts if each["state"] == "accepted"}
+        program = program_in(folder / "m.md")
+        rules = seals(program)
+        if isinstance(program.body, Tree):
+            del rules[DEFAULT_ID]  # no row comes to it
+        require(accepted >= {*rules.values()}, "not every rule was accepted")
+        require(review["decision"]["state"] == "accepted", "nor was the whole")
+
+
 DOORS = (
+    Door("review", make_review, check_review, usual=100),
     Door("rules", make_rules, check_made, usual=400),
     Door("document", make_document, check_made, usual=200),
 )
