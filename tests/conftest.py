@@ -11,9 +11,16 @@ import os
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, settings
 
 from tests.support import commands, servers
 from tests.support.may_skip import may_skip
+
+# A test passes however busy the machine is.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 NOTHING_SKIPS = bool(os.environ.get("TREECOMPILE_ALL_ENGINES"))
 ALLOWED = {test for test, _ in may_skip()}

@@ -32,7 +32,7 @@ from treecompile.learning.training import (
 )
 from treecompile.measure.quality import accuracy, measure
 from treecompile.model.arrays import Array, Positions
-from treecompile.model.display import Display, Shown, confusion, quality_line
+from treecompile.model.display import Display, Shown, confusion_table, quality_line
 from treecompile.model.ir import Body, ClassQuality, Estimate, Label, Quality, Tree
 from treecompile.model.paths import leaf_count
 from treecompile.tables.dataset import Dataset, take
@@ -98,7 +98,7 @@ class CrossValidation(Shown):
             f"{line}, {self.mean_leaves:.1f} leaves",
             f"all folds together: {quality_line(self.quality)}",
         ]
-        return Display(lines, confusion(self.labels, self.quality))
+        return Display(lines, confusion_table(self.labels, self.quality))
 
 
 def _score(quality: Quality) -> float:

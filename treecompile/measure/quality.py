@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import nan
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from treecompile.model.display import (
     Display,
     DisplayTable,
     Shown,
-    confusion,
+    confusion_table,
     quality_line,
 )
 from treecompile.model.errors import DataError
@@ -31,6 +32,9 @@ from treecompile.model.paths import deciding
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.raw import RawTable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,72 @@ class Evaluation(Shown):
     def tallies(self) -> tuple[ir.RuleTally, ...]:
         return tuple(entry.tally for entry in self.rules)
 
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers; NaN without rows."""
+        found = accuracy(self._of_labels)
+        return nan if found is None else found
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """The rows by actual label (down) and predicted label (across)."""
+        import pandas as pd
+
+        names = pd.Index(list(self.labels), dtype=object)
+        return pd.DataFrame(
+            np.array(self._of_labels.confusion),
+            index=names.rename("actual"),
+            columns=names.rename("predicted"),
+        )
+
+    @property
+    def by_label(self) -> pd.DataFrame:
+        """Precision, recall, F1 and the number of rows, for each label."""
+        import pandas as pd
+
+        counts = np.array(self._of_labels.confusion, dtype=np.float64)
+        right, actual, predicted = counts.diagonal(), counts.sum(1), counts.sum(0)
+        table = {
+            "precision": _shares(right, predicted),
+            "recall": _shares(right, actual),
+            "f1": _shares(2 * right, predicted + actual),
+            "rows": actual.astype(np.int64),
+        }
+        return pd.DataFrame(table, index=pd.Index(list(self.labels), dtype=object))
+
+    @property
+    def f1(self) -> float:
+        """The mean of the F1 of all labels, each as important as the others."""
+        return float(self.by_label["f1"].mean())
+
+    @property
+    def rmse(self) -> float:
+        """The root mean squared error."""
+        return self._of_numbers.root_mean_squared_error
+
+    @property
+    def mae(self) -> float:
+        """The mean absolute error."""
+        return self._of_numbers.mean_absolute_error
+
+    @property
+    def r2(self) -> float:
+        """The share of the variance that is explained; NaN if there is none."""
+        found = self._of_numbers.r_squared
+        return nan if found is None else found
+
+    @property
+    def _of_labels(self) -> ir.ClassQuality:
+        if isinstance(self.quality, ir.ClassQuality):
+            return self.quality
+        raise AttributeError("the model predicts numbers: use rmse, mae or r2")
+
+    @property
+    def _of_numbers(self) -> ir.ValueQuality:
+        if isinstance(self.quality, ir.ValueQuality):
+            return self.quality
+        raise AttributeError("the model predicts labels: use accuracy, confusion or f1")
+
     def _display(self) -> Display:
         lines = [quality_line(self.quality)]
         if self.unknown:
@@ -71,7 +141,12 @@ class Evaluation(Shown):
         head = ["rule", "answer", "rows", figure]
         rows = [entry.cells(self.labels) for entry in self.rules]
         rules = DisplayTable("rules, and the rows that they decide", head, rows, 2)
-        return Display(lines, [*confusion(self.labels, self.quality), rules])
+        return Display(lines, [*confusion_table(self.labels, self.quality), rules])
+
+
+def _shares(parts: Array, wholes: Array) -> Array:
+    """The quotients; 0 where nothing is divided by nothing, as scikit-learn has it."""
+    return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 
 
 def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:

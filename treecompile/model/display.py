@@ -110,7 +110,7 @@ def quality_line(quality: Quality) -> str:
     )
 
 
-def confusion(labels: Sequence[Label], quality: Quality) -> list[DisplayTable]:
+def confusion_table(labels: Sequence[Label], quality: Quality) -> list[DisplayTable]:
     """The confusion matrix; none for numbers."""
     if not isinstance(quality, ClassQuality):
         return []
