@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support import commands
-from tests.support.node import evaluated, needs_node, run, thrown
+from tests.support.node import evaluated, needs_node, run, script, thrown
 from tests.support.samples import ROOT
 from treecompile.emit.compiler import emit
 from treecompile.emit.javascript.lower import decision_script
@@ -119,6 +120,16 @@ def test_the_decision_alone_has_no_frame() -> None:
     )
     assert "export" not in script
     assert "import" not in script
+
+
+def test_no_text_of_a_model_is_markup_or_ends_a_comment() -> None:
+    hostile = "*/ </script> <!-- <SCRIPT \u2028 alert(1)"
+    program = replace(category(hostile, hostile, "b"), target=hostile)
+    for text in (script(program), emit(program, "javascript").text):
+        assert not re.search(r"(?i)</|<!|<script", text)
+        ends = re.findall(r"(?s)/\*\*.*?\*/(.)", text)
+        assert set(ends) == {"\n"}
+        assert "\u2028" not in text
 
 
 def test_commonjs_is_strict() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from treecompile.emit.literals import javascript_string
+from treecompile.emit.literals import MARKUP, javascript_string
 from treecompile.model.ir import Label, Value
 
 WIDTH = 80
@@ -48,7 +48,7 @@ def member(name: str) -> str:
 
 def comment(text: str) -> str:
     """Text that neither ends a comment nor the script of a page."""
-    return LINE_ENDS.sub(" ", text).replace("*/", "*\\/").replace("</", "<\\/")
+    return MARKUP.sub(r"\\x3c", LINE_ENDS.sub(" ", text).replace("*/", "*\\/"))
 
 
 def block(start: str, items: Iterable[str], end: str, indent: int = 0) -> list[str]:
