@@ -17,7 +17,7 @@ from treecompile.cli import main
 from treecompile.emit.compiler import emit
 from treecompile.emit.history import History
 from treecompile.emit.options import MOST_RULES, EmitOptions
-from treecompile.model.errors import RulesError
+from treecompile.model.errors import RulesError, TargetError
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import Program, RuleSet
 from treecompile.model.semantics import predict
@@ -333,6 +333,21 @@ def test_a_summary_of_many_rules_has_no_places_for_notes() -> None:
     assert record.program is None  # so many rules are not edited
     with pytest.raises(RulesError, match="this line was edited"):
         read_record(whole.replace("## Default", "## Defaults"))
+
+
+def test_no_template_loses_a_note(tmp_path: Path) -> None:
+    program = read(EXAMPLES["tennis"]).program
+    folder = tmp_path / "markdown"
+    folder.mkdir()
+    (folder / "rules.md.jinja").write_text("# {{ target }}\n\n{{ source }}\n")
+    options = EmitOptions(templates=str(tmp_path))
+    assert "```rules" in emit(program, "markdown", options).text
+    history = History({"R2": NOTE})
+    with pytest.raises(TargetError, match="would lose the note on R2"):
+        emit(program, "markdown", options, history=history)
+    large = Program("play", "c45", large_tree(6_000))
+    with pytest.raises(TargetError, match="add --full"):
+        emit(large, "markdown", history=history)
 
 
 # ---------------------------------------------------------------- files

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treecompile.emit.about import NOT_SAID
+from treecompile.emit.history import History
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import md, quality, sections, signing
 from treecompile.emit.markdown.changes import ChangesText, changes
@@ -18,7 +19,8 @@ from treecompile.emit.markdown.review import review
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.options import MOST_RULES, EmitOptions
 from treecompile.model import words
-from treecompile.model.ir import Tree
+from treecompile.model.errors import TargetError
+from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import outcomes
 from treecompile.rules.extract import flatten, merged_tests
 from treecompile.rules.language.printer import print_rules
@@ -131,5 +133,16 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         document,
         warnings,
         notes if is_summary else (),
-        finish=lambda text: with_record(text, program, history.former),
+        finish=lambda text: _finished(text, program, history),
     )
+
+
+def _finished(text: str, program: Program, history: History) -> str:
+    """The document with its record; a note that a template leaves out is not lost."""
+    for name, note in history.notes.items():
+        if note not in text:
+            raise TargetError(
+                f"the document would lose the note on {name}: add --full if the rules"
+                " are many, or let your template place rule.note"
+            )
+    return with_record(text, program, history.former)
