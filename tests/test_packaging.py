@@ -23,7 +23,7 @@ from setuptools import build_meta
 print(build_meta.build_sdist(sys.argv[1]))
 """
 BUILD_WHEEL = BUILD.replace("build_sdist", "build_wheel")
-OUTPUTS = {"model.json", "predict.py", "predict.sql", "RULES.md"}
+OUTPUTS = {"model.json", "predict.py", "predict.sql", "RULES.md", "review.html"}
 
 
 def python(code: str, *arguments: str | Path, cwd: Path) -> str:

@@ -19,7 +19,7 @@ from tests.support.commands import run
 
 TABLES = Path(__file__).resolve().parent / "tables"
 LISTING = TABLES / "tables.toml"
-WRITTEN = {"model.json", "predict.py", "predict.sql", "RULES.md"}
+WRITTEN = {"model.json", "predict.py", "predict.sql", "RULES.md", "review.html"}
 PROVED = ("verified predict.py on python", "verified predict.sql on sqlite")
 
 

@@ -17,7 +17,7 @@ from treecompile import DataError, ModelFileError, OptionError, TargetError
 from treecompile.verify import verification
 from treecompile.verify.verification import Mismatch, Report
 
-FILES = ["model.json", "predict.py", "predict.sql", "RULES.md"]
+FILES = ["model.json", "predict.py", "predict.sql", "RULES.md", "review.html"]
 
 
 @pytest.fixture(autouse=True)

@@ -153,7 +153,7 @@ def test_build_writes_four_verified_files(folder: Path) -> None:
         assert name in said
     assert said.count("verified") == 3
     assert set(contents(folder / "all")) == {
-        *("model.json", "predict.py", "predict.sql", "RULES.md")
+        *("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")
     }
     for artefact in ("predict.py", "predict.sql"):
         good("verify", "all/model.json", f"all/{artefact}")

@@ -15,7 +15,7 @@ from treecompile.cli import main
 
 DOCUMENT = ROOT / "examples" / "penguins" / "out" / "RULES.md"
 MODEL = ROOT / "examples" / "penguins" / "out" / "model.json"
-OUTPUTS = {"model.json", "predict.py", "predict.sql", "RULES.md"}
+OUTPUTS = {"model.json", "predict.py", "predict.sql", "RULES.md", "review.html"}
 
 
 def run(*arguments: str | Path) -> Result:

@@ -176,6 +176,21 @@ def test_a_glossary_explains_the_features(
     assert "how the wind blows" in data["columns"]["rows"][3]
 
 
+def test_what_people_say_about_the_model_is_shown(
+    model: treecompile.Model, tmp_path: Path
+) -> None:
+    path = tmp_path / "about.toml"
+    path.write_text(
+        'title = "Shall we <play>?"\npurpose = "plan the day"\n'
+        'reviewers = [{name = "Ada", role = "coach"}]\n'
+    )
+    page = model.emit("html", about=path)
+    assert PageReader(page).texts("h1") == ["Shall we <play>?"]
+    data = data_of(page)
+    assert data["about"] == [["Purpose", "plan the day"]]
+    assert data["reviewers"] == [["Ada", "coach"]]
+
+
 def test_units_follow_the_numbers(tmp_path: Path) -> None:
     numbers = treecompile.Model(balanced(2))
     path = tmp_path / "glossary.csv"
@@ -221,3 +236,42 @@ def test_the_title_is_text(tmp_path: Path) -> None:
     assert not PageReader(page).texts("b")
     (title,) = PageReader(page).texts("title")
     assert unescape(title) == 'Rules for predicting "</title><b>"'
+
+
+# ---------------------------------------------------------------- verify
+
+PENGUINS = ROOT / "examples" / "penguins" / "penguins.csv"
+
+
+@needs_node
+@pytest.mark.parametrize("how", ["tree", "rules", "numbers", "divided"])
+def test_the_decision_of_a_page_is_verified(how: str) -> None:
+    target = "body_mass_g" if how == "numbers" else "species"
+    policy = "fractional" if how == "divided" else "branch"
+    model = treecompile.learn(
+        PENGUINS, target=target, na_value="NA", predict_missing=policy, max_depth=3
+    )
+    model = model.rules() if how == "rules" else model
+    report = model.verify(model.emit("html"), budget=2000)
+    assert report.engine == "node"
+    assert report.passed, report
+
+
+@needs_node
+def test_a_page_that_decides_otherwise_is_found_out() -> None:
+    model = treecompile.learn(PENGUINS, target="species", na_value="NA", max_depth=2)
+    page = model.emit("html")
+    head, decision, rest = page.partition("function answer(")
+    wrong = re.sub(r"(?<= > )[0-9.]+", "1", rest, count=1)
+    changed = head + decision + wrong
+    report = model.verify(changed, budget=2000)
+    assert report.mismatches
+
+
+@needs_node
+def test_a_page_with_another_script_is_refused(model: treecompile.Model) -> None:
+    page = model.emit("html")
+    more = page.replace("</body>", "<script>predict = () => 'no';</script></body>")
+    assert "not a review page" in model.verify(more).refused
+    other = page.replace('"use strict";', '"use strict"; predict = null;')
+    assert "its script is not the one" in model.verify(other).refused

@@ -1,9 +1,10 @@
-"""Data or a model -> model.json, predict.py, predict.sql and RULES.md, verified."""
+"""Data or a model -> model.json, code, document and review page, verified."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, Unpack
@@ -30,7 +31,7 @@ from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.display import Display, Shown
-from treecompile.model.errors import OptionError
+from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
 from treecompile.model.ir import Program
@@ -48,8 +49,8 @@ from treecompile.verify.verification import Report
 
 FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
-FILES = ("model.json", "predict.py", "predict.sql", "RULES.md")
-_, PYTHON, SQL, _ = FILES
+FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")
+_, PYTHON, SQL, _, PAGE = FILES
 ROWS, ROWS_PER_LEAF = 4_000, 8  # to verify an artefact by
 FEWER_ROWS = (
     "the validation rows prune the rules, so the tree does not learn from them, and the"
@@ -98,6 +99,7 @@ def build(
     glossary: str | Path | None = None,
     about: str | Path | None = None,
     full: bool = False,
+    against: str | Path = "",
     templates: str | Path = "",
     verify: bool = True,
     estimate: bool = True,
@@ -105,7 +107,10 @@ def build(
     feedback: Feedback = Silent(),
     **options: Unpack[LearnKeywords],
 ) -> Built:
-    """Learn from `data`, and write model.json, predict.py, predict.sql and RULES.md.
+    """Learn from `data`, and write model.json, code, RULES.md and review.html.
+
+    The code is predict.py and predict.sql. A model with too many rules for a page has
+    no review.html.
 
     `data` can also be a model: a model file, a `.rules` file, or a document with rules
     such as RULES.md. Then nothing is learned, and `target` and the other options of
@@ -117,8 +122,8 @@ def build(
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
     that of predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
-    server among them. `glossary`, `about`, `full` and `templates` are as
-    for `Model.emit`.
+    server among them. `glossary`, `about`, `full`, `against` and `templates`
+    are as for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation where that
     takes some seconds, and the notes of the model name a form that is shorter and at
@@ -128,7 +133,7 @@ def build(
     the data never.
     """
     paths = paths_in(out)
-    inputs = (data, validation, rows, review, glossary, about, templates)
+    inputs = (data, validation, rows, review, glossary, about, against, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
@@ -154,6 +159,7 @@ def build(
 
     python, sql = emitted("python"), emitted("sql", dialect=dialect)
     document = emitted("markdown", **said, full=full)
+    page = _page(partial(emitted, "html", **said, against=against), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
     feedback.notes((*sql.notes, *document.notes))
@@ -179,9 +185,22 @@ def build(
     made = Built(model, {}, reports)
     if not made.passed:
         return made
-    texts = (dumps(program), python.text, sql.text, document.text)
+    texts = [dumps(program), python.text, sql.text, document.text]
+    if page is None:
+        del paths[PAGE]
+    else:
+        texts.append(page.text)
     write_texts(dict(zip(paths.values(), texts, strict=True)))
     return replace(made, paths=paths)
+
+
+def _page(emitted: Callable[[], Artefact], feedback: Feedback) -> Artefact | None:
+    """The review page; None for a model that a page cannot hold, with a note."""
+    try:
+        return emitted()
+    except TargetError as error:
+        feedback.notes([f"{PAGE} is not written: {error}"])
+        return None
 
 
 def _read_model(

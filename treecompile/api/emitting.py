@@ -32,7 +32,7 @@ from treecompile.model.ir import Program, RuleSet, Tree, Value
 from treecompile.rules.language.document import read_source
 
 LISTED = 10  # findings of each kind, and regions
-STEPS = 20_000  # of a search: some seconds at most
+STEPS = 2_000  # of a search: a second or two at most
 
 TITLES = {
     Fault.UNREACHABLE: "Unreachable: the conditions contradict each other",
@@ -128,7 +128,10 @@ def _row(values: Mapping[str, Value]) -> str:
 
 
 def _changes(old: Program, new: Program, path: str) -> ChangeFacts:
-    found = diff(old, new, budget=STEPS)
+    try:
+        found = diff(old, new, budget=STEPS)
+    except TargetError as error:
+        return ChangeFacts((f"Not compared with {Path(path).name}: {error}.",))
     regions = tuple(
         ChangedFact(
             words.value(region.old),

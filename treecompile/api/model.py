@@ -169,9 +169,7 @@ class Model:
         surrounding query; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
-        unit.
-
-        For Markdown: `about`, a TOML file with title, purpose, owner and reviewers.
+        unit; `about`, a TOML file with title, purpose, owner and reviewers.
 
         For HTML: the model file of the last version to compare with (`against`).
         """

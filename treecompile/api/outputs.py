@@ -27,6 +27,8 @@ MARKS = [  # as the templates, `model.file.write`, `draw` and the journal write 
     rb'"""[\s\S]+?Compiled by treecompile \d[^\n]* SHA-256\n%b' % HASH,
     rb"/\*\*\n[\s\S]+?Compiled by treecompile \d[^\n]* SHA-256\n \* %b" % HASH,
     rb"# [\s\S]+?\nModel SHA-256: `%b`, written by treecompile \d" % HASH,
+    rb'<!DOCTYPE html>[\s\S]{0,2000}?<meta name="generator" content="treecompile \d'
+    rb'[^"]*">\n<title>',
     rb'<svg [^>]* role="img" font-family="Helvetica, Arial, sans-serif"',
     # The whole of a properties file for dbt: its beginning is that of any other.
     rb'version: 2\n\nmodels:\n  - name: ".*"\n'

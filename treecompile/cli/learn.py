@@ -40,7 +40,7 @@ from treecompile.model.options import (
 
 # The options of `build` that are not for learning.
 COMPILING = (
-    *("rows", "review", "dialect", "glossary", "about", "full", "templates"),
+    *("rows", "review", "dialect", "glossary", "about", "full", "against", "templates"),
     *("engine", "url", "verify"),
 )
 
@@ -284,8 +284,8 @@ def rules(
     "treecompile build data.csv --target play --out out\n"
     "treecompile build data.csv --target play --dialect duckdb --out out\n"
     "treecompile build RULES.md --data data.csv --review review.json --out signed",
-    "model.json, predict.py, predict.sql and RULES.md, into the folder DIR. If anything"
-    " fails, none of them is written.",
+    "model.json, predict.py, predict.sql, RULES.md and review.html, into the folder"
+    " DIR. If anything fails, none of them is written.",
 )
 @argument("data")
 @learning_options(requires_target=False)
@@ -319,7 +319,7 @@ def rules(
     group=REVIEWING,
 )
 @estimate_option
-@declared(EmitOptions, "dialect", "glossary", "about", "full", "templates")
+@declared(EmitOptions, "dialect", "glossary", "about", "full", "against", "templates")
 @value(
     "--engine",
     "NAME",

@@ -171,7 +171,7 @@ class EmitOptions:
         "TOML file that says what to sign: `title`, `purpose`, `owner`, `version`,"
         " `intended_use`, `limits`, `reviewers`.",
         "FILE",
-        targets=MARKDOWN,
+        targets=MARKDOWN + HTML,
         group=IN_DOCUMENT,
     )
     full: bool = option(

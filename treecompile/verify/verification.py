@@ -26,10 +26,11 @@ from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
-from treecompile.verify.claims import MODULE_ENGINES, PYTHON, claim
+from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
 from treecompile.verify.constants import added
 from treecompile.verify.execution import can_hold, run_sql
 from treecompile.verify.node_process import run_node
+from treecompile.verify.pages import decision_in, is_page
 from treecompile.verify.processes import TIMEOUT, check_timeout, not_in_time
 from treecompile.verify.python_process import run_python
 from treecompile.verify.reference import Reference
@@ -131,6 +132,8 @@ def verify(
     declared_types(program.body, types or {})
     reference = Reference(program, claimed.wanted)
     try:
+        if claimed.engine == NODE and is_page(text):
+            text = decision_in(text)
         constants = added(program, text, claimed, renamed, alias, types)
     except RefusedError as error:
         return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
