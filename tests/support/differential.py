@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from tests.support.random_models import SEVERAL, random_program, random_row
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import AUTO, EmitOptions
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Engine
@@ -111,17 +111,23 @@ def held(
     return [row for row, _ in kept], [answer for _, answer in kept]
 
 
-def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> int:
-    """Both styles: labels, rules and probabilities."""
-    for style in ("standard", "numpy"):
-        text = emit(program, "python", EmitOptions(style=style)).text
+def check_python(
+    program: Program,
+    rows: list[Row],
+    answers: list[Answer],
+    styles: Sequence[str] = ("standard", "numpy"),
+    layout: str = AUTO,
+) -> int:
+    """Labels, rules and probabilities, of both styles."""
+    for style in styles:
+        text = emit(program, "python", EmitOptions(style=style, layout=layout)).text
         found = run_python(text, program.body.features, rows)
         for row, expected, said in zip(rows, answers, found, strict=True):
             assert isinstance(said, ModuleAnswer)
             assert same(expected.value, said.label), (style, row)
             assert expected.rule == said.rule, (style, row)
             assert expected.shares == said.probabilities, (style, row)
-    return 2 * len(rows)
+    return len(styles) * len(rows)
 
 
 def check_node(program: Program, rows: list[Row], answers: list[Answer]) -> int:
@@ -136,7 +142,11 @@ def check_node(program: Program, rows: list[Row], answers: list[Answer]) -> int:
 
 
 def check_sql(
-    database: Engine, program: Program, rows: list[Row], answers: list[Answer]
+    database: Engine,
+    program: Program,
+    rows: list[Row],
+    answers: list[Answer],
+    layout: str = AUTO,
 ) -> int:
     """Labels and rules on one database, and the shares of a tree that divides."""
     dialect = database.dialect
@@ -151,7 +161,9 @@ def check_sql(
             program.body.labels and is_fractional(program.body)
         ):
             continue
-        options = EmitOptions(dialect=dialect.key, output=output, columns=columns)
+        options = EmitOptions(
+            dialect=dialect.key, output=output, columns=columns, layout=layout
+        )
         try:
             text = emit(program, "sql", options).text
         except TargetError as error:

@@ -18,6 +18,7 @@ from tests.support.quick import without_black
 from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, leaf, module_of
 from treecompile.emit.compiler import emit
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.layout import WIDTH
 from treecompile.model.ir import (
     Branch,
@@ -38,9 +39,9 @@ from treecompile.model.ir import (
 from treecompile.model.semantics import is_missing, negate, threshold
 
 
-def text_of(program: Program) -> str:
+def text_of(program: Program, layout: str = "auto") -> str:
     with without_black():
-        return emit(program, "python").text
+        return emit(program, "python", EmitOptions(layout=layout)).text
 
 
 def number(name: str) -> Feature:
@@ -48,7 +49,7 @@ def number(name: str) -> Feature:
 
 
 def decided(feature: Feature, *tests: Condition) -> str:
-    return text_of(chain((feature,), tests, ("low", "high")))
+    return text_of(chain((feature,), tests, ("low", "high")), layout="decision")
 
 
 def test_variables_are_short_and_in_lower_case() -> None:
@@ -257,9 +258,9 @@ def test_the_docstring_says_what_is_divided_and_how_rules_are_run() -> None:
     assert divides not in text_of(every_type())
     rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
     made = emit(Program("y", "test", rules), "python")
-    assert made.notes
-    said = made.notes[0]
-    assert f"\n{said[0].upper()}{said[1:]}.\n" in made.text
+    (said,) = made.notes
+    how = said.removeprefix("the Python module has the ")
+    assert f"\nL{how[1:]}.\n" in made.text
 
 
 def test_the_number_of_rows_is_known_after_learning() -> None:

@@ -80,7 +80,7 @@ def test_a_list_that_would_grow_too_large_stays_a_list() -> None:
     )
     assert f"over {FACTOR} times as many" in said
     artefact = emit(Program("y", "test", rules), "sql")
-    assert artefact.notes == (said,)
+    assert artefact.notes == (f"the SQL has the layout list: {said}",)
     assert said in artefact.text.splitlines()[0]
     assert artefact.text.count("WHEN") == 50
 
@@ -124,8 +124,9 @@ def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
         == "1 ordered rule with 1 test is run as one nested decision of 1 test"
     )
     for target, style in (("sql", "standard"), ("python", "standard")):
-        artefact = emit(program, target, EmitOptions(style=style))
-        assert artefact.notes == (said,)
+        artefact = emit(program, target, EmitOptions(style=style, layout="decision"))
+        (told,) = artefact.notes
+        assert told.endswith(f"has the layout decision: {said}")
         assert said in artefact.text
     assert emit(program, "python", EmitOptions(style="numpy")).notes == (said,)
 
@@ -133,7 +134,8 @@ def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
 def test_nothing_is_said_about_a_tree_or_a_list_without_tests() -> None:
     assert note(large_tree(5)) == ""
     assert note(rule_set(((), "yes"))) == ""
-    assert emit(Program("y", "test", large_tree(5)), "sql").notes == ()
+    nested = EmitOptions(layout="decision")
+    assert emit(Program("y", "test", large_tree(5)), "sql", nested).notes == ()
 
 
 @pytest.mark.parametrize("style", ["standard", "numpy"])

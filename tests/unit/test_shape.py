@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.random_models import random_row, random_rules, random_tree
+from tests.support.steps import run
 from treecompile.emit.steps import Step, ranks, rule_steps, tree_steps
 from treecompile.model.ir import (
     Branch,
@@ -20,34 +21,14 @@ from treecompile.model.ir import (
     Kind,
     Leaf,
     Op,
-    Row,
     Split,
     Tree,
     ValueType,
 )
-from treecompile.model.semantics import decider, holds, leaf_positions, negate
+from treecompile.model.semantics import decider, leaf_positions, negate
 
 ONE = ClassCounts((1.0,))
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
-
-
-def run(steps: Sequence[Step], features: Sequence[Feature], row: Row) -> int:
-    """Execute steps as the guard clauses they stand for."""
-    position, depth = 0, 0
-    while True:
-        step = steps[position]
-        assert step.depth <= depth + 1, "a block opens one level at a time"
-        if step.depth == depth and all(
-            holds(test, features[test.feature], row[test.feature])
-            for test in step.tests
-        ):
-            if step.outcome is not None:
-                return step.outcome
-            depth += 1
-        position += 1  # over a nested block whose guard does not hold
-        while steps[position].depth > depth:
-            position += 1
-        assert steps[position].depth == depth, "a block ends with a step without tests"
 
 
 def nesting(steps: Sequence[Step]) -> int:

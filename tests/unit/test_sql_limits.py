@@ -19,6 +19,7 @@ from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.checks import size_warnings
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.fractional import (
     bounds,
@@ -28,11 +29,7 @@ from treecompile.emit.sql.fractional import (
     nested_operators,
     total,
 )
-from treecompile.emit.sql.lower import (
-    case_lines,
-    expressions,
-    size_warnings,
-)
+from treecompile.emit.sql.lower import case_lines, expressions
 from treecompile.emit.sql.text import Quoting, column_names, literal
 from treecompile.emit.steps import Step, tree_steps
 from treecompile.model.errors import TargetError
@@ -337,8 +334,9 @@ def test_warnings_and_notes_come_with_the_text(monkeypatch: pytest.MonkeyPatch) 
     made = emit(stump(0.5), "sql")
     assert made.warnings == ("SQLite is slow to read an expression of 2 leaves",)
     first = made.text.splitlines()[0]
-    assert re.search(r", model [0-9a-f]{64}( \*/)?$", first)
+    assert re.search(r", model [0-9a-f]{64}, layout list: 2 rules,.*\*/$", first)
     rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
-    nested = emit(Program("y", "test", rules), "sql")
-    assert nested.notes
-    assert nested.notes[0] in nested.text.splitlines()[0]
+    asked = EmitOptions(layout="decision")
+    nested = emit(Program("y", "test", rules), "sql", asked)
+    (said,) = nested.notes
+    assert said.removeprefix("the SQL has the ") in nested.text.splitlines()[0]

@@ -21,6 +21,7 @@ from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms, lower
 from treecompile.emit.sql.dialect import Dialect, DialectSteps, read_dialect
 from treecompile.emit.sql.forms import Steps
+from treecompile.model import words
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
 from treecompile.model.semantics import predict
@@ -37,7 +38,8 @@ def steps(
     asked = EmitOptions(form="select", table="t", **options)  # type: ignore[arg-type]
     body = program.body
     columns = forms.references(body, dialect, asked)
-    made = lower.in_steps(body, dialect, columns, asked)
+    said = words.evidence_by_id(program) if asked.comments else {}
+    made = lower.in_steps(body, dialect, columns, asked, said)
     return made, forms.statement(made, body, dialect, asked)
 
 

@@ -421,8 +421,9 @@ def test_columns_that_are_computed_from_dates_are_named() -> None:
     features = tuple(Feature(n, Kind.NUMERIC, ValueType.FLOAT) for n in names)
     tests = tuple(Condition(n, Op.LE, 7.5, False) for n in range(2))
     program = chain(features, tests, ("a", "b", "c"))
-    assert emit(program, "sql").notes == ()
-    assert emit(replace(program, dates=("born",)), "sql").notes == (
+    nested = EmitOptions(layout="decision")
+    assert emit(program, "sql", nested).notes == ()
+    assert emit(replace(program, dates=("born",)), "sql", nested).notes == (
         "the SQL reads columns that are computed from dates: born_year is the calendar"
         " year of born; born_days is the days from 1970-01-01 to born",
     )

@@ -9,6 +9,7 @@ import pytest
 from tests.support.dialects import SQLITE, with_limits
 from tests.support.samples import chain, stump
 from treecompile.emit.phrases import Phrase
+from treecompile.emit.sql.checks import check_values
 from treecompile.emit.sql.dialect import (
     LONGEST_PATTERN,
     Dialect,
@@ -16,9 +17,6 @@ from treecompile.emit.sql.dialect import (
     barred_problem,
     quote_problem,
     read_dialect,
-)
-from treecompile.emit.sql.lower import (
-    check_values,
 )
 from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
 from treecompile.model.errors import TargetError

@@ -24,7 +24,7 @@ from treecompile.api.rows import Data, Feedback, Silent, in_memory, learn_from
 from treecompile.database.locations import in_database
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.history import NO_HISTORY, History
-from treecompile.emit.options import emit_options
+from treecompile.emit.options import LAYOUTS, check_choice, emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
 from treecompile.inspect.advice import advice, quality_line
@@ -93,6 +93,7 @@ def build(
     rules: str | None = None,
     rows: Data | None = None,
     review: str | Path | None = None,
+    layout: str = "auto",
     dialect: str = "sqlite",
     engine: str | Sequence[str] = (),
     url: str = "",
@@ -119,8 +120,9 @@ def build(
     files go with it. `review` is a review.json: what was rejected, or edited since it
     was reviewed, is refused.
 
-    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` is
-    that of predict.sql. The artefacts are verified before anything is written, the SQL
+    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `layout` is
+    that of predict.py and predict.sql, as for `Model.emit`; `dialect` that of
+    predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
     server among them. `glossary`, `about`, `full`, `against` and `templates`
     are as for `Model.emit`.
@@ -141,6 +143,7 @@ def build(
         read_dialect(name)
     said = {"glossary": glossary, "about": about}
     emit_options("markdown", said)  # refuses a damaged one now
+    check_choice("--layout", layout, LAYOUTS)
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
@@ -157,18 +160,21 @@ def build(
         chosen = emit_options(to, {"templates": templates, **options})
         return emitting.emit(program, to, chosen, history=history)
 
-    python, sql = emitted("python"), emitted("sql", dialect=dialect)
+    python = emitted("python", layout=layout)
+    sql = emitted("sql", layout=layout, dialect=dialect)
     document = emitted("markdown", **said, full=full)
     page = _page(partial(emitted, "html", **said, against=against), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.notes((*sql.notes, *document.notes))
+    feedback.notes((*python.notes, *sql.notes, *document.notes))
     reports = {}
     if verify:
         if not own.engine:
             feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
-        found += [(f"the SQL for {e}", e, emitted("sql", dialect=e)) for e in others]
+        for other in others:
+            own_sql = emitted("sql", layout=layout, dialect=other)
+            found.append((f"the SQL for {other}", other, own_sql))
         # Rows for all cells and edges, and many more. `verify` tries more still.
         budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.

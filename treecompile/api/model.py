@@ -154,6 +154,9 @@ class Model:
         whose templates replace the built-in ones. Options that the target does not have
         are refused.
 
+        For Python and SQL: the `layout`, `list` for one guard per rule, `decision` for
+        a nested decision, or `auto`.
+
         For Python: the `style`, standard for one row at a time or numpy for whole
         columns.
 

@@ -70,6 +70,7 @@ class LearnKeywords(ReadKeywords, total=False):
 class EmitKeywords(TypedDict, total=False):
     style: str
     module: str
+    layout: str
     dialect: str
     form: str
     table: str

@@ -40,7 +40,8 @@ from treecompile.model.options import (
 
 # The options of `build` that are not for learning.
 COMPILING = (
-    *("rows", "review", "dialect", "glossary", "about", "full", "against", "templates"),
+    *("rows", "review", "layout", "dialect", "glossary", "about", "full", "against"),
+    "templates",
     *("engine", "url", "verify"),
 )
 
@@ -319,7 +320,16 @@ def rules(
     group=REVIEWING,
 )
 @estimate_option
-@declared(EmitOptions, "dialect", "glossary", "about", "full", "against", "templates")
+@declared(
+    EmitOptions,
+    "layout",
+    "dialect",
+    "glossary",
+    "about",
+    "full",
+    "against",
+    "templates",
+)
 @value(
     "--engine",
     "NAME",

@@ -15,7 +15,8 @@ import numpy as np
 
 from treecompile.database.model_rows import MISSING, ModelRows, rows_for_model
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.lower import check_values, expressions
+from treecompile.emit.sql.checks import check_values
+from treecompile.emit.sql.lower import expressions
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.engines.base import Store
 from treecompile.measure.quality import (

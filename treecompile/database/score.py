@@ -10,8 +10,9 @@ from treecompile.database.locations import TableLocation
 from treecompile.database.model_rows import ColumnReader
 from treecompile.emit.literals import duckdb_string
 from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.checks import check_values, size_warnings
 from treecompile.emit.sql.forms import SELECT
-from treecompile.emit.sql.lower import check_values, expressions, size_warnings
+from treecompile.emit.sql.lower import expressions
 from treecompile.emit.sql.text import Quoting
 from treecompile.emit.steps import note
 from treecompile.model.errors import DataError, EngineError, OptionError

@@ -17,6 +17,7 @@ from treecompile.emit.about import About, read_about
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
+    CODE,
     IN_DOCUMENT,
     IN_JAVASCRIPT,
     IN_PYTHON,
@@ -30,6 +31,7 @@ from treecompile.model.options import (
 # Lowerings.
 PYTHON, SQL, MARKDOWN, HTML = ("python",), ("sql",), ("markdown",), ("html",)
 JAVASCRIPT = ("javascript",)
+LIST, DECISION, AUTO = LAYOUTS = ("list", "decision", "auto")
 
 
 HEADS = ("name", "description", "unit")  # of a glossary
@@ -64,6 +66,15 @@ class EmitOptions:
         "KIND",
         targets=JAVASCRIPT,
         group=IN_JAVASCRIPT,
+    )
+    layout: str = option(
+        AUTO,
+        "`list` writes one guard or WHEN for each rule, in the order of the document;"
+        " `decision` nests them, which asks less of each row; `auto` takes the list if"
+        " a row needs at most twice as many tests in it.",
+        "HOW",
+        targets=(*PYTHON, *SQL),
+        group=CODE,
     )
     dialect: str = option(
         "sqlite",

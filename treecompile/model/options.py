@@ -26,13 +26,14 @@ FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
 IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
-IN_JAVASCRIPT = "JavaScript"
+CODE, IN_JAVASCRIPT = "Python and SQL", "JavaScript"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
     *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
     REVIEWING,
     *(
+        CODE,
         IN_PYTHON,
         IN_JAVASCRIPT,
         IN_SQL,

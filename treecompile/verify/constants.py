@@ -18,8 +18,9 @@ from math import inf, isfinite, ldexp
 from typing import Any
 
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import DECISION, LIST, EmitOptions
 from treecompile.model import words
+from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import Feature, Label, Program, Value, ValueType
 from treecompile.verify.claims import NODE, PYTHON, Claim
 from treecompile.verify.node_process import EXPORTS
@@ -76,17 +77,18 @@ def added(
             found = in_python(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return Constants()  # running it will report the error and its line
-        style = "numpy" if NEEDS_NUMPY in text else "standard"
-        more = found - in_python(emit(program, "python", EmitOptions(style=style)).text)
+        asked = EmitOptions(style="numpy" if NEEDS_NUMPY in text else "standard")
+        own = _own(found, (in_python(t) for t in _fresh(program, "python", asked)))
     elif claimed.engine == NODE:
+        found = in_javascript(text)
         kind = "commonjs" if EXPORTS in text else "esm"
-        fresh = emit(program, "javascript", EmitOptions(module=kind)).text
-        more = in_javascript(text) - in_javascript(fresh)
+        own = in_javascript(emit(program, "javascript", EmitOptions(module=kind)).text)
     else:
         escapes = has_backslashes(claimed.engine)
+        found = in_sql(text, escapes)
         asked = replace(_options(program, claimed, columns, alias), types=types or {})
-        fresh = emit(program, "sql", asked).text
-        more = in_sql(text, escapes) - in_sql(fresh, escapes)
+        own = _own(found, (in_sql(t, escapes) for t in _fresh(program, "sql", asked)))
+    more = found - own
     if len(more) > MOST_ADDED:
         raise RefusedError(
             f"{len(more):,} of its numbers and texts are not the model's: it is not an"
@@ -98,6 +100,26 @@ def added(
         numbers=frozenset(numbers | {-n for n in numbers}),
         strings=frozenset(s for s in more if isinstance(s, str)),
     )
+
+
+def _fresh(program: Program, target: str, asked: EmitOptions) -> Iterator[str]:
+    """The artefact compiled afresh, in each layout that the model can have."""
+    yield emit(program, target, asked).text
+    for layout in (LIST, DECISION):
+        with suppress(OptionError, TargetError):
+            yield emit(program, target, replace(asked, layout=layout)).text
+
+
+def _own(found: Found, layouts: Iterator[Found]) -> Found:
+    """The constants of the layout that differs least from those that were found."""
+
+    def distance(own: Found) -> int:
+        return (found - own).total() + (own - found).total()
+
+    nearest = next(layouts)
+    while distance(nearest) and (another := next(layouts, None)) is not None:
+        nearest = min(nearest, another, key=distance)
+    return nearest
 
 
 def _options(

@@ -12,6 +12,7 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701.
+Layout list: 6 rules, one after the other.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -68,15 +69,24 @@ def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
     body_mass_g = row["body_mass_g"]
     if type(body_mass_g) is not float and type(body_mass_g) is not int:
         body_mass_g = as_number("body_mass_g", body_mass_g)
-    if not flipper_length_mm > 207.0:
-        if not bill_length_mm > 43.1:
-            return "R1" if rule else "Adelie"  # 93 of 96 cases
-        if not body_mass_g > 4100.0:
-            return "R2" if rule else "Chinstrap"  # 42 of 42 cases
-        if bill_length_mm <= 48.8:
-            return "R3" if rule else "Adelie"  # 3 of 5 cases
+    if not flipper_length_mm > 207.0 and not bill_length_mm > 43.1:
+        return "R1" if rule else "Adelie"  # 93 of 96 cases
+    if (
+        not flipper_length_mm > 207.0
+        and bill_length_mm > 43.1
+        and not body_mass_g > 4100.0
+    ):
+        return "R2" if rule else "Chinstrap"  # 42 of 42 cases
+    if (
+        not flipper_length_mm > 207.0
+        and bill_length_mm > 43.1
+        and bill_length_mm <= 48.8
+        and body_mass_g > 4100.0
+    ):
+        return "R3" if rule else "Adelie"  # 3 of 5 cases
+    if not flipper_length_mm > 207.0 and bill_length_mm > 48.8 and body_mass_g > 4100.0:
         return "R4" if rule else "Chinstrap"  # 6 of 6 cases
-    if not bill_depth_mm > 17.6:
+    if flipper_length_mm > 207.0 and not bill_depth_mm > 17.6:
         return "R5" if rule else "Gentoo"  # 87 of 87 cases
     return "R6" if rule else "Chinstrap"  # 3 of 5 cases
 

@@ -1,4 +1,4 @@
-/* treecompile 0.1.0, dialect sqlite, output label, model 7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701 */
+/* treecompile 0.1.0, dialect sqlite, output label, model 7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701, layout decision */
 CASE
   WHEN (CAST(flipper_length_mm AS REAL) <= 207 OR flipper_length_mm IS NULL) THEN
     CASE

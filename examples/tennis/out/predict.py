@@ -5,6 +5,7 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44.
+Layout list: 5 rules, one after the other.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -54,13 +55,13 @@ def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
         wind = as_text("wind", wind)
     if outlook == "cloudy":
         return "R1" if rule else "yes"  # 4 of 4 cases
-    if outlook == "sunny":
-        if humidity == "normal":
-            return "R5" if rule else "yes"  # 2 of 2 cases
-        return "R4" if rule else "no"  # 3 of 3 cases
-    if wind == "strong":
+    if outlook not in ("cloudy", "sunny") and wind == "strong":
         return "R2" if rule else "no"  # 2 of 2 cases
-    return "R3" if rule else "yes"  # 3 of 3 cases
+    if outlook not in ("cloudy", "sunny") and wind != "strong":
+        return "R3" if rule else "yes"  # 3 of 3 cases
+    if outlook == "sunny" and humidity != "normal":
+        return "R4" if rule else "no"  # 3 of 3 cases
+    return "R5" if rule else "yes"  # 2 of 2 cases
 
 
 def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:

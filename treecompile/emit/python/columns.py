@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import AUTO, EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring, mapping
 from treecompile.emit.python.lower import (
@@ -29,6 +29,7 @@ from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
+from treecompile.model.errors import OptionError
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import (
     membership,
@@ -95,6 +96,11 @@ class NumpyModule:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    if options.layout != AUTO:
+        raise OptionError(
+            "--layout is for --style standard: a numpy module has its decision as a"
+            " table, and not as code"
+        )
     body = settled(source.program.body)
     decided = outcomes(body)
     required = {index: column for column, index in enumerate(required_features(body))}

@@ -22,6 +22,7 @@ from treecompile.emit.guards import (
     GuardClauses,
     tree_table,
 )
+from treecompile.emit.layouts import NESTED, CodeLayout
 from treecompile.emit.literals import identifiers, python_literal, python_string
 from treecompile.emit.python.layout import (
     WIDTH,
@@ -32,7 +33,6 @@ from treecompile.emit.python.layout import (
     subscript,
     with_comment,
 )
-from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, unknown
@@ -64,11 +64,15 @@ class DecisionCode(GuardClauses):
     number_tests = NUMBER_TESTS
 
     def __init__(
-        self, body: ir.Body, taken: Iterable[str], said: Mapping[str, str]
+        self,
+        body: ir.Body,
+        taken: Iterable[str],
+        said: Mapping[str, str],
+        layout: CodeLayout = NESTED,
     ) -> None:
         reserved = {*taken, *RESERVED}
         variables = identifiers(body, reserved, NAME_WIDTH - 4, lower=True)
-        super().__init__(body, variables, list(decision_steps(body)), said)
+        super().__init__(body, variables, list(layout.steps(body)), said)
         self.large = {
             test.feature
             for test in self.texts

@@ -16,6 +16,7 @@ from treecompile.emit.explanations import (
     tests_above,
 )
 from treecompile.emit.guards import FunctionText
+from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
@@ -28,7 +29,6 @@ from treecompile.emit.python.decision import (
 from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
 from treecompile.emit.runtime import rows, script
 from treecompile.emit.runtime.source import Helpers, copied
-from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions, derived
@@ -36,6 +36,7 @@ from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
+READING = 3  # tests that a column costs as well: it is looked up, and its type tested
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
@@ -101,7 +102,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     dates = date_constant(program, used)
     needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
     helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
-    code = DecisionCode(body, helpers.names, words.evidence_by_id(program))
+    layout = choose(program, options.layout, LanguageCosts(READING * len(used)))
+    figures = words.evidence_by_id(program)
+    code = DecisionCode(body, helpers.names, figures, layout)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided)
@@ -125,7 +128,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         **({} if body.labels else {"PROBABILITIES": "ESTIMATES"}),
     }
     module = PythonModule(
-        docstring=_docstring(source, len(decided)),
+        docstring=_docstring(source, len(decided), layout),
         imports=helpers.imports(IMPORTED),
         model=mapping("MODEL", model),
         features=[
@@ -172,7 +175,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         blanks=blanks(program),
         script=copied(script, [*SCRIPT, *OF_DATES * bool(dates)], flags),
     )
-    return Lowered(module, notes=(note(body),))
+    return Lowered(module, notes=(layout.note("the Python module"),))
 
 
 def date_constant(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
@@ -210,11 +213,10 @@ def _runtime(body: ir.Body) -> list[str]:
     return [*first, *many, "explain_divided", *inner]
 
 
-def _docstring(source: CompilerInput, rules: int) -> list[str]:
+def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:
     """The docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
-    how = note(body)
     row = example(body, program.training.columns if program.training else ())
     items = [
         f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
@@ -236,7 +238,7 @@ def _docstring(source: CompilerInput, rules: int) -> list[str]:
         f"{source.sha256}.",
         *(DIVIDES if divisible(body) else ()),
         *computed(program),
-        *textwrap.wrap(f"{how[:1].upper()}{how[1:]}." if how else "", WIDTH),
+        *textwrap.wrap(f"L{layout.said[1:]}.", WIDTH),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py FILE",
     ]

@@ -7,14 +7,22 @@ data appears only as quoted names and literals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from treecompile.emit import targets
+from treecompile.emit.layouts import NESTED, CodeLayout, LanguageCosts, choose
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import AUTO, DECISION, LIST, EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
+from treecompile.emit.sql.checks import (
+    check_values,
+    console_warnings,
+    size_of,
+    size_warnings,
+)
 from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
 from treecompile.emit.sql.forms import Asked, Steps, answer_type
 from treecompile.emit.sql.fractional import check_sums
@@ -26,7 +34,7 @@ from treecompile.emit.sql.text import (
     declared_types,
     literal,
 )
-from treecompile.emit.steps import Step, decision_steps, note
+from treecompile.emit.steps import Step
 from treecompile.model import paths, words
 from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
@@ -34,6 +42,9 @@ from treecompile.model.ir import Body, Condition, Kind, Program, Rule, Tree, Val
 from treecompile.model.semantics import probabilities, required_features
 
 UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
+
+
+COSTS = LanguageCosts(missing=1)  # (x <= 5 OR x IS NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +64,15 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     asked = forms.outputs(body, options)
     declared_types(body, options.types)
     columns = forms.references(body, dialect, options)
-    said = words.evidence_by_id(source.program) if options.comments else {}
-    steps = in_steps(body, dialect, columns, options, said)
-    lines = forms.statement(steps, body, dialect, options)
+    layout, lines = laid_out(source.program, body, dialect, columns, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
-        SqlText(header(source, dialect, asked, options), lines),
+        SqlText(header(source, dialect, asked, options, layout), lines),
         warnings=(
             *size_warnings(lines, len(paths.outcomes(body)), dialect),
             *console_warnings(columns.values(), dialect),
         ),
-        notes=tuple(filter(None, (note(body), dates_note(source.program)))),
+        notes=(layout.note("the SQL"), dates_note(source.program)),
         beside=forms.properties(source.program, dialect, labels, options),
     )
 
@@ -73,8 +82,9 @@ def header(
     dialect: Dialect,
     asked: Iterable[Asked],
     options: EmitOptions,
+    layout: CodeLayout,
 ) -> str:
-    """The first line, which `verify` reads: the dialect, the outputs, the model.
+    """The first line, which `verify` reads: dialect, outputs, model, layout.
 
     It has no semicolon: some consoles end a statement there, even in a comment.
     """
@@ -89,7 +99,7 @@ def header(
     if options.identifiers not in ("", dialect.names.identifiers):
         parts.append(f"identifiers {options.identifiers}")
     parts.append(f"model {source.sha256}")
-    return ", ".join(filter(None, (*parts, note(source.program.body))))
+    return ", ".join((*parts, layout.said))
 
 
 def dates_note(program: Program) -> str:
@@ -102,19 +112,45 @@ def dates_note(program: Program) -> str:
 # ---------------------------------------------------------------- steps
 
 
+def laid_out(
+    program: Program,
+    body: Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    options: EmitOptions,
+) -> tuple[CodeLayout, list[str]]:
+    """The layout and the lines. A list that the database does not allow is nested."""
+
+    said = words.evidence_by_id(program) if options.comments else {}
+
+    def lines(layout: CodeLayout) -> list[str]:
+        steps = in_steps(body, dialect, columns, options, said, layout)
+        return forms.statement(steps, body, dialect, options)
+
+    layout = choose(program, options.layout, COSTS)
+    if options.layout == AUTO and layout.name == LIST:
+        with suppress(TargetError):
+            made = lines(layout)
+            if not 0 < dialect.limits.text < size_of(made):
+                return layout, made
+        layout = choose(program, DECISION, COSTS)
+    return layout, lines(layout)
+
+
 def in_steps(
     body: Body,
     dialect: Dialect,
     columns: Mapping[int, str],
     options: EmitOptions,
     said: Mapping[str, str] = UNSAID,
+    layout: CodeLayout = NESTED,
 ) -> Steps:
     """What a query computes, step by step; an expression has no steps but the last.
 
     `said` is what comments say about each rule.
     """
     if options.form not in forms.WITH_TABLE or paths.divisible(body):
-        return Steps(expressions(body, dialect, columns, options, said))
+        return Steps(expressions(body, dialect, columns, options, said, layout))
     typed: dict[str, str] = {}
     types = declared_types(body, options.types)
     names, helper = forms.helper_names(body, dialect, options)
@@ -128,7 +164,7 @@ def in_steps(
     asked = forms.outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
-        return Steps(expressions(body, dialect, columns, options, said), typed)
+        return Steps(expressions(body, dialect, columns, options, said, layout), typed)
     writer = ConditionWriter(dialect, body, columns, ValueType.INT, types)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
@@ -137,7 +173,7 @@ def in_steps(
         rule = found[place]
         return f"{numbers[place]}{_comment(rule, said)}"
 
-    steps = decision_steps(body, dialect.limits.nesting)
+    steps = layout.steps(body, dialect.limits.nesting)
     rule = list(case_lines(steps, writer.text, numbered, dialect))
     place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
     made = {}
@@ -210,6 +246,7 @@ def expressions(
     columns: Mapping[int, str],
     options: EmitOptions,
     said: Mapping[str, str] = UNSAID,
+    layout: CodeLayout = NESTED,
 ) -> dict[str, list[str]]:
     """The lines of each output, by the name of its column: {"prediction": [...]}.
 
@@ -222,13 +259,17 @@ def expressions(
     for asked in forms.outputs(body, options):
         answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer, types)
-        lines = expression(body, writer, asked, said)
+        lines = expression(body, writer, asked, said, layout)
         made[forms.OUTPUTS[asked.output]] = lines
     return made
 
 
 def expression(
-    body: Body, writer: ConditionWriter, asked: Asked, said: Mapping[str, str]
+    body: Body,
+    writer: ConditionWriter,
+    asked: Asked,
+    said: Mapping[str, str],
+    layout: CodeLayout,
 ) -> list[str]:
     """The lines of the CASE that computes one output."""
     dialect = writer.dialect
@@ -241,7 +282,7 @@ def expression(
         rule = decided[position]
         return f"{result(rule, body, asked, dialect)}{_comment(rule, said)}"
 
-    steps = decision_steps(decider, dialect.limits.nesting)
+    steps = layout.steps(decider, dialect.limits.nesting)
     lines = list(case_lines(steps, writer.text, answer, dialect))
     if dividing is not None and asked.output != "rule":
         lines[1:1] = divided_arm(dividing, writer, asked)
@@ -276,50 +317,6 @@ def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
         lines = staged(tree, writer, asked)
         return [f"{when} (", *(f"    {line}" for line in lines), "  )"]
     return [when, *(f"    {line}" for line in inline(tree, writer, asked))]
-
-
-def check_values(body: Body, dialect: Dialect) -> None:
-    """Refuse types and values that the database does not have, or confuses."""
-    required = [body.features[index] for index in required_features(body)]
-    typed = [(f"the column {feature.name!r}", feature.type) for feature in required]
-    for what, value_type in (*typed, ("the prediction", answer_type(body, "label"))):
-        if not dialect.types.of(value_type):
-            raise TargetError(
-                f"{dialect.name} has no type for {what}, of type {value_type}: learn it"
-                " from data in which it is a number or a text"
-            )
-    empty = [f"category '' of {f.name!r}" for f in required if "" in f.categories]
-    if "" in body.labels:
-        empty.append("label ''")
-    if empty and not dialect.values.empty_text:
-        raise TargetError(
-            f"{dialect.name} treats the {empty[0]} as NULL: replace it by another text"
-            " in the data"
-        )
-
-
-def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
-    """Warnings about a large text; one that the database cannot run is an error."""
-    limits = dialect.limits
-    if 0 < limits.slow_leaves <= leaves:
-        yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
-    size = sum(len(line.encode()) + 1 for line in lines)
-    if 0 < limits.text < size:
-        said = f"the SQL has {size:,} bytes, but {dialect.name} allows {limits.text:,}"
-        if not limits.beyond:
-            raise TargetError(f"{said}: learn a smaller tree, or prune it more")
-        yield f"{said}: {limits.beyond}"
-
-
-def console_warnings(columns: Iterable[str], dialect: Dialect) -> Iterator[str]:
-    """A warning about names that a console would change."""
-    replaced = dialect.names.replaced
-    for column in columns:
-        if replaced and replaced in column:
-            yield (
-                f"SQL*Plus and SQL Developer replace {replaced!r} in the name {column}:"
-                " run SET DEFINE OFF first"
-            )
 
 
 # ---------------------------------------------------------------- layout
