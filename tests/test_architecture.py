@@ -159,7 +159,9 @@ def test_no_name_serves_two_classes() -> None:
 
 # What decides, and what makes rules, needs the standard library alone.
 LIGHT_ROOMS = ("model", "regions")
-HEAVY_MODULES = {"model.arrays", "model.batch", "regions.boxes"}  # use numpy
+HEAVY_MODULES = {  # use numpy
+    *("model.arrays", "model.batch", "regions.boxes", "regions.deciding")
+}
 
 
 def test_the_heart_imports_nothing_heavy() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from tests.support.random_models import large_tree
 from tests.support.rule_lists import above, at_most, random_list, rule_set
 from tests.support.samples import TENNIS
 from treecompile.cli import main
-from treecompile.inspect.check import Fault, check
+from treecompile.inspect.check import OF_ORDER, Fault, check
 from treecompile.inspect.diff import diff
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.write import dumps
@@ -25,12 +26,14 @@ from treecompile.model.ir import (
     Kind,
     MissingPolicy,
     Program,
+    RuleSet,
     Split,
     Tree,
     ValueType,
 )
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
+from treecompile.rules.passes.shadowed import shadowed
 
 
 def run(*arguments: str | Path) -> Result:
@@ -73,7 +76,7 @@ def test_check_of_a_tree_names_the_leaves_that_no_row_reaches(tmp_path: Path) ->
 
 def test_check_says_what_it_found_and_shows_a_row(tmp_path: Path) -> None:
     path = saved(tmp_path, "rules.json", OVERLAPPING)
-    result = run("check", path)
+    result = run("check", path, "--strict")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0].endswith("rules.json: 4 rules and a default")
@@ -89,9 +92,44 @@ def test_check_says_what_it_found_and_shows_a_row(tmp_path: Path) -> None:
     assert any(line.startswith("  R1 (yes) and R2 (no): {") for line in lines)
 
 
+def test_what_is_normal_in_an_ordered_list_is_not_listed(tmp_path: Path) -> None:
+    path = saved(tmp_path, "rules.json", OVERLAPPING)
+    accepted = ("--allow", "shadowed", "--allow", "unreachable")
+    result = run("check", path, *accepted)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert len(lines) == 5  # the counts, and no finding
+    assert "2 pairs of rules hold for one row" in lines[1]
+    found = json.loads(run("check", path, *accepted, "--json").stdout)
+    assert found["findings"] == []
+    assert found["counts"]["conflict"] == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pruned_rules_have_no_dead_weight(seed: int) -> None:
+    random = Random(seed)
+    rows = []
+    for _ in range(400):
+        x, z = random.randrange(12), random.randrange(6)
+        colour = random.choice(("red", "green", "blue"))
+        y = (x > 5) ^ (colour == "red") if random.random() < 0.8 else z > 2
+        rows.append({"x": x * 1.0, "z": z * 1.0, "colour": colour, "y": str(y)})
+    table = pd.DataFrame(rows)
+    tree = treecompile.learn(table[:200], target="y", algorithm="cart", prune="none")
+    rules = tree.rules()
+    for pruned in (rules.prune(table[200:]), rules.prune(training=table[:200])):
+        found = pruned.check()
+        assert found.counts[Fault.SHADOWED] == found.counts[Fault.UNREACHABLE] == 0
+        assert found.passed(OF_ORDER)
+        # Removing what never decides changes no answer.
+        body = pruned.program.body
+        assert isinstance(body, RuleSet)
+        assert shadowed(body) == body
+
+
 def test_check_as_json_can_be_read_back(tmp_path: Path) -> None:
     path = saved(tmp_path, "rules.json", OVERLAPPING)
-    result = run("check", path, "--json", "--list", "1")
+    result = run("check", path, "--strict", "--json", "--list", "1")
     assert result.exit_code == 1
     found = json.loads(result.stdout)
     assert found["counts"] == {

@@ -1,15 +1,15 @@
 """The results of `check` and `diff`: a summary and the findings.
 
 Example rows are JSON objects, so that they can be pasted into a test or a table.
-Infinities are written as Python's JSON reader accepts them.
+Infinities are written as the texts "inf" and "-inf", which JSON does not have.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
-from treecompile.cli.json_reports import contradiction, first
+from treecompile.cli.json_reports import contradiction, first, plain
 from treecompile.cli.reports import more
 from treecompile.inspect.check import Check, Fault, Finding
 from treecompile.inspect.differences import Diff
@@ -29,20 +29,22 @@ TITLES = {
 
 
 def row(values: Mapping[str, object]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    return json.dumps(plain(values), ensure_ascii=False)
 
 
 # ---------------------------------------------------------------- check
 
 
-def checked(name: str, result: Check, most: int = SHOWN) -> Iterator[str]:
-    """The result of `check` as text."""
+def checked(
+    name: str, result: Check, most: int = SHOWN, accepted: Container[Fault] = ()
+) -> Iterator[str]:
+    """The result of `check` as text; accepted findings are counted, but not listed."""
     if isinstance(result.body, Tree):
         yield from _checked_tree(name, result, most)
         return
     yield f"{name}: {counted(len(result.body.rules), 'rule')} and a default"
     yield from _answers(result)
-    yield from _findings(result, most)
+    yield from _findings(result, most, accepted)
     if result.undecided:
         yield ""
         yield "undecided within the budget (see --budget)"
@@ -86,8 +88,12 @@ def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
     yield from _findings(result, most)
 
 
-def _findings(result: Check, most: int) -> Iterator[str]:
+def _findings(
+    result: Check, most: int, accepted: Container[Fault] = ()
+) -> Iterator[str]:
     for fault in Fault:
+        if fault in accepted:
+            continue
         if findings := first(result, most, fault):
             yield ""
             yield TITLES[fault]

@@ -198,7 +198,8 @@ def _row(text: str) -> dict[str, Any]:
 @command(
     "check",
     "Find rules that overlap, conflict or never decide.",
-    "treecompile check RULES.md\ntreecompile check rules.json --allow overlap --json",
+    "treecompile check RULES.md\n"
+    "treecompile check rules.json --strict --allow overlap --json",
     "No file. The report goes to standard output.",
 )
 @argument("model")
@@ -207,17 +208,29 @@ def _row(text: str) -> dict[str, Any]:
     multiple=True,
     metavar="KIND",
     type=click.Choice(FAULTS),
-    help="Do not count this as a finding: unreachable, shadowed, conflict, overlap or"
+    help="Do not count or list this: unreachable, shadowed, conflict, overlap or"
     " incomplete. Repeatable.",
+    group=SEARCH,
+)
+@option(
+    "--strict",
+    is_flag=True,
+    help="Count and list rules that overlap, too, and rows that only the default"
+    " decides, although both are normal in an ordered list.",
     group=SEARCH,
 )
 @budget_option
 @list_option
 @json_option
 def check(
-    model: str, allow: tuple[str, ...], budget: int, most: int | None, as_json: bool
+    model: str,
+    allow: tuple[str, ...],
+    strict: bool,
+    budget: int,
+    most: int | None,
+    as_json: bool,
 ) -> None:
-    """Find rules that overlap, conflict or never decide.
+    """Find rules that never decide; with --strict also those that overlap or conflict.
 
     Each comes with an example row. The search is exact and does not sample.
 
@@ -227,16 +240,18 @@ def check(
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import read_model
-    from treecompile.inspect.check import LISTED, Fault
+    from treecompile.inspect.check import LISTED, OF_ORDER, Fault
     from treecompile.inspect.check import check as checked
 
     shown = most if most is not None else LISTED if as_json else reports.SHOWN
+    accepted = frozenset(map(Fault, allow)) | (frozenset() if strict else OF_ORDER)
     result = checked(read_model(model), budget, shown)
     if as_json:
-        streams.write(json_reports.dumped(json_reports.checked(result, shown)))
+        report = json_reports.checked(result, shown, accepted)
+        streams.write(json_reports.dumped(report))
     else:
-        streams.show("\n".join(reports.checked(model, result, shown)))
-    if not result.passed(frozenset(map(Fault, allow))):
+        streams.show("\n".join(reports.checked(model, result, shown, accepted)))
+    if not result.passed(accepted):
         raise SystemExit(1)
     raise SystemExit(3 if result.undecided else 0)
 

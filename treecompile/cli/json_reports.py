@@ -1,12 +1,13 @@
 """The reports of commands as JSON; docs/reports.schema.json has their shapes.
 
-Infinities are written as Python's JSON reader accepts them.
+Infinities are written as the texts "inf" and "-inf", which JSON does not have.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from treecompile.model import ir, words
@@ -28,7 +29,21 @@ Json = dict[str, Any]
 
 def dumped(report: Mapping[str, object]) -> str:
     """Values of other types, which only an engine gives, are written as text."""
-    return json.dumps(report, ensure_ascii=False, indent=2, default=str) + "\n"
+    text = json.dumps(
+        plain(report), ensure_ascii=False, indent=2, default=str, allow_nan=False
+    )
+    return text + "\n"
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has: infinities are the texts "inf" and "-inf", NaN is null."""
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return value
 
 
 # ---------------------------------------------------------------- models
@@ -260,10 +275,11 @@ def verified(name: str, report: Report) -> Json:
 # ---------------------------------------------------------------- check and diff
 
 
-def checked(result: Check, most: int) -> Json:
+def checked(result: Check, most: int, accepted: Container[Fault] = ()) -> Json:
     """The result of `check`, with at most so many findings of each kind."""
     counts = {fault.value: number for fault, number in result.counts.items()}
-    findings = [_finding(each, result) for each in first(result, most)]
+    listed = (each for each in first(result, most) if each.fault not in accepted)
+    findings = [_finding(each, result) for each in listed]
     return {"counts": counts, "findings": findings, "undecided": result.undecided}
 
 

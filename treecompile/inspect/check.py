@@ -13,7 +13,6 @@ from enum import StrEnum
 
 import numpy as np
 
-from treecompile.inspect.deciding import deciding
 from treecompile.model import ir
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import TargetError
@@ -21,6 +20,7 @@ from treecompile.model.paths import paths, rule_ids, size
 from treecompile.model.semantics import decider, is_fractional
 from treecompile.regions.boxes import PAIRS, STEPS, Boxes, SearchBudget
 from treecompile.regions.compact import is_searchable, tested_only
+from treecompile.regions.deciding import deciding
 from treecompile.regions.region import Regions, rule_regions
 from treecompile.regions.space import Box, Space
 
@@ -34,6 +34,11 @@ class Fault(StrEnum):
     CONFLICT = "conflict"  # two rules hold for one row and conclude differently
     OVERLAP = "overlap"  # two rules hold for one row and conclude the same
     INCOMPLETE = "incomplete"  # no rule holds, and the default decides
+
+
+# In an ordered list the first rule that holds decides, and else the default: that is
+# its meaning, and no fault.
+OF_ORDER = frozenset({Fault.CONFLICT, Fault.OVERLAP, Fault.INCOMPLETE})
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from treecompile.rules.passes.known import known
 from treecompile.rules.passes.merge import merge
 from treecompile.rules.passes.number import number
 from treecompile.rules.passes.order import order
+from treecompile.rules.passes.shadowed import shadowed
 from treecompile.rules.passes.siblings import siblings
 
 RulePass = Callable[[RuleSet], RuleSet]
@@ -34,7 +35,10 @@ SIMPLIFYING_PASSES: tuple[RulePass, ...] = (
     *(known, duplicates, siblings, dead, order, number),
 )
 # After post-pruning no rules are merged: each keeps the estimate it was sorted by.
-PRUNED_PASSES: tuple[RulePass, ...] = (*RULE_PASSES, known, duplicates, dead, number)
+PRUNED_PASSES: tuple[RulePass, ...] = (
+    *RULE_PASSES,
+    *(known, duplicates, dead, shadowed, number),
+)
 
 
 def apply_rule_passes(
