@@ -38,7 +38,7 @@ class Explanation(Shown):
 
     def _display(self) -> Display:
         picture = compact(self.program, DrawOptions(row=self.row))
-        return Display([self.trail.sentence], picture=picture)
+        return Display([], picture=picture)  # which has the sentence
 
     def __repr__(self) -> str:
         return self.trail.sentence

@@ -73,8 +73,9 @@ def _table(table: DisplayTable) -> str:
     return (
         '<div style="overflow-x: auto">'
         '<table style="border-collapse: collapse; color: inherit">'
-        f'<caption style="text-align: left; color: inherit">{escape(table.title)}'
-        f"</caption><thead>{_line(table.head, 'th', table.left)}</thead>"
+        '<caption style="text-align: left; white-space: nowrap; color: inherit">'
+        f"{escape(table.title)}</caption>"
+        f"<thead>{_line(table.head, 'th', table.left)}</thead>"
         f"<tbody>{body}</tbody></table>{more}</div>"
     )
 

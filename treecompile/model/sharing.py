@@ -15,6 +15,7 @@ from treecompile.model.ir import Condition
 
 Group = tuple[Condition, ...]  # conditions on one feature
 Part = TypeVar("Part")
+Text = TypeVar("Text")
 
 
 class SharedPath(tuple[Condition, ...]):
@@ -29,15 +30,15 @@ class SharedPath(tuple[Condition, ...]):
         return path
 
 
-class Texts(Generic[Part]):
+class Texts(Generic[Part, Text]):
     """The texts of parts that many rules share, each written once."""
 
-    def __init__(self, text_of: Callable[[Part], str]) -> None:
+    def __init__(self, text_of: Callable[[Part], Text]) -> None:
         self.text_of = text_of
-        self.found: dict[int, str] = {}
+        self.found: dict[int, Text] = {}
         self.parts: list[Part] = []  # kept, so that no other gets the identity of one
 
-    def of(self, parts: Sequence[Part]) -> list[str]:
+    def of(self, parts: Sequence[Part]) -> list[Text]:
         found = self.found
         try:
             return [found[id(part)] for part in parts]

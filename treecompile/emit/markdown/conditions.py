@@ -7,12 +7,12 @@ and not in brackets behind every test. Thresholds are exact in the block of rule
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
+from treecompile.model.sharing import Texts
 from treecompile.model.words import Rounding
 
 MISSING, UNSEEN = "Missing goes here", "Unseen goes here"
@@ -23,8 +23,8 @@ class TestText(NamedTuple):
     """The tests of one feature in a rule."""
 
     text: str  # 1 < bmi ≤ 28.2 kg/m²
-    name: str  # bmi
     takes: tuple[str, ...]  # for each of `heads`, "yes", "no", or "" where none is
+    taker: str  # bmi, bmi (missing) or bmi (unseen); "": unknown values go elsewhere
 
 
 class PlainTests:
@@ -53,7 +53,11 @@ class PlainTests:
         self.heads: list[str] = []
         if used and not is_dividing:
             self.heads = [MISSING, *([UNSEEN] if has_categories else [])]
-        self.of = cache(self._of)  # rules share most of their tests
+        self.texts = Texts(self._of)  # rules share most of their tests
+
+    def of(self, groups: Sequence[Tests]) -> list[TestText]:
+        """The tests of each feature."""
+        return self.texts.of(groups)
 
     def _of(self, tests: Tests) -> TestText:
         index = tests[0].feature
@@ -66,16 +70,22 @@ class PlainTests:
             self.units[index],
             marks=False,
         )
-        takes = (_missing(tests), _unseen(tests, feature))[: len(self.heads)]
-        return TestText(text, md.name(feature.name), takes)
+        missing, unseen = _missing(tests), _unseen(tests, feature)
+        takes = (missing, unseen)[: len(self.heads)]
+        name, taker = md.name(feature.name), ""
+        if missing == "yes":
+            taker = f"{name} (missing)" if unseen == "no" else name
+        elif unseen == "yes":
+            taker = f"{name} (unseen)"
+        return TestText(text, takes, taker)
 
     def brief(self, tests: Sequence[TestText]) -> str:
-        return " and ".join(each.text for each in tests)
+        return " and ".join([each.text for each in tests])
 
     def table(self, head: str, groups: Sequence[Tests]) -> str:
         """One test in each row, and whether missing and unseen values meet it."""
         rows = []
-        for place, each in enumerate(map(self.of, groups)):
+        for place, each in enumerate(self.of(groups)):
             rows.append([f"{'and ' if place else ''}{each.text}", *each.takes])
         return md.table([head, *self.heads], rows)
 
@@ -86,15 +96,7 @@ class PlainTests:
         """
         if not self.heads:
             return []
-        found = []
-        for each in tests:
-            takes = dict(zip(self.heads, each.takes, strict=True))
-            missing, unseen = takes[MISSING], takes.get(UNSEEN, "")
-            if missing == "yes":
-                found.append(f"{each.name}{' (missing)' if unseen == 'no' else ''}")
-            elif unseen == "yes":
-                found.append(f"{each.name} (unseen)")
-        return [", ".join(found)]
+        return [", ".join([each.taker for each in tests if each.taker])]
 
     @property
     def taking(self) -> list[str]:

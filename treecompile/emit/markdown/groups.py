@@ -16,6 +16,7 @@ from treecompile.emit.markdown.rules import RuleText, RuleWriter
 from treecompile.model.ir import Body, Condition, Rule, Split, Tree
 from treecompile.model.paths import upwards
 from treecompile.model.semantics import leaf_positions
+from treecompile.model.sharing import SharedPath
 from treecompile.rules.extract import Tests
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
@@ -193,7 +194,7 @@ def _within(span: tuple[int, int], start: int, stop: int) -> bool:
 
 
 def _flat(tests: Tests | None) -> tuple[Condition, ...]:
-    return tuple(c for merged in (tests or {}).values() for c in merged)
+    return SharedPath.of([group for group in (tests or {}).values() if group])
 
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:

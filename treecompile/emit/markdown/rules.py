@@ -15,6 +15,7 @@ from treecompile.model import ir, words
 from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
 from treecompile.model.semantics import is_fractional
+from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
 from treecompile.rules.language.record import Notes, place_of
 
@@ -151,16 +152,19 @@ class RuleWriter:
     @staticmethod
     def _own(
         conditions: Sequence[ir.Condition], common: Sequence[ir.Condition]
-    ) -> list[tuple[ir.Condition, ...]]:
+    ) -> Sequence[Group]:
         """The tests of each feature, without those in `common`."""
-        shared = set(words.by_feature(common))
-        return [g for g in words.by_feature(conditions) if g not in shared]
+        groups = words.by_feature(conditions)
+        if not common:
+            return groups
+        shared = set(map(id, words.by_feature(common)))  # both are paths of one tree
+        return [group for group in groups if id(group) not in shared]
 
     # ------------------------------------------------------------ in few words
 
     def common(self, conditions: Sequence[ir.Condition]) -> tuple[str, str]:
         """What the rules of a group share, and what it does with missing values."""
-        tests = [self.tests.of(group) for group in words.by_feature(conditions)]
+        tests = self.tests.of(words.by_feature(conditions))
         return self.tests.brief(tests), self.tests.remark(tests)
 
     def heads(self) -> list[str]:
@@ -172,7 +176,7 @@ class RuleWriter:
 
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
         """A rule as a row of that table."""
-        tests = [self.tests.of(group) for group in self._own(rule.conditions, common)]
+        tests = self.tests.of(self._own(rule.conditions, common))
         row = [rule.id, self.tests.brief(tests) or "always", self.answer(rule)]
         row += self.tests.takers(tests)
         own = self.rows[rule.id]
