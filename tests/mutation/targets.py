@@ -69,6 +69,7 @@ TARGETS = (
         " treecompile/emit/guards.py",
         (
             "tests/unit/test_dates.py",
+            "tests/unit/test_explanations.py",
             "tests/unit/test_fractional_artefacts.py",
             "tests/unit/test_guards.py",
             "tests/unit/test_limits.py",

@@ -102,7 +102,6 @@ class GuardClauses(ABC):
         for step in self.steps:
             while step.depth < current.base:
                 assert current.caller is not None
-                self.close(current, current.base)
                 current = current.caller
             self.close(current, step.depth)
             margin = self.margin(current, step.depth)
@@ -121,7 +120,6 @@ class GuardClauses(ABC):
                 current = FunctionText(name, depth, current, at, depth)
                 found.append(current)
         for function in reversed(found):  # the innermost first: it adds to `uses`
-            self.close(function, function.base)
             self.finish(function)
         return found
 

@@ -1,0 +1,42 @@
+"""What `explain` is given: sentences, or the tests on the way to each leaf."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.samples import chain, every_type
+from treecompile.emit import explanations
+from treecompile.emit.explanations import _unmerged_sentence, sentences
+from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
+from treecompile.model.paths import outcomes
+from treecompile.rules.extract import extract
+
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+TWO = tuple(Condition(0, Op.LE, edge, False) for edge in (1.0, 2.0))
+
+
+@pytest.mark.parametrize(("most", "count"), [(7, 6), (6, 6), (5, 0)])
+def test_there_are_sentences_up_to_a_number(
+    most: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = every_type()
+    monkeypatch.setattr(explanations, "SENTENCES", most)
+    assert len(sentences(program, outcomes(program.body))) == count
+
+
+def test_each_node_has_the_test_above_it() -> None:
+    """The root has none: it is above itself."""
+    found = explanations.tests_above(chain((X,), TWO, ("a", "b", "c")))
+    assert found == [
+        (0, ""),
+        (0, "x <= 1"),
+        (0, "x > 1 (or missing)"),
+        (2, "x <= 2"),
+        (2, "x > 2 (or missing)"),
+    ]
+
+
+def test_a_rule_that_no_whole_row_meets_has_each_of_its_tests() -> None:
+    rules = extract(chain((X,), TWO, ("a", "b", "c")).body)
+    said = _unmerged_sentence(rules.rules[1], rules, "y")
+    assert said.startswith("R2: if x > 1 (or missing) and x <= 2 then y")
