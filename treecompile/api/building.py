@@ -16,11 +16,19 @@ from treecompile.api.options import (
     keywords_of,
     learn_options,
     read_options,
+    refer_options,
     several,
     with_keywords,
 )
 from treecompile.api.outputs import check_outputs
-from treecompile.api.rows import Data, Feedback, Silent, in_memory, learn_from
+from treecompile.api.rows import (
+    Data,
+    Feedback,
+    Silent,
+    in_memory,
+    learn_from,
+    referred,
+)
 from treecompile.database.locations import in_database
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.history import NO_HISTORY, History
@@ -34,12 +42,13 @@ from treecompile.model.display import Display, Shown
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
-from treecompile.model.ir import Program
+from treecompile.model.ir import Label, Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
 from treecompile.rules.language.document import holds_model, is_rules, read_whole
 from treecompile.rules.pruning import C45RULES, VALIDATION
+from treecompile.rules.referral import ReferOptions
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import read_table
 from treecompile.tables.suspicions import unmatched
@@ -93,6 +102,8 @@ def build(
     rules: str | None = None,
     rows: Data | None = None,
     review: str | Path | None = None,
+    refer: str | Sequence[str] = (),
+    refer_label: Label = "refer",
     layout: str = "auto",
     dialect: str = "sqlite",
     engine: str | Sequence[str] = (),
@@ -120,7 +131,8 @@ def build(
     files go with it. `review` is a review.json: what was rejected, or edited since it
     was reviewed, is refused.
 
-    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `layout` is
+    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
+    `refer_label` are as for `Model.refer`, also for a model. `layout` is
     that of predict.py and predict.sql, as for `Model.emit`; `dialect` that of
     predict.sql. The artefacts are verified before anything is written, the SQL
     on the engine of its dialect and on every other `engine`; `url` is the address of a
@@ -144,15 +156,21 @@ def build(
     said = {"glossary": glossary, "about": about}
     emit_options("markdown", said)  # refuses a damaged one now
     check_choice("--layout", layout, LAYOUTS)
+    declining = refer_options(refer, refer_label)
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
     if isinstance(data, (str, Path)) and holds_model(data):
         told = {**given, **options}
         model, history = _read_model(data, told, rows, review, feedback)
+        program, notes = referred(model.program, declining)
+        feedback.notes(notes)
+        model = Model(program, (*model.notes, *notes))
     else:
         _refuse_for_models(rows, review)
-        model = _learn(data, given, dict(options), feedback, estimate=estimate)
+        model = _learn(
+            data, given, dict(options), declining, feedback, estimate=estimate
+        )
 
     program = model.program
 
@@ -261,6 +279,7 @@ def _learn(
     data: Data,
     given: Mapping[str, Any],
     options: dict[str, Any],
+    declining: ReferOptions,
     feedback: Feedback,
     *,
     estimate: bool,
@@ -290,15 +309,17 @@ def _learn(
     needs = "--rules c45rules" if form == C45RULES else ""
     learned = learn_from(data, columns, how, validation, feedback, for_labels=needs)
     made, notes = _in_form(learned, form, feedback)
+    made, more = referred(made, declining, learned)
+    feedback.notes(more)
     if estimate:
-        made = forms.estimated(made, learned, how, form or "")
+        made = forms.estimated(made, learned, how, form or "", declining)
     feedback.made(made, monotonic() - began)
     found = [*advice(made)]
-    if estimate and not form:
+    if estimate and not form and not declining.refer:
         shorter = list(forms.shorter_form(made, learned, how))
         feedback.tell(*shorter)
         found += shorter
-    return Model(made, (*learned.notes, *notes, *found))
+    return Model(made, (*learned.notes, *notes, *more, *found))
 
 
 def _in_form(

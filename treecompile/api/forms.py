@@ -18,17 +18,19 @@ from treecompile.learning.cross_validation import (
 from treecompile.learning.options import C45, CART, NONE, LearnOptions, is_given
 from treecompile.learning.training import Learned, grow_tree
 from treecompile.measure.cases import Cases
-from treecompile.measure.quality import accuracy
+from treecompile.measure.quality import accuracy, measured
 from treecompile.model.arrays import Positions
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Body, ClassQuality, Estimate, Program, Tree
+from treecompile.model.ir import Body, ClassQuality, Estimate, Program, Training, Tree
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules.extract import extract
 from treecompile.rules.pruning import C45RULES, pruned_rules
+from treecompile.rules.referral import ReferOptions, refer
 from treecompile.tables.dataset import Dataset
 
 MOST_WORK = 120_000  # rows x features x labels: comparing forms takes a second
 MOST_PRUNING = 100_000  # leaves x rows: c4.5rules takes a second for ten folds
+ANSWERS_ALL = ReferOptions()  # refers no row
 SHORTER = 0.8  # of the tests: a form with more is not worth a line
 
 
@@ -38,10 +40,21 @@ class Form:
     algorithm: str
     rules: str = ""  # "" for a tree, or C45RULES
     flag: str = ""  # what a user adds to get it
+    refer: ReferOptions = ANSWERS_ALL
 
     def learn(self, data: Dataset) -> Body:
         tree = tree_learner(self.algorithm, self.options)(data)
-        return self.pruned(tree, data)
+        return self.referred(self.pruned(tree, data), data)
+
+    def referred(self, body: Body, data: Dataset) -> Body:
+        """The body that refers what the form refers, by the rows that it learned."""
+        known = Training("", len(data.y), data.summaries())
+        program = Program(data.target, self.algorithm, body, training=known)
+        cases = Cases(data.columns, data.y)
+        counted = measured(program, cases, None)
+        return refer(
+            counted, self.refer, lambda p: measured(p, cases, None)
+        ).program.body
 
     def pruned(self, tree: Tree, data: Dataset) -> Body:
         if self.rules != C45RULES:
@@ -68,7 +81,11 @@ class Form:
 
 
 def estimated(
-    program: Program, learned: Learned, options: LearnOptions, rules: str = ""
+    program: Program,
+    learned: Learned,
+    options: LearnOptions,
+    rules: str = "",
+    refer: ReferOptions = ANSWERS_ALL,
 ) -> Program:
     """The program with the quality to expect on new rows, if that takes seconds.
 
@@ -79,12 +96,17 @@ def estimated(
         return program
     if training.validation is not None:
         return program
-    form = Form(options, program.algorithm, rules)
+    form = Form(options, program.algorithm, rules, refer=refer)
     folds = estimate_folds(data, options.seed)
     assert isinstance(grown, Tree)
     if folds is None or form.takes_long(grown, data):
         return program
-    found = estimate(data, folds, form.learn)
+    # The learner does not know the label of rows that are referred.
+    found = estimate(
+        replace(data, labels=program.body.labels),
+        folds,
+        lambda part: form.learn(replace(part, labels=grown.labels)),
+    )
     return replace(program, training=replace(training, estimate=found))
 
 

@@ -13,6 +13,7 @@ from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
     read_options,
+    refer_options,
     several,
     with_keywords,
 )
@@ -117,6 +118,23 @@ class Model:
             program = pruning.with_rounded_answers(program, round)
         made = pruning.simplify(program)
         return Model(made, pruning.flattening_notes(self.program), self._origin)
+
+    def refer(self, *when: str, label: Label = "refer") -> Model:
+        """The same model, but it refers some rows to a human instead of answering.
+
+        `when` is "missing" (a value that is tested is missing), "unseen" (it is a
+        category that was not in the training data), "below=0.7" (the leaf or rule is
+        right in a smaller share of its rows) or "fewer=20" (it has fewer rows), or
+        several of these. The answer is `label`, the last of the labels.
+
+        The quality is that of the given rows where it follows from their counts. After
+        "missing" and "unseen", `evaluate` measures it.
+        """
+        if not when:
+            raise OptionError(
+                "refer needs a reason: missing, unseen, below=... or fewer=..."
+            )
+        return Model(*rows.referred(self.program, refer_options(when, label)))
 
     @with_keywords(ReadKeywords, ReadOptions)
     def prune(

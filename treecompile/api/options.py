@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_type_hints
@@ -12,6 +13,7 @@ from treecompile.learning.options import BALANCED, LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
 from treecompile.model.options import Option, options_of
+from treecompile.rules.referral import ReferOptions
 from treecompile.tables.options import DataOptions, ReadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -133,6 +135,14 @@ def learn_options(
         values |= {"one_hot": (), "one_hot_all": True}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
     return DataOptions(as_name(target), **columns), LearnOptions(**values)
+
+
+def refer_options(
+    refer: str | Sequence[str], label: Label | None = None
+) -> ReferOptions:
+    """The keywords that say when to refer a row."""
+    options = ReferOptions(several(refer))
+    return options if label is None else replace(options, refer_label=label)
 
 
 def read_options(function: str, given: Mapping[str, Any]) -> ReadOptions:

@@ -13,9 +13,10 @@ from treecompile.api.options import (
     ReadKeywords,
     learn_options,
     read_options,
+    refer_options,
     with_keywords,
 )
-from treecompile.api.rows import Data, in_memory, learn_from
+from treecompile.api.rows import Data, in_memory, learn_from, referred
 from treecompile.importers.sklearn import import_model
 from treecompile.inspect import diff as inspect_diff
 from treecompile.inspect.differences import Diff
@@ -38,6 +39,8 @@ def learn(
     *,
     target: str,
     validation: Data | None = None,
+    refer: str | Sequence[str] = (),
+    refer_label: Label = "refer",
     **options: Unpack[LearnKeywords],
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
@@ -51,6 +54,9 @@ def learn(
     categories, `costs` maps columns to numbers, `class_weight` (or "balanced") and
     `prior` map labels to numbers, and `one_hot` may be True for all columns.
 
+    `refer` says when to refer a row to a human instead of answering it: see
+    `Model.refer`.
+
     The `notes` of the model say what was chosen and what looks odd about the data.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
@@ -58,8 +64,10 @@ def learn(
     5
     """
     columns, how = learn_options("learn", target, options)
+    declining = refer_options(refer, refer_label)
     learned = learn_from(data, columns, how, validation)
-    return Model(learned.program, learned.notes)
+    program, notes = referred(learned.program, declining, learned)
+    return Model(program, (*learned.notes, *notes))
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)

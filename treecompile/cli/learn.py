@@ -37,13 +37,12 @@ from treecompile.model.options import (
     RULES,
     TESTING,
 )
+from treecompile.rules.referral import ReferOptions
 
 # The options of `build` that are not for learning.
-COMPILING = (
-    *("rows", "review", "layout", "dialect", "glossary", "about", "full", "against"),
-    "templates",
-    *("engine", "url", "verify"),
-)
+EMITTING = ("layout", "dialect", "glossary", "about", "full", "against", "templates")
+REFERRING = ("refer", "refer_label")
+COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
 
 
 @command(
@@ -72,6 +71,7 @@ COMPILING = (
     help="In a database: create no temporary tables. This is slower.",
 )
 @estimate_option
+@declared(ReferOptions)
 @model_option("model.json", COMMON)
 @json_option
 def learn(
@@ -84,6 +84,8 @@ def learn(
     validation_table: str,
     no_temporary_tables: bool,
     estimate: bool,
+    refer: tuple[str, ...],
+    refer_label: str | None,
     out: str,
     force: bool,
     as_json: bool,
@@ -97,8 +99,8 @@ def learn(
     reads, or a table in a database. Neither of these has to fit into memory.
     """
     from treecompile.api.forms import estimated
-    from treecompile.api.options import learn_options
-    from treecompile.api.rows import learn_from
+    from treecompile.api.options import learn_options, refer_options
+    from treecompile.api.rows import learn_from, referred
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
@@ -128,6 +130,7 @@ def learn(
             )
         held_out = Table(url, validation_table, memory_limit)
     columns, how = learn_options("learn", target, given(options))
+    declining = refer_options(refer, refer_label)
     is_resumable = in_database(rows) is not None
     if is_resumable:
         check_output(state_file(out), force=force)
@@ -143,14 +146,15 @@ def learn(
             temporary_tables=not no_temporary_tables,
             journal=journal,
         )
-        program = learned.program
+        program, notes = referred(learned.program, declining, learned)
+        terminal.notes(notes)
         if estimate:
-            program = estimated(program, learned, how)
+            program = estimated(program, learned, how, refer=declining)
         output(out, dumps(program))
     terminal.made(program, monotonic() - began)
     terminal.tell(f"wrote {out}")
     if as_json:
-        notes = (*learned.notes, *advice(program))
+        notes = (*learned.notes, *notes, *advice(program))
         streams.write(json_reports.dumped(json_reports.made(program, [out], notes)))
 
 
@@ -182,6 +186,7 @@ def learn(
     type=int,
     group=PRUNING,
 )
+@declared(ReferOptions)
 @url_option
 @value(
     "--validation-table",
@@ -207,6 +212,8 @@ def rules(
     validation: str | None,
     training: str | None,
     round: int | None,
+    refer: tuple[str, ...],
+    refer_label: str | None,
     url: str,
     validation_table: str,
     training_table: str,
@@ -222,8 +229,8 @@ def rules(
     Without --validation and --training, every row keeps its answer. MODEL may also be a
     list of rules.
     """
-    from treecompile.api.options import read_options
-    from treecompile.api.rows import prune_rules
+    from treecompile.api.options import read_options, refer_options
+    from treecompile.api.rows import prune_rules, referred
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
@@ -270,6 +277,8 @@ def rules(
         is_training = training or training_table
         how = pruning.C45RULES if is_training else pruning.VALIDATION
         made, notes = prune_rules(program, how, rows, reading, terminal)
+    made, more = referred(made, refer_options(refer, refer_label))
+    notes = (*notes, *more)
     output(out, dumps(made))
     terminal.notes(notes)
     if line := quality_line(made):
@@ -319,17 +328,9 @@ def rules(
     " it was reviewed, is refused; the document shows who accepted what.",
     group=REVIEWING,
 )
+@declared(ReferOptions)
 @estimate_option
-@declared(
-    EmitOptions,
-    "layout",
-    "dialect",
-    "glossary",
-    "about",
-    "full",
-    "against",
-    "templates",
-)
+@declared(EmitOptions, *EMITTING)
 @value(
     "--engine",
     "NAME",

@@ -9,6 +9,7 @@ from treecompile.measure.quality import Evaluation
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.paths import size
+from treecompile.model.referral import refer_label, referred_rows
 
 if TYPE_CHECKING:
     from treecompile.learning.alpha import Validated
@@ -45,7 +46,8 @@ def finished(program: ir.Program, seconds: float) -> Iterator[str]:
 
 def evaluation(program: ir.Program, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
-    yield from _quality(program.body.labels, result.quality)
+    refers = refer_label(program)
+    yield from _quality(program.body.labels, result.quality, refers)
     if result.unknown:
         target = words.name(program.target)
         yield f"left out: {result.unknown} rows whose {target} is missing or new"
@@ -150,7 +152,9 @@ def pruning_sequence(
         yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
 
 
-def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
+def _quality(
+    labels: Sequence[ir.Label], quality: ir.Quality, refers: ir.Label | None = None
+) -> Iterator[str]:
     if isinstance(quality, ir.ValueQuality):
         yield f"rows: {quality.rows}"
         yield f"mean absolute error: {quality.mean_absolute_error:.6g}"
@@ -162,12 +166,20 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
     right = sum(row[i] for i, row in enumerate(quality.confusion))
     share = f" = {100 * (right / total):.2f} %" if total else ""
     yield f"accuracy: {right} of {total}{share}"
+    if refers is not None:
+        count = referred_rows(quality, labels, refers)
+        rest = total - count
+        parts = f"{_percent(count / total if total else None)}"
+        yield f"referred: {count} of {total} = {parts}"
+        share = _percent(right / rest if rest else None)
+        yield f"accuracy on the others: {right} of {rest} = {share}"
     yield ""
     shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
     table = [["", *shown_labels]]
-    for label, row in zip(shown_labels, quality.confusion, strict=True):
-        table.append([label, *map(str, row)])
+    for label, row in zip(labels, quality.confusion, strict=True):
+        if label != refers:  # no row has this answer
+            table.append([words.value(label), *map(str, row)])
     yield from columns(table, left=1)
 
 

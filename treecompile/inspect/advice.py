@@ -11,6 +11,7 @@ from math import sqrt
 from treecompile.measure.quality import MEASURED, accuracy
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
+from treecompile.model.referral import refer_label, referred_rows
 
 READABLE = 50  # leaves that a person may read
 FITS_NOISE = 0.1  # of the rows: right in training, wrong in cross-validation
@@ -34,7 +35,10 @@ def quality_line(program: ir.Program) -> str:
     measured = list(_measured(program))
     if not measured:
         return ""
-    figures = ", ".join(f"{_figure(quality)} {on}" for quality, on in measured)
+    figures = ", ".join(
+        f"{_figure(quality)} {on}{_referred(program, quality)}"
+        for quality, on in measured
+    )
     name = "accuracy" if program.body.labels else "RMSE"
     return f"{name}: {figures}{_baseline(program, measured[0][0])}"
 
@@ -66,6 +70,22 @@ def _figure(quality: ir.Quality) -> str:
     if isinstance(quality, ir.ClassQuality):
         return f"{100 * (accuracy(quality) or 0.0):.1f} %"
     return words.rounded(quality.root_mean_squared_error)
+
+
+def _referred(program: ir.Program, quality: ir.Quality) -> str:
+    """` (of these, 12.0 % are referred, and 98.1 % of the others are right)`."""
+    label = refer_label(program)
+    if label is None or not isinstance(quality, ir.ClassQuality):
+        return ""
+    count = referred_rows(quality, program.body.labels, label)
+    total = quality_rows(quality)
+    if not total:
+        return ""
+    rest = ""
+    if count < total:
+        right = sum(row[i] for i, row in enumerate(quality.confusion))
+        rest = f", {100 * right / (total - count):.1f} % of the others are right"
+    return f" ({100 * count / total:.1f} % referred{rest})"
 
 
 def _how(estimate: ir.Estimate) -> str:

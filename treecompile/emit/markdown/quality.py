@@ -13,6 +13,7 @@ from treecompile.emit.markdown import md
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.paths import DIVIDED
+from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.semantics import answer, is_fractional
 from treecompile.model.words import rounded
 
@@ -50,7 +51,7 @@ def quality(program: ir.Program) -> list[QualityPart]:
         (f"Validation data{_seen(program)}", training.validation),
     ]
     return [
-        _quality_part(title, quality, program.body.labels, base)
+        _quality_part(title, quality, program, base)
         for title, quality in measured
         if quality is not None
     ]
@@ -71,10 +72,11 @@ def _seen(program: ir.Program) -> str:
 
 
 def _quality_part(
-    title: str, quality: ir.Quality, labels: Sequence[ir.Label], base: ir.Stats | None
+    title: str, quality: ir.Quality, program: ir.Program, base: ir.Stats | None
 ) -> QualityPart:
     if isinstance(quality, ir.ValueQuality):
         return _value_quality(title, quality)
+    labels, refers = program.body.labels, refer_label(program)
     actual = actual_counts(quality)
     total = actual.weight
     right = sum(row[i] for i, row in enumerate(quality.confusion))
@@ -87,11 +89,20 @@ def _quality_part(
         f" Always answering {md.value(common)}, the most common answer in training,"
         f" would be right in {words.amount(baseline)}: {md.share(baseline, total)}."
     )
+    if refers is not None:
+        away = referred_rows(quality, labels, refers)
+        rest = int(total) - away
+        summary += (
+            f" Referred to a human: {words.quantity(away)} ({md.share(away, total)})."
+            f" Of the other {rest}, {right} are right: {md.share(right, rest)}."
+        )
     rows = [
         [name, *map(str, row), f"{row[i]} of {sum(row)} ({md.share(row[i], sum(row))})"]
         for i, (name, row) in enumerate(zip(names, quality.confusion, strict=True))
+        if labels[i] != refers  # no row has this answer
     ]
-    head = ["Actual", *(f"Predicted {name}" for name in names), "Right"]
+    heads = ["Referred" if x == refers else f"Predicted {md.value(x)}" for x in labels]
+    head = ["Actual", *heads, "Right"]
     return QualityPart(title, summary, md.table(head, rows))
 
 

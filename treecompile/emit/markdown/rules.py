@@ -14,6 +14,7 @@ from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
+from treecompile.model.referral import refer_label
 from treecompile.model.semantics import is_fractional
 from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
@@ -58,6 +59,7 @@ class RuleWriter:
     ) -> None:
         body = program.body
         self.notes = notes
+        self.refers = refer_label(program)
         self.rules = rules
         self.tests = PlainTests(
             rules, glossary, is_exact=is_exact, is_dividing=is_fractional(body)
@@ -141,7 +143,8 @@ class RuleWriter:
         return place_of(name, self.notes)
 
     def conclusion(self, rule: ir.Rule) -> str:
-        return f"{self.target} = {self.answer(rule)}"
+        said = f"{self.target} = {self.answer(rule)}"
+        return f"refer to a human ({said})" if rule.value == self.refers else said
 
     def answer(self, rule: ir.Rule) -> str:
         shown = md.value(rule.value)
@@ -189,6 +192,8 @@ class RuleWriter:
         if not self.rules.labels:
             return [*row, md.figure(own.deviation)]
         answers = md.by_answer(own, self.rules.labels)
+        if rule.value == self.refers:  # no case has this answer
+            return [*row, "", answers]
         return [*row, md.share(own.right, own.rows), answers]
 
     @property
@@ -214,7 +219,9 @@ class RuleWriter:
                 f"{words.amount(own.rows)} of {words.quantity(self.all.rows)}"
                 f" ({md.share(own.rows, self.all.rows)})"
             )
-        if self.rules.labels:
+        if rule.value == self.refers:  # no case has this answer
+            cells["Cases by answer"] = md.by_answer(own, self.rules.labels)
+        elif self.rules.labels:
             cells["Confidence"] = (
                 f"{words.evidence(own, self.rules.labels)}"
                 f" ({md.share(own.right, own.rows)})"
@@ -233,6 +240,8 @@ class RuleWriter:
         if is_assumed and self.ordered and not self.rows[rule.id].counted:
             return BY_HAND
         text = f"No {self.whose} case reached this rule."
+        if rule.value == self.refers:
+            return text
         if rule.weight:
             return f"{text} Its answer rests on parts of divided cases."
         if not rule.stats.weight or (is_assumed and self.ordered):

@@ -1,0 +1,29 @@
+"""The label by which a model declines to answer: "refer to a human".
+
+It is a label like any other, the last one, and no row has it as its known answer. The
+options of the model name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treecompile.model import ir
+
+WHEN, LABEL = "refer", "refer_label"  # options of a model
+
+
+def refer_label(program: ir.Program) -> ir.Label | None:
+    """The label of rows that are referred; None if the model answers every row."""
+    found = dict(program.options).get(LABEL)
+    return found if found is not None and found in program.body.labels else None
+
+
+def referred_rows(
+    quality: ir.Quality, labels: Sequence[ir.Label], label: ir.Label | None
+) -> int:
+    """The number of rows that were referred."""
+    if label is None or not isinstance(quality, ir.ClassQuality):
+        return 0
+    place = labels.index(label)
+    return sum(row[place] for row in quality.confusion)
