@@ -48,6 +48,7 @@ TARGETS = (
     Target(
         "treecompile/emit/literals.py",
         (
+            "tests/unit/test_javascript_target.py",
             "tests/unit/test_literals.py",
             "tests/unit/test_sql_target.py",
             "tests/unit/test_sql_thresholds.py",
