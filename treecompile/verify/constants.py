@@ -29,6 +29,8 @@ from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
 Found = Counter[int | float | str]
 MOST_DIGITS = 1000
+LAYOUT = re.compile(r"\b[Ll]ayout (list|decision)\b")
+MOST_HEAD = 5_000  # characters in which an artefact names its layout
 MOST_ADDED = 10_000  # constants that are tried as inputs
 
 
@@ -78,7 +80,9 @@ def added(
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return Constants()  # running it will report the error and its line
         asked = EmitOptions(style="numpy" if NEEDS_NUMPY in text else "standard")
-        own = _own(found, (in_python(t) for t in _fresh(program, "python", asked)))
+        own = _own(
+            found, (in_python(t) for t in _fresh(program, "python", asked, text))
+        )
     elif claimed.engine == NODE:
         found = in_javascript(text)
         kind = "commonjs" if EXPORTS in text else "esm"
@@ -87,7 +91,9 @@ def added(
         escapes = has_backslashes(claimed.engine)
         found = in_sql(text, escapes)
         asked = replace(_options(program, claimed, columns, alias), types=types or {})
-        own = _own(found, (in_sql(t, escapes) for t in _fresh(program, "sql", asked)))
+        own = _own(
+            found, (in_sql(t, escapes) for t in _fresh(program, "sql", asked, text))
+        )
     more = found - own
     if len(more) > MOST_ADDED:
         raise RefusedError(
@@ -102,8 +108,15 @@ def added(
     )
 
 
-def _fresh(program: Program, target: str, asked: EmitOptions) -> Iterator[str]:
-    """The artefact compiled afresh, in each layout that the model can have."""
+def _fresh(
+    program: Program, target: str, asked: EmitOptions, text: str
+) -> Iterator[str]:
+    """The artefact compiled afresh, in the layout that its head names, or in each."""
+    named = LAYOUT.search(text, 0, MOST_HEAD)
+    if named and asked.style != "numpy":
+        with suppress(OptionError, TargetError):
+            yield emit(program, target, replace(asked, layout=named[1])).text
+            return
     yield emit(program, target, asked).text
     for layout in (LIST, DECISION):
         with suppress(OptionError, TargetError):
