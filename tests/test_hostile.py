@@ -118,7 +118,8 @@ def test_hostile_text_goes_through_every_target(
     write_csv(data, [*names, target], labelled)
     folder = tmp_path / 'out \'; {{ 7*7 }} """'
 
-    options = ("--target", target, "--algorithm", "id3", "--no-verify", "-q")
+    options = ("--target", target, "--task", "classify", "--algorithm", "id3")
+    options += ("--no-verify", "-q")
     built = run("build", data, "--out", folder, *options)
     assert built.exit_code == 0, (built.stderr, built.exception)
     model = folder / "model.json"
@@ -165,7 +166,9 @@ def test_python_takes_every_name_there_is() -> None:
     rows, labels = exceptions(TEXTS)
     frame = pd.DataFrame(rows, columns=list(TEXTS), dtype=object)
     frame["the target"] = labels
-    model = treecompile.learn(frame, target="the target", algorithm="id3")
+    model = treecompile.learn(
+        frame, target="the target", algorithm="id3", task="classify"
+    )
     module = module_of(model.emit("python"))
     mappings = [dict(zip(TEXTS, row, strict=True)) for row in rows]
     assert module.predict_many(mappings) == labels

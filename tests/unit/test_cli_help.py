@@ -115,6 +115,7 @@ def prepared(tmp_path: Path) -> Path:
         shop.execute(f"CREATE TABLE orders AS {rows}")
         shop.execute(f"COPY ({rows}) TO 'events/1.parquet'")
     good("rules", "model.json", "-q")
+    good("emit", "model.json", "--to", "javascript", "-o", "predict.mjs")
     save(accepting(treecompile.load("model.json").program), Path("review.json"))
     return tmp_path
 

@@ -141,7 +141,9 @@ def test_draw(folder: Path) -> None:
     text = Path("tree.svg").read_text(encoding="utf-8")
     assert text.startswith("<svg ")
     assert good("draw", MODEL).stdout == text == treecompile.load(MODEL).draw()
-    assert "more leaves" in good("draw", MODEL, "--max-depth", "1").stdout
+    assert (
+        "4 leaves below are not drawn" in good("draw", MODEL, "--max-depth", "1").stdout
+    )
     assert run("draw", MODEL, "--max-depth", "-1").exit_code == 2
     assert good("draw", DOCUMENT).stdout.startswith("<svg ")
 
