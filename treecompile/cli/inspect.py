@@ -137,7 +137,8 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
     "draw",
     "Draw the tree, or a table of the rules, as SVG.",
     "treecompile draw model.json -o tree.svg\n"
-    """treecompile draw model.json --row '{"outlook":"sunny","humidity":"high","wind":null}'""",
+    "treecompile draw model.json --row"
+    """ '{"outlook":"sunny","humidity":"high","wind":null}'""",
     "An SVG picture, by default to standard output.",
 )
 @argument("model")

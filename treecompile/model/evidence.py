@@ -10,11 +10,12 @@ another library, the training weights are all that is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, hypot, isfinite
 
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, deciding, divisible, outcomes, upwards
+from treecompile.model.referral import refer_label
 from treecompile.model.semantics import answer
 
 
@@ -28,6 +29,9 @@ class Evidence:
     mean: float | None = None  # of numbers; None: not known
     deviation: float | None = None
     counted: bool = True  # False: training weights, because no rows were counted
+    refers: bool = (
+        False  # to a human: no row has this answer, so none is right or wrong
+    )
 
     @property
     def errors(self) -> float:
@@ -69,14 +73,20 @@ def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:
 def _of_deciding(
     program: ir.Program, rules: Mapping[int, ir.Rule]
 ) -> dict[int, Evidence]:
-    labels = program.body.labels
+    labels, refers = program.body.labels, refer_label(program)
     _, tallies = counted_rows(program)
-    if not tallies:
-        return {place: _weighed(rule, labels) for place, rule in rules.items()}
-    return {
-        place: _counted(tally, labels)
-        for place, tally in zip(rules, tallies, strict=True)
-    }
+    if tallies:
+        found = {
+            place: _counted(tally, labels)
+            for place, tally in zip(rules, tallies, strict=True)
+        }
+    else:
+        found = {place: _weighed(rule, labels) for place, rule in rules.items()}
+    if refers is not None:
+        for place, rule in rules.items():
+            if rule.value == refers:
+                found[place] = replace(found[place], refers=True)
+    return found
 
 
 def _counted(tally: ir.RuleTally, labels: Sequence[ir.Label]) -> Evidence:

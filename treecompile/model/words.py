@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from treecompile.model import ir
 from treecompile.model.evidence import Evidence, by_id
-from treecompile.model.paths import DEFAULT_ID, deciding
-from treecompile.model.referral import refer_label
+from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, members, threshold
 from treecompile.model.sharing import Group, SharedPath
 
@@ -207,7 +206,7 @@ def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
     """The cases that a rule decides: "4 of 5 cases", "12 cases, sd 0.3"."""
     if not found.rows:
         return NO_CASE
-    if labels:
+    if labels and not found.refers:
         return f"{amount(found.right)} of {quantity(found.rows)}"
     spread = "" if found.deviation is None else f", sd {found.deviation:.3g}"
     return f"{quantity(found.rows)}{spread}"
@@ -215,12 +214,8 @@ def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
 
 def evidence_by_id(program: ir.Program) -> dict[str, str]:
     """The same for every rule of a program, and for the default that never decides."""
-    labels, refers = program.body.labels, refer_label(program)
+    labels = program.body.labels
     said = {key: evidence(found, labels) for key, found in by_id(program).items()}
-    if refers is not None:  # no row has this answer, so none of them is right or wrong
-        for rule in deciding(program.body).values():
-            if rule.value == refers:
-                said[rule.id] = quantity(by_id(program)[rule.id].rows)
     return {DEFAULT_ID: NO_CASE, **said}
 
 
