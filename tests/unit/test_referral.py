@@ -202,3 +202,12 @@ def test_the_label_has_the_type_of_the_others() -> None:
 def test_a_model_learns_to_refer_once() -> None:
     with pytest.raises(OptionError, match="refers rows already"):
         penguins("missing").refer("unseen", label="human")
+
+
+def test_referred_rows_are_only_counted() -> None:
+    """No row has this answer: "0 of 6 cases" would say that all were wrong."""
+    model = penguins("below=0.9", "fewer=20")
+    shown = [model.show(), model.draw(), model.rules().show(), model.emit("sql")]
+    for text in (*shown, model.emit("python")):
+        assert "0 of" not in text
+    assert "-> refer  (R" in shown[0]
