@@ -39,7 +39,7 @@ LOOKED_UP = 4  # a longer list of categories costs no more tests: it is looked u
 class CodeLayout:
     name: str  # LIST or DECISION
     how: str = ""  # "7 rules, one after the other"; "" if nothing is to be said
-    why: str = ""  # "in a list, a row would need up to 3.1 times as many tests"
+    why: str = ""  # "there are more than 500 rules"
 
     def steps(self, body: ir.Body, budget: int | None = None) -> Iterator[Step]:
         """The steps in the order of execution, nested at most `budget` levels deep."""
@@ -51,9 +51,9 @@ class CodeLayout:
         return f"layout {self.name}{f': {self.how}' if self.how else ''}"
 
     def note(self, what: str) -> str:
-        """For the user: "the SQL has the layout decision: ..."."""
-        reasons = ": ".join(filter(None, (self.how, self.why)))
-        return f"{what} has the layout {self.name}: {reasons}" if reasons else ""
+        """For the user: "the SQL has the layout list: ..."; "" for a nested tree."""
+        reasons = "; ".join(filter(None, (self.how, self.why)))
+        return f"{what} has the layout {self.name}: {reasons}" if self.how else ""
 
 
 NESTED = CodeLayout(DECISION)
@@ -89,7 +89,10 @@ def choose(program: ir.Program, asked: str, costs: LanguageCosts) -> CodeLayout:
     if len(rules) == 1:
         return CodeLayout(DECISION if asked == AUTO else asked)  # nothing to lay out
     if asked == AUTO and (ratio := cost_of_list(program, rules, costs)) > TWICE:
-        why = f"in a list, a row may need {ratio:.1f} times as many tests"
+        why = (
+            f"in a list, which --layout list writes, a row may need {ratio:.1f} times"
+            " as many tests"
+        )
         return CodeLayout(DECISION, note(body), why)
     return CodeLayout(LIST, f"{quantity(len(rules), 'rule')}, one after the other")
 

@@ -150,7 +150,7 @@ def _about_size(program: ir.Program, training: ir.Training) -> Iterator[str]:
             " kept, that predicts better; --prune none shows what was pruned"
         )
     noun = "leaves" if isinstance(body, ir.Tree) else "rules"
-    helps = SMALLER.get(program.algorithm, "--max-leaves")
+    helps = _smaller(program)
     if count > READABLE and 2 * count > training.rows:
         yield (
             f"{count:,} {noun} for {training.rows:,} rows repeat the table instead of"
@@ -160,6 +160,13 @@ def _about_size(program: ir.Program, training: ir.Training) -> Iterator[str]:
         yield f"{count:,} {noun} are many to read: for fewer, try {helps}"
 
 
+def _smaller(program: ir.Program) -> str:
+    """The options that make a smaller model; for rules, those that make their tree."""
+    if isinstance(program.body, ir.RuleSet):
+        return "a lower --max-depth or a higher --min-leaf"
+    return SMALLER.get(program.algorithm, "--max-leaves")
+
+
 def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
     if training.estimate is None or leaf_count(program.body) == 1:
         return
@@ -167,7 +174,7 @@ def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
     if isinstance(fitted, ir.ClassQuality) and isinstance(expected, ir.ClassQuality):
         lost = (accuracy(fitted) or 0.0) - (accuracy(expected) or 0.0)
         if lost > FITS_NOISE:
-            helps = SMALLER.get(program.algorithm, "--max-leaves")
+            helps = _smaller(program)
             yield (
                 f"the model fits noise: {100 * lost:.0f} points of its accuracy on the"
                 f" training rows are lost on new ones; try {helps}"
