@@ -37,7 +37,14 @@ WITHIN = ("oracle", "redshift", "snowflake")
 
 def function(program: Program, name: str) -> str:
     others = columns(program, read_dialect(name))
-    options = EmitOptions(dialect=name, form="function", name="s.f", columns=others)
+    options = EmitOptions(
+        # Of a list, rules that no row reaches are left out.
+        dialect=name,
+        form="function",
+        name="s.f",
+        columns=others,
+        layout="decision",
+    )
     return emit(program, "sql", options).text
 
 

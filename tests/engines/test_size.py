@@ -14,7 +14,7 @@ import pytest
 from tests.support.databases import DATABASES
 from tests.support.node import needs_node
 from tests.support.random_models import large_rows, large_tree
-from tests.support.rule_lists import flatten
+from tests.support.rule_lists import flatten, rule_set
 from treecompile.emit import steps
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -23,10 +23,9 @@ from treecompile.emit.targets import templates_folder
 from treecompile.model.errors import TargetError
 from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import Program, Tree
+from treecompile.model.ir import Condition, Op, Program, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider
-from treecompile.rules.extract import extract
 from treecompile.verify.execution import run_sql
 from treecompile.verify.node_process import run_node
 from treecompile.verify.python_process import run_python
@@ -138,9 +137,10 @@ def test_what_cannot_be_held_is_refused_with_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(steps, "MOST", 10)  # so they are run one after the other
-    rules = Program("y", "random", extract(large_tree(1_500, chain=True)))
+    tests = tuple(Condition(i, Op.LE, 1.0, missing=False) for i in range(1_000))
+    rules = rule_set((tests, "yes"), (tests[1:], "no"), features=1_000)
     with pytest.raises(TargetError, match="SQLite allows 900"):
-        emit(rules, "sql", EmitOptions(dialect="sqlite"))
+        emit(Program("y", "random", rules), "sql", EmitOptions(dialect="sqlite"))
 
 
 @pytest.mark.parametrize(
