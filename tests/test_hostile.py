@@ -119,8 +119,7 @@ def test_hostile_text_goes_through_every_target(
     folder = tmp_path / 'out \'; {{ 7*7 }} """'
 
     options = ("--target", target, "--task", "classify", "--algorithm", "id3")
-    options += ("--no-verify", "-q")
-    built = run("build", data, "--out", folder, *options)
+    built = run("build", data, "--out", folder, "--no-verify", "-q", *options)
     assert built.exit_code == 0, (built.stderr, built.exception)
     model = folder / "model.json"
     assert treecompile.load(model).n_leaves > len(names)

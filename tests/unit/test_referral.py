@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -211,3 +212,17 @@ def test_referred_rows_are_only_counted() -> None:
     for text in (*shown, model.emit("python")):
         assert "0 of" not in text
     assert "-> refer  (R" in shown[0]
+
+
+def test_edited_rules_still_refer(tmp_path: Path) -> None:
+    text = penguins("missing", "below=0.9").emit("markdown")
+    edited = tmp_path / "EDITED.md"
+    start = text.index("```rules")
+    block = text[start:].replace("bill_length_mm <= 42.3", "bill_length_mm <= 42.5", 1)
+    edited.write_text(text[:start] + block)
+    model = treecompile.build(edited, tmp_path / "out", rows=PENGUINS).model
+    assert "% referred" in quality_line(model.program)
+    row = {"flipper_length_mm": None, "bill_length_mm": 40.0, "sex": "male"}
+    frame = pd.DataFrame([{**row, "island": "Dream"}])
+    shares = model.predict_proba(frame).iloc[0]
+    assert shares["refer"] == 1.0

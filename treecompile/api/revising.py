@@ -24,9 +24,11 @@ from treecompile.model.errors import (
 )
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import Program, Rule, RuleSet, Training
+from treecompile.model.referral import refer_label
 from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import RuleSource
 from treecompile.rules.postprune.drop import recounted
+from treecompile.rules.referral import certain_to_refer
 from treecompile.rules.review import (
     Review,
     Reviewed,
@@ -64,7 +66,7 @@ def measured_on(
     cases = read_cases(program, table, reading.na_values, with_all=True)
     body = program.body
     if isinstance(body, RuleSet) and program is not source.origin:
-        body = recounted(body, cases)
+        body = certain_to_refer(recounted(body, cases), refer_label(program))
     options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
     features = body.features
     columns = [column for column in cases.columns if column is not None]

@@ -7,6 +7,7 @@ options of the model name it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from treecompile.model import ir
 
@@ -17,6 +18,15 @@ def refer_label(program: ir.Program) -> ir.Label | None:
     """The label of rows that are referred; None if the model answers every row."""
     found = dict(program.options).get(LABEL)
     return found if found is not None and found in program.body.labels else None
+
+
+def referring_as(program: ir.Program, other: ir.Program) -> ir.Program:
+    """The program, which refers by the label of the other one if it has that label."""
+    label = dict(other.options).get(LABEL)
+    if label is None or label not in program.body.labels:
+        return program
+    options = {**dict(program.options), LABEL: label}
+    return replace(program, options=tuple(options.items()))
 
 
 def referred_rows(

@@ -202,6 +202,20 @@ def _certain(weight: float, labels: Sequence[ir.Label]) -> ir.ClassCounts:
     return ir.ClassCounts((*[0.0] * (len(labels) - 1), weight or 1.0))
 
 
+def certain_to_refer(rules: ir.RuleSet, label: ir.Label | None) -> ir.RuleSet:
+    """The rules, after they were counted: those that refer are certain of it."""
+
+    def settled(rule: ir.Rule) -> ir.Rule:
+        if rule.value != label:
+            return rule
+        weight = rule.stats.weight or 1.0
+        shares = (weight if each == label else 0.0 for each in rules.labels)
+        return replace(rule, stats=ir.ClassCounts(tuple(shares)))
+
+    made = tuple(map(settled, rules.rules))
+    return replace(rules, rules=made, default=settled(rules.default))
+
+
 def _guarded(body: ir.Body, how: Referral) -> ir.Body:
     return (
         _guarded_tree(body, how)

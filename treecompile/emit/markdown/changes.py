@@ -108,7 +108,8 @@ def _answers(found: Changes, program: Program) -> list[str]:
     if found.differing is not None:
         parts.append(
             f"Of the {words.quantity(found.rows, 'row')} of the data,"
-            f" {found.differing:,} get another answer."
+            f" {found.differing:,} {'gets' if found.differing == 1 else 'get'} another"
+            " answer."
         )
     parts.append("The answers differ in these cases, and in no others:")
     if not found.is_complete:

@@ -15,6 +15,7 @@ from treecompile.model.errors import RulesError
 from treecompile.model.file.read import read_program
 from treecompile.model.files import read_text
 from treecompile.model.ir import NotedProgram, Program
+from treecompile.model.referral import referring_as
 from treecompile.rules.language.printer import print_rules
 from treecompile.rules.language.record import (
     FENCE,
@@ -121,6 +122,7 @@ def _since(
     program, messages = _compiled(rules)
     if program == _compiled(printed).program:
         return unedited
+    program = referring_as(program, origin)
     return RuleSource(program, messages, moved(notes, origin, program), origin, origin)
 
 
