@@ -30,7 +30,7 @@ def column_names(estimator: Any) -> list[str]:
 def treecompile(estimator: Any, target: str) -> Callable[[], str]:
     from treecompile import from_sklearn
 
-    model = from_sklearn(estimator, column_names(estimator))
+    model = from_sklearn(estimator, feature_names=column_names(estimator))
     if target in ("python", "markdown"):
         return lambda: model.emit(target)
     if target == "numpy":

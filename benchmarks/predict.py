@@ -209,7 +209,7 @@ def numeric_rows(
         name: (as_dicts(rows, names), tree.predict(rows).tolist())
         for name, rows in {"rows": known, "edges": edges, "missing": missing}.items()
     }
-    model = treecompile.from_sklearn(tree, names)
+    model = treecompile.from_sklearn(tree, feature_names=names)
     one_row(title, model, samples, rounds, tree)
 
 
@@ -233,7 +233,7 @@ def tennis_rows(rounds: int, copies: int) -> None:
 def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
     rows = numbers(size, seed=2)
     names = [f"x{position}" for position in range(10)]
-    model = treecompile.from_sklearn(tree, names)
+    model = treecompile.from_sklearn(tree, feature_names=names)
     whole = load_module(model.emit("python", style="numpy"))["predict"]
     frame = pd.DataFrame(rows, columns=names)
     expected = tree.predict(rows)

@@ -201,7 +201,7 @@ def main() -> None:
     )
     names = [f"x{position}" for position in range(10)]
     tree = numeric_tree(10, 256)
-    numeric = treecompile.from_sklearn(tree, names)
+    numeric = treecompile.from_sklearn(tree, feature_names=names)
     known = numbers(rows, seed=2)
     holes = known.copy()
     holes[np.random.default_rng(3).random(known.shape) < 0.02] = np.nan

@@ -243,3 +243,10 @@ def test_as_many_answers_as_rows() -> None:
     fitted = tree.DecisionTreeClassifier().fit(X[["age"]], y)
     with pytest.raises(DataError, match="X has 200 rows, and y has 3"):
         treecompile.from_sklearn(fitted, X[["age"]], y[:3])
+
+
+def test_rows_of_another_shape_are_refused() -> None:
+    X, y = small_table()
+    fitted = tree.DecisionTreeClassifier().fit(X[["age"]], y)
+    with pytest.raises(DataError, match="X has the shape .3,.: expected rows of 1 col"):
+        treecompile.from_sklearn(fitted, ["a", "b", "c"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.quality import measured
 from treecompile.model.errors import DataError
@@ -23,8 +25,14 @@ def with_data(program: Program, X: Any, y: Any = None) -> Program:
 
     features = program.body.features
     names = [feature.name for feature in features]
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=names)
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if not isinstance(X, pd.DataFrame):
+        shape = np.shape(X)
+        if len(shape) != 2 or shape[1] != len(names):
+            raise DataError(
+                f"X has the shape {shape}: expected rows of {len(names)} columns"
+            )
+        X = pd.DataFrame(X, columns=names)
+    frame = X.set_axis([str(name) for name in X.columns], axis=1)
     columns = encode_features(program, read_table(frame), with_all=True)
     digests = (
         digest_of(f, c) for f, c in zip(features, columns, strict=True) if c is not None
