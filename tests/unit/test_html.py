@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -275,3 +277,10 @@ def test_a_page_with_another_script_is_refused(model: treecompile.Model) -> None
     assert "not a review page" in model.verify(more).refused
     other = page.replace('"use strict";', '"use strict"; predict = null;')
     assert "its script is not the one" in model.verify(other).refused
+
+
+def test_infinite_numbers_are_no_range() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.inf, -np.inf] * 5, "y": list("abab") * 5})
+    model = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
+    text = model.emit("html")
+    assert "Infinity" not in text.split("application/json")[1].split("</script>")[0]

@@ -42,7 +42,8 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
         entry = glossary.get(feature.name, NO_ENTRY)
         column = training.columns[index] if training else ir.ColumnSummary(0)
         low, high = column.low, column.high
-        known = low is not None and high is not None
+        if low is None or high is None or not isfinite(low) or not isfinite(high):
+            low = high = None  # a range that the page could measure by, or none
         made = {
             "name": feature.name,
             "shown": words.name(feature.name),
@@ -52,7 +53,7 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
             "kind": "number" if feature.kind is ir.Kind.NUMERIC else "category",
         }
         if feature.kind is ir.Kind.NUMERIC:
-            middle = low / 2 + high / 2 if known else 0.0  # type: ignore[operator]
+            middle = 0.0 if low is None or high is None else low / 2 + high / 2
             made |= {"cuts": sorted(cuts.get(index, ())), "middle": middle}
             made |= {"low": low, "high": high}
         else:
