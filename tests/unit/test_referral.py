@@ -27,7 +27,8 @@ from treecompile.model.semantics import (
     predict,
     required_features,
 )
-from treecompile.rules.referral import ReferOptions, refer
+from treecompile.rules.options import ReferOptions
+from treecompile.rules.referral import refer
 from treecompile.verify.verification import verify
 
 PENGUINS = "examples/penguins/penguins.csv"

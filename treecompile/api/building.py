@@ -47,8 +47,8 @@ from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
 from treecompile.rules.language.document import holds_model, is_rules, read_whole
+from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.rules.referral import ReferOptions
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import read_table
 from treecompile.tables.suspicions import unmatched

@@ -24,8 +24,9 @@ from treecompile.model.errors import OptionError
 from treecompile.model.ir import Body, ClassQuality, Estimate, Program, Training, Tree
 from treecompile.model.paths import leaf_count, size
 from treecompile.rules.extract import extract
+from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import C45RULES, pruned_rules
-from treecompile.rules.referral import ReferOptions, refer
+from treecompile.rules.referral import refer
 from treecompile.tables.dataset import Dataset
 
 MOST_WORK = 120_000  # rows x features x labels: comparing forms takes a second
@@ -48,6 +49,8 @@ class Form:
 
     def referred(self, body: Body, data: Dataset) -> Body:
         """The body that refers what the form refers, by the rows that it learned."""
+        if not self.refer.refer:
+            return body
         known = Training("", len(data.y), data.summaries())
         program = Program(data.target, self.algorithm, body, training=known)
         cases = Cases(data.columns, data.y)

@@ -12,7 +12,7 @@ from treecompile.measure.quality import measured
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Program, Training
 from treecompile.tables.dataset import encode_answers, encode_features
-from treecompile.tables.features import digest_of, summary
+from treecompile.tables.features import summaries
 from treecompile.tables.read import read_table
 
 
@@ -34,11 +34,8 @@ def with_data(program: Program, X: Any, y: Any = None) -> Program:
         X = pd.DataFrame(X, columns=names)
     frame = X.set_axis([str(name) for name in X.columns], axis=1)
     columns = encode_features(program, read_table(frame), with_all=True)
-    digests = (
-        digest_of(f, c) for f, c in zip(features, columns, strict=True) if c is not None
-    )
-    summaries = tuple(map(summary, features, digests))
-    known = replace(program, training=Training("", len(frame), summaries))
+    ranges = summaries(features, (column for column in columns if column is not None))
+    known = replace(program, training=Training("", len(frame), ranges))
     if y is None:
         return known
     if len(y) != len(frame):

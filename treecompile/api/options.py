@@ -13,7 +13,7 @@ from treecompile.learning.options import BALANCED, LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
 from treecompile.model.options import Option, options_of
-from treecompile.rules.referral import ReferOptions
+from treecompile.rules.options import ReferOptions
 from treecompile.tables.options import DataOptions, ReadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -38,7 +38,7 @@ from treecompile.rules.review import (
     standings,
 )
 from treecompile.rules.seals import matches, seals
-from treecompile.tables.features import digest_of, summary
+from treecompile.tables.features import summaries
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
@@ -68,12 +68,9 @@ def measured_on(
     if isinstance(body, RuleSet) and program is not source.origin:
         body = certain_to_refer(recounted(body, cases), refer_label(program))
     options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
-    features = body.features
     columns = [column for column in cases.columns if column is not None]
-    digests = map(digest_of, features, columns)
-    training = Training(
-        table.source, cases.rows, tuple(map(summary, features, digests))
-    )
+    ranges = summaries(body.features, columns)
+    training = Training(table.source, cases.rows, ranges)
     known = replace(
         program, body=body, options=tuple(options.items()), training=training
     )

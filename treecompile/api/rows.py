@@ -22,8 +22,9 @@ from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on, measured
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import NotedProgram, Program
+from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import Start, prune, silent
-from treecompile.rules.referral import ReferOptions, refer
+from treecompile.rules.referral import refer
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import FORMAT, read_table, refuse_format
 from treecompile.tables.suspicions import unmatched

@@ -37,7 +37,7 @@ from treecompile.model.options import (
     RULES,
     TESTING,
 )
-from treecompile.rules.referral import ReferOptions
+from treecompile.rules.options import ReferOptions
 
 # The options of `build` that are not for learning.
 EMITTING = ("layout", "dialect", "glossary", "about", "full", "against", "templates")

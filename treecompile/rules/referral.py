@@ -21,7 +21,6 @@ from typing import TypeVar
 from treecompile.model import ir, words
 from treecompile.model.errors import OptionError
 from treecompile.model.evidence import evidence
-from treecompile.model.options import RULES, option
 from treecompile.model.paths import outcomes, unknown
 from treecompile.model.referral import LABEL, WHEN, refer_label
 from treecompile.model.semantics import (
@@ -31,6 +30,7 @@ from treecompile.model.semantics import (
     probabilities,
     required_features,
 )
+from treecompile.rules.options import ReferOptions
 from treecompile.rules.passes.merge import merge
 from treecompile.rules.passes.number import number
 from treecompile.rules.referred_counts import recounted, uncounted, widened
@@ -47,23 +47,6 @@ UNDIVIDED = (
 
 AnyRule = TypeVar("AnyRule", ir.Leaf, ir.Rule)
 Measure = Callable[[ir.Program], ir.Program]
-
-
-@dataclass(frozen=True, slots=True)
-class ReferOptions:
-    refer: tuple[str, ...] = option(
-        (),
-        "Refer a row to a human instead of answering it: if a value that is tested is"
-        " missing (`missing`) or is a category that was not in the training data"
-        " (`unseen`), or if the leaf or rule that decides it is right in less than a"
-        " share of its rows (`below=0.7`) or has fewer rows (`fewer=20`).",
-        "WHEN",
-        repeatable=True,
-        group=RULES,
-    )
-    refer_label: ir.Label = option(
-        "refer", "The answer for rows that are referred.", "TEXT", group=RULES
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +180,12 @@ def _label(asked: ir.Label, labels: Sequence[ir.Label]) -> ir.Label:
 # ---------------------------------------------------------------- unknown values
 
 
-def _certain(weight: float, labels: Sequence[ir.Label]) -> ir.ClassCounts:
+def _certain(
+    weight: float, label: ir.Label, labels: Sequence[ir.Label]
+) -> ir.ClassCounts:
     """The statistics of a leaf that refers: its label has all the weight."""
-    return ir.ClassCounts((*[0.0] * (len(labels) - 1), weight or 1.0))
+    shares = ((weight or 1.0) if each == label else 0.0 for each in labels)
+    return ir.ClassCounts(tuple(shares))
 
 
 def certain_to_refer(rules: ir.RuleSet, label: ir.Label | None) -> ir.RuleSet:
@@ -208,9 +194,7 @@ def certain_to_refer(rules: ir.RuleSet, label: ir.Label | None) -> ir.RuleSet:
     def settled(rule: ir.Rule) -> ir.Rule:
         if rule.value != label:
             return rule
-        weight = rule.stats.weight or 1.0
-        shares = (weight if each == label else 0.0 for each in rules.labels)
-        return replace(rule, stats=ir.ClassCounts(tuple(shares)))
+        return replace(rule, stats=_certain(rule.stats.weight, label, rules.labels))
 
     made = tuple(map(settled, rules.rules))
     return replace(rules, rules=made, default=settled(rules.default))
@@ -275,7 +259,7 @@ def _guard(
         ir.Branch(test, at + 1, 0.0),
         ir.Branch(negate(test), at + 2, weight),
     )
-    leaf = ir.Leaf(how.label, _certain(weight, tree.labels), 0.0)
+    leaf = ir.Leaf(how.label, _certain(weight, how.label, tree.labels), 0.0)
     return ir.Split(branches, split.stats, 0.0), leaf
 
 
@@ -285,7 +269,7 @@ def _guarded_rules(rules: ir.RuleSet, how: Referral) -> ir.RuleSet:
     for index in required_features(rules):
         test = _unknown(index, features[index], how)
         if test is not None:
-            stats = _certain(rules.default.stats.weight, rules.labels)
+            stats = _certain(rules.default.stats.weight, how.label, rules.labels)
             guards.append(ir.Rule("", (test,), how.label, stats, 0.0))
     later = rules
     if how.missing:
@@ -323,7 +307,8 @@ def _declined(body: ir.Body, weak: Collection[int], label: ir.Label) -> ir.Body:
     labels = body.labels
 
     def referring(item: AnyRule) -> AnyRule:
-        return replace(item, value=label, stats=_certain(item.stats.weight, labels))
+        stats = _certain(item.stats.weight, label, labels)
+        return replace(item, value=label, stats=stats)
 
     if isinstance(body, ir.Tree):
         nodes = list(body.nodes)

@@ -20,7 +20,7 @@ from treecompile.tables.features import (
     feature_names,
     make_features,
     refuse_identifiers,
-    summary,
+    summaries,
 )
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
@@ -49,8 +49,7 @@ class Dataset:
 
     def summaries(self) -> tuple[ColumnSummary, ...]:
         """The missing values of every feature, and the range of its numbers."""
-        digests = map(digest_of, self.features, self.columns)
-        return tuple(map(summary, self.features, digests))
+        return summaries(self.features, self.columns)
 
 
 def make_dataset(table: RawTable, options: DataOptions) -> Dataset:

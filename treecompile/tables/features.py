@@ -7,7 +7,7 @@ too (see `database.schema`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -112,6 +112,13 @@ def summary(feature: Feature, digest: ColumnDigest) -> ColumnSummary:
     if feature.kind is not Kind.NUMERIC:
         return ColumnSummary(missing)
     return ColumnSummary(missing, digest.low, digest.high)
+
+
+def summaries(
+    features: Sequence[Feature], columns: Iterable[np.ndarray]
+) -> tuple[ColumnSummary, ...]:
+    """The missing values of each column, and the range of its numbers."""
+    return tuple(map(summary, features, map(digest_of, features, columns)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,6 @@ from treecompile.model.file.read import read_program
 from treecompile.model.files import read_text
 from treecompile.model.ir import NotedProgram, Program
 from treecompile.model.referral import referring_as
-from treecompile.rules.language.printer import print_rules
 from treecompile.rules.language.record import (
     FENCE,
     INFO,
@@ -115,6 +114,8 @@ def loads_whole(text: str, is_markdown: bool = False) -> RuleSource:
 def _since(
     origin: Program, former: Program | None, rules: str, notes: Notes
 ) -> RuleSource:
+    from treecompile.rules.language.printer import print_rules
+
     printed = print_rules(origin)
     unedited = RuleSource(origin, (), notes, origin, former)
     if _lines(rules) == _lines(printed):

@@ -1,0 +1,30 @@
+"""When a model refers a row to a human: the options, declared once.
+
+Nothing heavy is imported here: every command starts with this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treecompile.model.ir import Label
+from treecompile.model.options import RULES, option
+
+
+@dataclass(frozen=True, slots=True)
+class ReferOptions:
+    """When to refer a row, and by which label."""
+
+    refer: tuple[str, ...] = option(
+        (),
+        "Refer a row to a human instead of answering it: if a value that is tested is"
+        " missing (`missing`) or is a category that was not in the training data"
+        " (`unseen`), or if the leaf or rule that decides it is right in less than a"
+        " share of its rows (`below=0.7`) or has fewer rows (`fewer=20`).",
+        "WHEN",
+        repeatable=True,
+        group=RULES,
+    )
+    refer_label: Label = option(
+        "refer", "The answer for rows that are referred.", "TEXT", group=RULES
+    )
