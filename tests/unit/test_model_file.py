@@ -650,7 +650,7 @@ NONSENSE: list[tuple[str, Place, Any, str, bool]] = [
         True,
     ),
     # the file
-    ("classifier", ("rules",), [], 'expected either "nodes" or "rules"', True),
+    ("classifier", ("rules",), [], 'expected either "nodes", "rules" or "trees"', True),
     ("classifier", ("format",), "other", "not a model file: ", True),
     ("classifier", ("version",), 2, "version 2 of the format", True),
 ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.forests import LARGEST_POWER, ZERO
 from treecompile.model.paths import divisible, exposed_places, outcomes
 from treecompile.model.semantics import (
     certain,
@@ -50,12 +51,14 @@ def unknown(feature: ir.Feature, column: Array) -> Mask:
 
 
 def answers(
-    body: ir.Body, columns: Columns, rows: int, where: Positions | None = None
+    body: ir.AnyBody, columns: Columns, rows: int, where: Positions | None = None
 ) -> Array:
     """The answer to each row: an index into the labels, or a number.
 
     `where` says what decides each row (see `deciders`), if that is known already.
     """
+    if isinstance(body, ir.Forest):
+        return forest_answers(body, margins(body, columns, rows))
     if is_fractional(body):
         mixed = distributions(body, columns, rows)
         # argmax takes the first at a tie
@@ -68,7 +71,7 @@ def answers(
     return table[deciders(body, columns, rows) if where is None else where]
 
 
-def predictions(body: ir.Body, columns: Columns, rows: int) -> Array:
+def predictions(body: ir.AnyBody, columns: Columns, rows: int) -> Array:
     """`semantics.predict` for each row."""
     found = answers(body, columns, rows)
     if not body.labels:
@@ -78,8 +81,13 @@ def predictions(body: ir.Body, columns: Columns, rows: int) -> Array:
     return table[found]
 
 
-def shares(body: ir.Body, columns: Columns, rows: int) -> Floats:
+def shares(body: ir.AnyBody, columns: Columns, rows: int) -> Floats:
     """The probability of each label, for each row."""
+    if isinstance(body, ir.Forest):
+        found = linked(body, margins(body, columns, rows))
+        if found.shape[1] == 1:
+            found = np.hstack([1 - found, found])
+        return _rounded(body, found)
     if is_fractional(body):
         return distributions(body, columns, rows)
     decided = outcomes(body)
@@ -211,3 +219,92 @@ def matching(
         feature = features[condition.feature]
         rows = rows[holds(condition, feature, column[rows])]
     return rows
+
+
+# ---------------------------------------------------------------- forests
+
+TOGETHER = 1 << 16  # rows that pass all trees before the next ones: they stay in cache
+
+
+def margins(forest: ir.Forest, columns: Columns, rows: int) -> Floats:
+    """`forests.margins` for each row: one column for each output."""
+    found = np.empty((rows, len(forest.start)))
+    kind = _kind(forest)
+    tables = [_value_table(member, kind) for member in forest.members]
+    for first in range(0, rows, TOGETHER):
+        part = slice(first, min(first + TOGETHER, rows))
+        some = [None if column is None else column[part] for column in columns]
+        _make_zeros_missing(forest, some)
+        count = part.stop - part.start
+        sums = np.tile(np.array(forest.start, dtype=kind), (count, 1))
+        for member, table in zip(forest.members, tables, strict=True):
+            sums[:, member.outputs] += table[_leaves(member.tree, some, count)]
+        if forest.divisor != 1:
+            sums /= kind(forest.divisor)
+        if forest.scale != 1:
+            sums *= kind(forest.scale)
+        if forest.offset:
+            sums += np.array(forest.offset, dtype=kind)
+        found[part] = sums
+    return found + 0.0  # never -0.0
+
+
+def _kind(forest: ir.Forest) -> type[np.float32] | type[np.float64]:
+    is_single = forest.arithmetic is ir.Arithmetic.SINGLE
+    return np.float32 if is_single else np.float64
+
+
+def _value_table(member: ir.Member, kind: type[np.float32] | type[np.float64]) -> Array:
+    """What each node adds; only those of leaves are used."""
+    table = np.zeros((len(member.tree.nodes), len(member.outputs)), dtype=kind)
+    for position, node in enumerate(member.tree.nodes):
+        if isinstance(node, ir.Leaf):
+            assert isinstance(node.value, int)
+            table[position] = member.values[node.value]
+    return table
+
+
+def _make_zeros_missing(forest: ir.Forest, columns: list[Array | None]) -> None:
+    for index in forest.zero_is_missing:
+        column = columns[index]
+        if column is not None:
+            columns[index] = np.where(np.abs(column) <= ZERO, np.nan, column)
+
+
+def forest_answers(forest: ir.Forest, found: Floats) -> Array:
+    """The answer that the margins of each row lead to (see `answers`)."""
+    if not forest.labels:
+        return _rounded(forest, linked(forest, found))[:, 0]
+    if forest.cut is not None:
+        return np.asarray(found[:, 0] > forest.cut, np.intp)
+    places: Array = found.argmax(axis=1)  # the first at a tie
+    return places
+
+
+def linked(forest: ir.Forest, found: Floats) -> Floats:
+    """`forests.linked` for the margins of each row."""
+    with np.errstate(over="ignore"):
+        match forest.link:
+            case ir.Link.LOGISTIC:
+                made = 1 / (1 + np.exp(-forest.slope * found))
+            case ir.Link.SOFTMAX:
+                parts = np.exp(found - found.max(axis=1, keepdims=True))
+                total = np.zeros(len(found))
+                for place in range(parts.shape[1]):  # in order: np.sum adds in pairs
+                    total += parts[:, place]
+                made = parts / total[:, None]
+            case ir.Link.EXP:
+                made = np.exp(found)
+            case ir.Link.SIGNED_SQUARE:
+                made = found * np.abs(found)
+            case ir.Link.SOFTPLUS:
+                made = np.where(found < LARGEST_POWER, np.log1p(np.exp(found)), found)
+            case _:
+                made = found
+    return _rounded(forest, made)
+
+
+def _rounded(forest: ir.Forest, found: Floats) -> Floats:
+    """What a link computes in double, in the arithmetic of the forest."""
+    with np.errstate(over="ignore"):
+        return found.astype(_kind(forest)).astype(np.float64)

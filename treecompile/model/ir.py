@@ -156,6 +156,55 @@ class RuleSet:
 Body = Tree | RuleSet
 
 
+class Arithmetic(StrEnum):
+    """How the sums of a forest are rounded: to 32 bits or to 64."""
+
+    SINGLE = "single"
+    DOUBLE = "double"
+
+
+class Link(StrEnum):
+    """How a margin becomes a probability, or the answer of a regression."""
+
+    IDENTITY = "identity"
+    LOGISTIC = "logistic"  # 1 / (1 + exp(-slope * margin))
+    SOFTMAX = "softmax"  # exp(margin) of each output, over their sum
+    EXP = "exp"
+    SIGNED_SQUARE = "signed_square"  # margin * |margin|
+    SOFTPLUS = "softplus"  # log(1 + exp(margin))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One tree of a forest, and what it adds to the sums."""
+
+    tree: Tree  # its answer is a place in `values`
+    outputs: tuple[int, ...]  # the sums that it adds to
+    values: tuple[tuple[float, ...], ...]  # of each leaf, a number for each output
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """A sum of trees for each output (see `forests`).
+
+    With labels, one output decides between two labels, and otherwise there is an output
+    for each label. Without labels, there is one output.
+    """
+
+    features: tuple[Feature, ...]
+    labels: tuple[Label, ...]  # empty for regression
+    members: tuple[Member, ...]  # in the order in which they are added
+    start: tuple[float, ...]  # of the sum of each output
+    arithmetic: Arithmetic = Arithmetic.DOUBLE
+    divisor: float = 1.0  # each sum is divided by it: the number of trees for a mean,
+    scale: float = 1.0  # then multiplied by it,
+    offset: tuple[float, ...] = ()  # and then this is added; empty: nothing is
+    link: Link = Link.IDENTITY
+    slope: float = 1.0  # of a logistic link
+    cut: float | None = None  # of two labels, the second one if the margin is above it
+    zero_is_missing: tuple[int, ...] = ()  # features in which 0 means missing
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
     missing: int
@@ -236,6 +285,25 @@ class Program:
     na_values: tuple[str, ...] = ()  # texts that mean "missing", like the empty one
     training: Training | None = None
     dates: tuple[str, ...] = ()  # columns whose parts are features (see `dates`)
+
+
+@dataclass(frozen=True, slots=True)
+class ForestProgram:
+    """A forest, and what is known about it: the fields are those of a program."""
+
+    target: str
+    algorithm: str
+    body: Forest
+    options: tuple[tuple[str, str | int | float | bool], ...] = ()
+    na_values: tuple[str, ...] = ()
+    training: Training | None = None
+    dates: tuple[str, ...] = ()
+
+
+# What can be done with every model is typed with these two. What needs a single tree or
+# rules is typed with `Body` and `Program`.
+AnyBody = Body | Forest
+AnyProgram = Program | ForestProgram
 
 
 class NotedProgram(NamedTuple):

@@ -100,15 +100,19 @@ def deciding(body: ir.Body) -> dict[int, ir.Rule]:
     return found
 
 
-def leaf_count(body: ir.Body) -> int:
-    """The number of leaves, or of rules without the default."""
+def leaf_count(body: ir.AnyBody) -> int:
+    """The number of leaves of all trees, or of rules without the default."""
+    if isinstance(body, ir.Forest):
+        return sum(len(member.values) for member in body.members)
     if isinstance(body, ir.RuleSet):
         return len(body.rules)
     return sum(isinstance(node, ir.Leaf) for node in body.nodes)
 
 
-def depth(body: ir.Body) -> int:
-    """The maximum number of tests for one row."""
+def depth(body: ir.AnyBody) -> int:
+    """The maximum number of tests for one row, in one tree."""
+    if isinstance(body, ir.Forest):
+        return max((max(depths(each.tree)) for each in body.members), default=0)
     if isinstance(body, ir.RuleSet):
         return max((len(rule.conditions) for rule in body.rules), default=0)
     return max(depths(body))
@@ -123,9 +127,12 @@ def depths(tree: ir.Tree) -> list[int]:
     return found
 
 
-def size(body: ir.Body) -> str:
-    """`5 leaves, depth 2`, or `3 rules of at most 2 tests`."""
+def size(body: ir.AnyBody) -> str:
+    """`5 leaves, depth 2`, `3 rules of at most 2 tests`, `9 trees, 40 leaves, ...`."""
     count = leaf_count(body)
+    if isinstance(body, ir.Forest):
+        trees = f"{len(body.members):,} tree{'s' * (len(body.members) != 1)}"
+        return f"{trees}, {count:,} leaves, depth {depth(body)}"
     if isinstance(body, ir.Tree):
         return f"{count:,} {'leaf' if count == 1 else 'leaves'}, depth {depth(body)}"
     tests = f" of at most {depth(body)} test{'s' * (depth(body) != 1)}" * (count > 0)
@@ -135,7 +142,7 @@ def size(body: ir.Body) -> str:
 # ---------------------------------------------------------------- trees that divide
 
 
-def divisible(body: ir.Body) -> TypeGuard[ir.Tree]:
+def divisible(body: ir.AnyBody) -> TypeGuard[ir.Tree]:
     """Whether the body divides some row."""
     return is_fractional(body) and isinstance(body.nodes[0], ir.Split)
 

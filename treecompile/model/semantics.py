@@ -174,7 +174,7 @@ def is_unknown(feature: ir.Feature, value: ir.Value) -> bool:
     return feature.kind is not ir.Kind.NUMERIC and value not in feature.categories
 
 
-def is_fractional(body: ir.Body) -> TypeGuard[ir.Tree]:
+def is_fractional(body: ir.AnyBody) -> TypeGuard[ir.Tree]:
     """Whether an unknown value is divided among the branches of a split."""
     return isinstance(body, ir.Tree) and body.missing is ir.MissingPolicy.FRACTIONAL
 
@@ -289,9 +289,12 @@ def probabilities(stats: ir.Stats) -> tuple[float, ...]:
     return tuple(weight / total for weight in stats.weights)
 
 
-def conditions(body: ir.Body) -> Iterator[ir.Condition]:
-    """Every condition of a tree or rule set."""
-    if isinstance(body, ir.Tree):
+def conditions(body: ir.AnyBody) -> Iterator[ir.Condition]:
+    """Every condition of a tree, a rule set or a forest."""
+    if isinstance(body, ir.Forest):
+        for member in body.members:
+            yield from conditions(member.tree)
+    elif isinstance(body, ir.Tree):
         for node in body.nodes:
             if isinstance(node, ir.Split):
                 yield from (branch.when for branch in node.branches)
@@ -300,7 +303,7 @@ def conditions(body: ir.Body) -> Iterator[ir.Condition]:
             yield from rule.conditions
 
 
-def required_features(body: ir.Body) -> tuple[int, ...]:
+def required_features(body: ir.AnyBody) -> tuple[int, ...]:
     """The features that some condition tests, in column order."""
     return tuple(sorted({condition.feature for condition in conditions(body)}))
 

@@ -5,7 +5,19 @@ invariant of the IR, or raises ModelFileError with the place of the first fault.
 in it is executed. The format is published as `docs/model.schema.json`.
 """
 
-from treecompile.model.file.read import loads, read_program
+from treecompile.model.file.read import (
+    loads,
+    loads_any,
+    read_any_program,
+    read_program,
+)
 from treecompile.model.file.write import dumps, sha256
 
-__all__ = ["dumps", "loads", "read_program", "sha256"]
+__all__ = [
+    "dumps",
+    "loads",
+    "loads_any",
+    "read_any_program",
+    "read_program",
+    "sha256",
+]

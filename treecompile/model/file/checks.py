@@ -7,7 +7,7 @@ an error that names the place.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from sys import float_info
 from typing import Any, TypeVar
@@ -172,3 +172,23 @@ def distinct(items: Iterable[Any], where: str, what: str) -> None:
     items = list(items)
     if len(set(items)) < len(items):
         raise ModelFileError(f"{where}: {what}")
+
+
+def family(children: Sequence[Mapping[str, int]], where: str) -> None:
+    """Require nodes that form a tree: the children of each come after it.
+
+    They are given by their keys in the node: {"then": 3, "else": 4}.
+    """
+    if not children:
+        raise ModelFileError(f"{where}: expected at least one")
+    for position, own in enumerate(children):
+        for key, child in own.items():
+            if not position < child < len(children):
+                raise ModelFileError(
+                    f"{where}[{position}].{key}: a child comes after its parent"
+                )
+    found = sorted(child for own in children for child in own.values())
+    if found != list(range(1, len(children))):
+        raise ModelFileError(
+            f"{where}: each node but the first must be the child of exactly one other"
+        )

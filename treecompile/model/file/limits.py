@@ -40,27 +40,42 @@ def check_text(data: bytes | str) -> None:
         )
 
 
-def check_size(body: ir.Body) -> None:
+def check_size(body: ir.AnyBody) -> None:
     """Refuse a model whose paths, or truth tables of tests, are too large in total."""
-    if isinstance(body, ir.Tree):
-        deep = depths(body)
-        if max(deep) > MOST_DEPTH:
-            raise ModelFileError(
-                f"nodes: the tree is {max(deep):,} tests deep, and a model file has at"
-                f" most {MOST_DEPTH:,}: {SMALLER}"
-            )
-        ends = zip(deep, body.nodes, strict=True)
-        if sum(depth for depth, node in ends if isinstance(node, ir.Leaf)) > MOST_TESTS:
+    if isinstance(body, ir.RuleSet):
+        tests = [test for rule in body.rules for test in rule.conditions]
+    else:
+        trees = (
+            [member.tree for member in body.members]
+            if isinstance(body, ir.Forest)
+            else [body]
+        )
+        tests = [test for tree in trees for test in _tests(tree)]
+        if sum(map(_path_tests, trees)) > MOST_TESTS:
             raise ModelFileError(
                 f"nodes: the paths to the leaves have more than {MOST_TESTS:,} tests:"
                 f" {SMALLER}"
             )
-        tests = [n.branches[0].when for n in body.nodes if isinstance(n, ir.Split)]
-    else:
-        tests = [test for rule in body.rules for test in rule.conditions]
     sizes = [len(feature.categories) for feature in body.features]
     if sum(sizes[test.feature] for test in tests) > MOST_TESTS:
         raise ModelFileError(
             f"features: the tests decide more than {MOST_TESTS:,} categories in total:"
             " group the categories"
         )
+
+
+def _tests(tree: ir.Tree) -> list[ir.Condition]:
+    """The first test of each split."""
+    return [node.branches[0].when for node in tree.nodes if isinstance(node, ir.Split)]
+
+
+def _path_tests(tree: ir.Tree) -> int:
+    """The tests of the paths to all leaves."""
+    deep = depths(tree)
+    if max(deep) > MOST_DEPTH:
+        raise ModelFileError(
+            f"nodes: the tree is {max(deep):,} tests deep, and a model file has at"
+            f" most {MOST_DEPTH:,}: {SMALLER}"
+        )
+    ends = zip(deep, tree.nodes, strict=True)
+    return sum(depth for depth, node in ends if isinstance(node, ir.Leaf))

@@ -13,6 +13,7 @@ from treecompile.model import ir
 from treecompile.model.dates import derived
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
+from treecompile.model.file.forest import read_forest
 from treecompile.model.file.limits import (
     MOST_BYTES,
     MOST_SQUARES,
@@ -22,6 +23,7 @@ from treecompile.model.file.limits import (
 from treecompile.model.file.training import read_training
 from treecompile.model.file.write import FORMAT, VERSION
 from treecompile.model.files import read_bytes
+from treecompile.model.forests import single
 from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
 from treecompile.model.semantics import is_partition
 
@@ -32,22 +34,32 @@ HEAD = (
 CONDITION = ("feature", "op", "value", "missing")
 
 
-def read_program(path: str | Path) -> ir.Program:
+def read_any_program(path: str | Path) -> ir.AnyProgram:
     """Read and validate a model file."""
     data = read_bytes(path, ModelFileError, most=MOST_BYTES)
     try:
-        return loads(data)
+        return loads_any(data)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def loads(data: bytes | str) -> ir.Program:
+def read_program(path: str | Path) -> ir.Program:
+    """The same for a model that is one tree or rules."""
+    return single(read_any_program(path), str(path))
+
+
+def loads_any(data: bytes | str) -> ir.AnyProgram:
     """Validate the text of a model file and build the program it describes."""
     check_text(data)
     return _program(checks.parsed(data, "a model file"))
 
 
-def _program(record: Any) -> ir.Program:
+def loads(data: bytes | str) -> ir.Program:
+    """The same for a model that is one tree or rules."""
+    return single(loads_any(data), "this")
+
+
+def _program(record: Any) -> ir.AnyProgram:
     checks.as_object(record, "the file")
     if record.get("format") != FORMAT:
         raise ModelFileError(f'not a model file: "format" is not "{FORMAT}"')
@@ -56,21 +68,23 @@ def _program(record: Any) -> ir.Program:
             f"version {record.get('version')!r} of the format is not known to"
             f" treecompile {__version__}: a newer release may read it"
         )
-    bodies = {"nodes", "rules"} & record.keys()
+    bodies = {"nodes", "rules", "trees"} & record.keys()
     if len(bodies) != 1:
-        raise ModelFileError('expected either "nodes" or "rules"')
-    policy = ["missing"] if "nodes" in record else []
+        raise ModelFileError('expected either "nodes", "rules" or "trees"')
+    policy = {"nodes": ["missing"], "rules": [], "trees": ["forest"]}[min(bodies)]
     dates = ["dates"] if "dates" in record else []
     checks.keys(record, [*HEAD, *policy, *dates, *bodies], "the file")
     checks.text(record["tool"], "tool")
     features = checks.listed(record["features"], "features", _feature)
     checks.distinct((f.name for f in features), "features", "two have the same name")
     reader = BodyReader.of(features, _labels(record["labels"]))
-    body = (
-        reader.tree(record["nodes"], record["missing"])
-        if "nodes" in record
-        else reader.rules(record["rules"])
-    )
+    body: ir.AnyBody
+    if "nodes" in record:
+        body = reader.tree(record["nodes"], record["missing"])
+    elif "rules" in record:
+        body = reader.rules(record["rules"])
+    else:
+        body = read_forest(record["forest"], record["trees"], reader)
     check_size(body)
     options = checks.as_object(record["options"], "options")
     for key, value in options.items():
@@ -80,15 +94,17 @@ def _program(record: Any) -> ir.Program:
     def training(item: Any, where: str) -> ir.Training:
         return read_training(item, body)
 
-    return ir.Program(
-        target=checks.text(record["target"], "target"),
-        algorithm=checks.text(record["algorithm"], "algorithm"),
-        body=body,
-        options=tuple(options.items()),
-        na_values=checks.listed(record["na_values"], "na_values", checks.text),
-        training=checks.optional(training)(record["training"], "training"),
-        dates=_dates(record.get("dates", []), features),
-    )
+    known = {
+        "target": checks.text(record["target"], "target"),
+        "algorithm": checks.text(record["algorithm"], "algorithm"),
+        "options": tuple(options.items()),
+        "na_values": checks.listed(record["na_values"], "na_values", checks.text),
+        "training": checks.optional(training)(record["training"], "training"),
+        "dates": _dates(record.get("dates", []), features),
+    }
+    if isinstance(body, ir.Forest):
+        return ir.ForestProgram(body=body, **known)
+    return ir.Program(body=body, **known)
 
 
 def _dates(item: Any, features: Sequence[ir.Feature]) -> tuple[str, ...]:
@@ -129,6 +145,11 @@ def _labels(item: Any) -> tuple[ir.Label, ...]:
     return labels
 
 
+def _children(split: ir.Split | None) -> dict[str, int]:
+    branches = split.branches if split else ()
+    return {f"branches[{i}].then": branch.then for i, branch in enumerate(branches)}
+
+
 # ---------------------------------------------------------------- tree or rules
 
 
@@ -153,27 +174,15 @@ class BodyReader:
     def tree(self, item: Any, missing: Any) -> ir.Tree:
         policy = checks.member(missing, MissingPolicy, "missing: unknown policy")
         nodes = checks.listed(item, "nodes", self.node)
-        if not nodes:
-            raise ModelFileError("nodes: expected at least one")
-        children = []
-        for position, node in enumerate(nodes):
-            if isinstance(node, ir.Split):
-                where = f"nodes[{position}].branches"
-                for i, branch in enumerate(node.branches):
-                    if not position < branch.then < len(nodes):
-                        raise ModelFileError(
-                            f"{where}[{i}].then: a child comes after its parent"
-                        )
-                    children.append(branch.then)
-                weights = sum(branch.weight for branch in node.branches)
-                if policy is MissingPolicy.FRACTIONAL and not 0 < weights < inf:
-                    raise ModelFileError(
-                        f"{where}: expected a weight above 0 in some branch"
-                    )
-        if sorted(children) != list(range(1, len(nodes))):
-            raise ModelFileError(
-                "nodes: each node but the first must be the child of exactly one other"
-            )
+        splits = [node if isinstance(node, ir.Split) else None for node in nodes]
+        checks.family([_children(split) for split in splits], "nodes")
+        for position, split in enumerate(splits):
+            weights = sum(branch.weight for branch in split.branches) if split else 1
+            if policy is MissingPolicy.FRACTIONAL and not 0 < weights < inf:
+                raise ModelFileError(
+                    f"nodes[{position}].branches: expected a weight above 0 in some"
+                    " branch"
+                )
         return ir.Tree(self.features, self.labels, nodes, policy)
 
     def node(self, item: Any, where: str) -> ir.Node:

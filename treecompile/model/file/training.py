@@ -12,10 +12,12 @@ from treecompile.model.file import checks
 from treecompile.model.paths import divisible, leaf_count
 
 
-def read_training(item: Any, body: ir.Body) -> ir.Training:
+def read_training(item: Any, body: ir.AnyBody) -> ir.Training:
     """What a model file says of the rows that its model was learned from."""
     # with the default, or the rows that a tree divides
-    deciding = leaf_count(body) + (isinstance(body, ir.RuleSet) or divisible(body))
+    deciding = 0  # of a forest, only the whole is measured
+    if not isinstance(body, ir.Forest):
+        deciding = leaf_count(body) + (isinstance(body, ir.RuleSet) or divisible(body))
 
     def columns(item: Any, where: str) -> tuple[ir.ColumnSummary, ...]:
         found = checks.listed(item, where, _column)

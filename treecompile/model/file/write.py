@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from math import inf, isfinite
 from typing import Any
 
@@ -16,8 +16,8 @@ FORMAT = "treecompile model"
 VERSION = 1
 
 
-def dumps(program: ir.Program) -> str:
-    """The text of a model file: one line for each node, rule or feature."""
+def dumps(program: ir.AnyProgram) -> str:
+    """The text of a model file: one line for each node, rule, tree or feature."""
     check_size(program.body)
     record = {
         "format": FORMAT,
@@ -37,7 +37,7 @@ def dumps(program: ir.Program) -> str:
     return text
 
 
-def sha256(program: ir.Program) -> str:
+def sha256(program: ir.AnyProgram) -> str:
     """The identity of a model: a hash of its content without the tool's version."""
     record = {"format": FORMAT, "version": VERSION, **_program_record(program)}
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -48,7 +48,7 @@ def _json(value: object) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _program_record(program: ir.Program) -> dict[str, Any]:
+def _program_record(program: ir.AnyProgram) -> dict[str, Any]:
     body = program.body
     record: dict[str, Any] = {
         "target": program.target,
@@ -63,6 +63,9 @@ def _program_record(program: ir.Program) -> dict[str, Any]:
     if isinstance(body, ir.Tree):
         record["missing"] = body.missing.value
         record["nodes"] = [_node_record(node) for node in body.nodes]
+    elif isinstance(body, ir.Forest):
+        record["forest"] = _forest_record(body)
+        record["trees"] = [_member_record(member) for member in body.members]
     else:
         record["rules"] = [_rule_record(rule) for rule in (*body.rules, body.default)]
     return record
@@ -85,6 +88,33 @@ def _node_record(node: ir.Node) -> dict[str, Any]:
             for branch in node.branches
         ],
         "stats": _stats_record(node.stats),
+        "gain": node.gain,
+    }
+
+
+def _forest_record(forest: ir.Forest) -> dict[str, Any]:
+    """How the trees are added up, and what follows from the sums."""
+    kept = ("features", "labels", "members")
+    names = [field.name for field in fields(forest) if field.name not in kept]
+    return {name: getattr(forest, name) for name in names}
+
+
+def _member_record(member: ir.Member) -> dict[str, Any]:
+    nodes = [_member_node(member, node) for node in member.tree.nodes]
+    return {"outputs": list(member.outputs), "nodes": nodes}
+
+
+def _member_node(member: ir.Member, node: ir.Node) -> dict[str, Any]:
+    """A leaf with what it adds, or a test with the places of its two children."""
+    if isinstance(node, ir.Leaf):
+        assert isinstance(node.value, int)
+        return {"values": list(member.values[node.value]), "weight": node.weight}
+    then, otherwise = node.branches
+    return {
+        **_condition_record(then.when),
+        "then": then.then,
+        "else": otherwise.then,
+        "weight": node.stats.weight,
         "gain": node.gain,
     }
 

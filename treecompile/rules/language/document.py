@@ -12,9 +12,9 @@ from pathlib import Path
 
 from treecompile.model.collector import paused
 from treecompile.model.errors import RulesError
-from treecompile.model.file.read import read_program
+from treecompile.model.file.read import read_any_program, read_program
 from treecompile.model.files import read_text
-from treecompile.model.ir import NotedProgram, Program
+from treecompile.model.ir import AnyProgram, NotedProgram, Program
 from treecompile.model.referral import referring_as
 from treecompile.rules.language.record import (
     FENCE,
@@ -71,8 +71,15 @@ class RuleSource:
         return self.origin is not None and self.origin is not self.program
 
 
+def read_model(path: str | Path) -> tuple[AnyProgram, tuple[str, ...]]:
+    """The tree, rules or forest in a file of any kind, and notes for its author."""
+    if not is_rules(path):
+        return read_any_program(path), ()
+    return read_source(path)
+
+
 def read_source(path: str | Path) -> NotedProgram:
-    """The program in a file of any of the three kinds, and notes for its author."""
+    """The tree or the rules in a file of any kind, and notes for its author."""
     found = read_whole(path)
     return NotedProgram(found.program, found.messages)
 
