@@ -111,10 +111,10 @@ def test_whole_columns_give_what_rows_give(seed: int) -> None:
         assert found == answers
         shares = [forests.probabilities(forest, each) for each in margins]
         np.testing.assert_allclose(
-            batch.shares(forest, columns, len(rows)), shares, rtol=1e-6, atol=1e-37
+            batch.shares(forest, columns, len(rows)), shares, rtol=1e-6, atol=1e-44
         )
     else:
-        np.testing.assert_allclose(found, answers, rtol=1e-6)
+        np.testing.assert_allclose(found, answers, rtol=1e-6, atol=1e-44)
 
 
 def _column(forest: ir.Forest, rows: list[ir.Row], place: int) -> Array:

@@ -137,6 +137,8 @@ def _linked(link: ir.Link, slope: float, margin: float) -> float:
 
 
 LARGEST_POWER = 709.0  # exp of more is not a double
+SMALLEST_SINGLE = 2.0**-126  # with 24 bits; below it are the multiples of 2^-149,
+STEPS_OF_SINGLE = 1.5 * 2.0**-97  # which are the doubles near this number
 INFINITE_SINGLE = 2.0**128 - 2.0**103  # rounded to 32 bits, it is infinite
 
 
@@ -144,6 +146,8 @@ def rounded_link(forest: ir.Forest, number: float) -> float:
     """What a link computes in double, in the arithmetic of the forest."""
     if forest.arithmetic is ir.Arithmetic.DOUBLE:
         return number
+    if abs(number) < SMALLEST_SINGLE:
+        return (number + STEPS_OF_SINGLE) - STEPS_OF_SINGLE
     return to_single(number) if abs(number) < INFINITE_SINGLE else copysign(inf, number)
 
 

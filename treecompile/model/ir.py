@@ -311,3 +311,10 @@ class NotedProgram(NamedTuple):
 
     program: Program
     notes: tuple[str, ...] = ()
+
+
+class NotedForest(NamedTuple):
+    """The same for a forest."""
+
+    program: ForestProgram
+    notes: tuple[str, ...] = ()
