@@ -91,8 +91,8 @@ FROM typed;"""
 def test_typed_columns_and_the_rule_are_two_steps() -> None:
     made, lines = steps(every_type(), typing(), output="rule,label", alias="a")
     text = "\n".join(lines)
-    assert [*made.typed] == ["tc_number", "tc_text", "tc_grade"]
-    assert made.typed["tc_text"] == "a.text COLLATE C"
+    assert [*made.stages["typed"]] == ["tc_number", "tc_text", "tc_grade"]
+    assert made.stages["typed"]["tc_text"] == ["a.text COLLATE C"]
     assert "),\ndecided AS (\n  SELECT\n    *,\n" in text
     assert "WHEN code IN (1, 2) THEN 3 /* R3: 3 of 3 cases */" in text
     assert "\n  FROM typed\n)\nSELECT\n" in text
@@ -176,25 +176,26 @@ def test_one_answer_for_all_is_not_looked_up() -> None:
 def test_what_has_no_steps(output: str) -> None:
     """A dialect without helper columns, an expression, a tree that divides."""
     made, lines = steps(stump(0.5), SQLITE, output=output)
-    assert (made.typed, made.rule) == ({}, ())
+    assert made.stages == {}
     assert lines[0] == "SELECT"
-    assert steps(dividing(), typing(), output=output)[0].rule == ()
-    assert steps(dividing(), typing(), output=output)[0].typed == {}
+    assert steps(dividing(), typing(), output=output)[0].stages == {}
     columns = forms.references(stump(0.5).body, DUCKDB, EmitOptions())
     made = lower.in_steps(stump(0.5).body, typing(), columns, EmitOptions())
-    assert (made.typed, made.rule) == ({}, ())
+    assert made.stages == {}
 
 
 @pytest.mark.parametrize(("first", "typed"), [(0, 0), (1, 1), (8, 1), (9, 0)])
 def test_from_which_size_on_columns_are_typed_first(first: int, typed: int) -> None:
-    assert len(steps(balanced(3), typing(first=first))[0].typed) == typed
+    made = steps(balanced(3), typing(first=first))[0]
+    assert len(made.stages.get("typed", {})) == typed
 
 
 def test_only_one_output_needs_no_rule() -> None:
-    assert steps(every_type(), DUCKDB, output="rule")[0].rule == ()
-    assert len(steps(every_type(), DUCKDB, output="rule,label")[0].rule) == 8
+    assert steps(every_type(), DUCKDB, output="rule")[0].stages == {}
+    made = steps(every_type(), DUCKDB, output="rule,label")[0]
+    assert len(made.stages["decided"]["tc_rule"]) == 8
     always = chain((), (), ("only",))
-    assert steps(always, DUCKDB, output="rule,label")[0].rule == ()
+    assert steps(always, DUCKDB, output="rule,label")[0].stages == {}
 
 
 # ---------------------------------------------------------------- names
@@ -209,15 +210,15 @@ def numbers(*names: str) -> Program:
 def test_helpers_have_names_that_no_feature_has() -> None:
     names = numbers("x", "X y", "X_Y", "rule", "TC_x", "order")
     made, _ = steps(names, typing(), output="rule,label")
-    assert [*made.typed] == [
+    assert [*made.stages["typed"]] == [
         *("tc_tc_x", "tc_tc_x_y", "tc_tc_x_y_2", "tc_tc_rule_2", "tc_tc_tc_x"),
         "tc_tc_order",
     ]
-    assert made.helper == "tc_tc_rule"
+    assert [*made.stages["decided"]] == ["tc_tc_rule"]
     renamed = steps(numbers("x"), typing(), columns={"x": "tc_rule"})[0]
-    assert [*renamed.typed] == ["tc_tc_x"]
+    assert [*renamed.stages["typed"]] == ["tc_tc_x"]
     upper = steps(numbers("x"), typing(), identifiers="upper")[0]
-    assert [*upper.typed] == ["TC_X"]
+    assert [*upper.stages["typed"]] == ["TC_X"]
 
 
 @pytest.mark.parametrize("table", ["typed", "decided", 'main."Decided"', "typed_"])

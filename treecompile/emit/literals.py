@@ -15,7 +15,7 @@ from functools import cache, partial
 from math import frexp, inf, ldexp, nextafter
 
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body
+from treecompile.model.ir import AnyBody
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import NOT_UNICODE, escaped, is_unicode
 
@@ -314,7 +314,7 @@ INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}
 
 
 def identifiers(
-    body: Body,
+    body: AnyBody,
     reserved: Iterable[str],
     longest: int = 40,
     *,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.forms import answer_type
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body
+from treecompile.model.ir import AnyBody
 from treecompile.model.semantics import required_features
 
 
-def check_values(body: Body, dialect: Dialect) -> None:
+def check_values(body: AnyBody, dialect: Dialect) -> None:
     """Refuse types and values that the database does not have, or confuses."""
     required = [body.features[index] for index in required_features(body)]
     typed = [(f"the column {feature.name!r}", feature.type) for feature in required]

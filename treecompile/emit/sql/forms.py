@@ -5,7 +5,7 @@ The input is the finished lines of each expression, the output the lines of a st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treecompile.emit.literals import identifiers
@@ -15,7 +15,7 @@ from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import Body, Label, Program, ValueType
+from treecompile.model.ir import AnyBody, AnyProgram, Label, ValueType
 from treecompile.model.semantics import type_of_labels
 
 Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
@@ -31,12 +31,13 @@ HELPER = "tc_"  # begins the names of the helper columns of a query
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What a query computes: columns with their types, the rule, the outputs."""
+    """What a query computes: helper columns, stage by stage, and then the outputs.
+
+    {"typed": {"tc_age": ["CAST(...)"]}, "decided": {"tc_rule": ["CASE", ..., "END"]}}
+    """
 
     outputs: Expressions
-    typed: Mapping[str, str] = field(default_factory=dict)  # {"tc_age": "CAST(...)"}
-    rule: Sequence[str] = ()  # the lines of the CASE that finds the rule's number ...
-    helper: str = ""  # ... and its column
+    stages: Mapping[str, Expressions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Asked:
     label: int | None = None  # whose probability; None for the predicted label's
 
 
-def outputs(body: Body, options: EmitOptions) -> list[Asked]:
+def outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
     """The outputs asked for, in order; only a query can have several."""
     asked = [part.strip() for part in options.output.split(",")]
     for part in asked:
@@ -112,7 +113,7 @@ def quoting_of(dialect: Dialect, options: EmitOptions) -> Quoting:
     return Quoting(dialect, identifiers, dialect.functions.reserved * is_function)
 
 
-def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
+def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
     """How the expression refers to each required feature: a column, a parameter."""
     if options.form == FUNCTION:
         parameters = _parameters(body, dialect, options)
@@ -126,7 +127,7 @@ def references(body: Body, dialect: Dialect, options: EmitOptions) -> dict[int, 
 
 
 def _parameters(
-    body: Body, dialect: Dialect, options: EmitOptions
+    body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> dict[int, tuple[str, str]]:
     """The declaration of each parameter of a function, and the reference to it."""
     functions = dialect.functions
@@ -160,7 +161,7 @@ def _type(value_type: ValueType, dialect: Dialect) -> str:
 
 
 def helper_names(
-    body: Body, dialect: Dialect, options: EmitOptions
+    body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> tuple[dict[int, str], str]:
     """Helper columns for features and for the rule; no feature has such a name."""
     quoting = quoting_of(dialect, options)
@@ -177,7 +178,7 @@ def helper_names(
 
 
 def statement(
-    steps: Steps, body: Body, dialect: Dialect, options: EmitOptions
+    steps: Steps, body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
     """The lines of the statement or of the bare expression."""
     if options.form == EXPRESSION:
@@ -205,41 +206,46 @@ def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
     if options.form == DBT:
         table, alias = dbt.reference(options.table), dbt.escaped(alias)
         outputs = [[dbt.escaped(line) for line in lines] for lines in outputs]
-    if not steps.typed and not steps.rule:
+    if not steps.stages:
         source = f"FROM {table} {alias}".rstrip()
         star = f"{alias}.*" if alias else dialect.everything.fill(table=table)
         return [*_select(star, outputs), source]
+    stages = {
+        free_name(name, options.table): [
+            _named(_escaped(lines, options), column) for column, lines in made.items()
+        ]
+        for name, made in steps.stages.items()
+    }
     if not dialect.steps.without:
         # The name of the table that dbt writes may be a long path.
         alias = alias or (LATERAL_ALIAS if options.form == DBT else "")
-        column = _named(_escaped(steps.rule, options), steps.helper)
-        inner = ["SELECT", *_indented(column), dialect.steps.fence]
         return [
             *_select(f"{alias or table}.*", outputs),
             f"FROM {table} {alias}".rstrip(),
-            "CROSS JOIN LATERAL (",
-            *_indented(filter(None, inner)),
-            f") AS {decided(options)}",
+            *_joined(stages, dialect),
         ]
     lines: list[str] = []
     source = f"FROM {table} {alias}".rstrip()
-    stages = {
-        TYPED: [[f"{text} AS {name}"] for name, text in steps.typed.items()],
-        DECIDED: [_named(steps.rule, steps.helper)] if steps.rule else [],
-    }
-    last = ""
+    star = f"{alias}.*" if alias else "*"
     for name, columns in stages.items():
-        if columns:
-            made = [_escaped(column, options) for column in columns]
-            name = free_name(name, options.table)
-            star = f"{alias}.*" if alias and not last else "*"
-            opening = f"{name} AS (" if last else f"WITH {name} AS ("
-            lines[-1:] = [f"{line}," for line in lines[-1:]]
-            lines += [opening, *_indented([*_select(star, made), source]), ")"]
-            last, source = name, f"FROM {name}"
-    helpers = [*steps.typed, *[steps.helper] * bool(steps.rule)]
+        opening = f"{name} AS (" if lines else f"WITH {name} AS ("
+        lines[-1:] = [f"{line}," for line in lines[-1:]]
+        lines += [opening, *_indented([*_select(star, columns), source]), ")"]
+        star, source = "*", f"FROM {name}"
+    helpers = [column for made in steps.stages.values() for column in made]
     star = dialect.steps.without.fill(", ".join(helpers))
     return [*lines, *_select(star, outputs), source]
+
+
+def _joined(
+    stages: Mapping[str, Sequence[Sequence[str]]], dialect: Dialect
+) -> Iterator[str]:
+    """Each stage as a subquery that sees the table and the stages before it."""
+    for name, columns in stages.items():
+        inner = ["SELECT", *_indented(_listed(columns)), dialect.steps.fence]
+        yield "CROSS JOIN LATERAL ("
+        yield from _indented(filter(None, inner))
+        yield f") AS {name}"
 
 
 TYPED, DECIDED, LATERAL_ALIAS = "typed", "decided", "input_rows"
@@ -259,11 +265,14 @@ def free_name(name: str, table: str) -> str:
 
 
 def _select(star: str, columns: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["SELECT", f"  {star},"]
-    for column in columns:
-        lines += _indented(column)
-        lines[-1] += "," if column is not columns[-1] else ""
-    return lines
+    return ["SELECT", f"  {star},", *_indented(_listed(columns))]
+
+
+def _listed(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of the columns, with a comma after each but the last."""
+    for place, column in enumerate(columns, start=1):
+        yield from column[:-1]
+        yield column[-1] + "," * (place < len(columns))
 
 
 def _named(lines: Sequence[str], name: str) -> list[str]:
@@ -280,7 +289,7 @@ def _escaped(lines: Sequence[str], options: EmitOptions) -> list[str]:
 
 
 def _function(
-    made: Expressions, body: Body, dialect: Dialect, options: EmitOptions
+    made: Expressions, body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
     functions = dialect.functions
     (lines,) = made.values()
@@ -304,7 +313,7 @@ def _function(
     return text.split("\n")
 
 
-def answer_type(body: Body, output: str) -> ValueType:
+def answer_type(body: AnyBody, output: str) -> ValueType:
     """The type of the values of an output."""
     if output == "rule":
         return ValueType.STR
@@ -321,7 +330,7 @@ DESCRIBED = {
 
 
 def properties(
-    program: Program, dialect: Dialect, labels: Sequence[str], options: EmitOptions
+    program: AnyProgram, dialect: Dialect, labels: Sequence[str], options: EmitOptions
 ) -> str:
     """The YAML beside a dbt model; "" for other forms. The labels are SQL literals."""
     if options.form != DBT:

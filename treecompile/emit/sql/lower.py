@@ -24,7 +24,7 @@ from treecompile.emit.sql.checks import (
     size_warnings,
 )
 from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
-from treecompile.emit.sql.forms import Asked, Steps, answer_type
+from treecompile.emit.sql.forms import Asked, Expressions, Steps, answer_type
 from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
@@ -161,10 +161,14 @@ def in_steps(
         typed, columns = typed_columns(body, dialect, others, later, names)
         columns |= whole
         dialect = typed_dialect(dialect)
+    stages: dict[str, Expressions] = {}
+    if typed:
+        stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
     asked = forms.outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
-        return Steps(expressions(body, dialect, columns, options, said, layout), typed)
+        made = expressions(body, dialect, columns, options, said, layout)
+        return Steps(made, stages)
     writer = ConditionWriter(dialect, body, columns, ValueType.INT, types)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
@@ -176,11 +180,12 @@ def in_steps(
     steps = layout.steps(body, dialect.limits.nesting)
     rule = list(case_lines(steps, writer.text, numbered, dialect))
     place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
-    made = {}
+    stages[forms.DECIDED] = {helper: rule}
+    outputs = {}
     for each in asked:
         answers = [result(rule, body, each, dialect) for rule in found.values()]
-        made[forms.OUTPUTS[each.output]] = lookup(answers, place, dialect)
-    return Steps(made, typed, rule, helper)
+        outputs[forms.OUTPUTS[each.output]] = lookup(answers, place, dialect)
+    return Steps(outputs, stages)
 
 
 def typed_columns(

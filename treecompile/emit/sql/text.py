@@ -120,7 +120,7 @@ class Quoting:
 
 
 def column_names(
-    body: ir.Body, quoting: Quoting, renamed: Mapping[str, str]
+    body: ir.AnyBody, quoting: Quoting, renamed: Mapping[str, str]
 ) -> dict[int, str]:
     """The column of each required feature, as SQL text."""
     dialect = quoting.dialect
@@ -207,7 +207,7 @@ INTEGER_FORMS = {  # no cast, and no NaN
 }
 
 
-def declared_types(body: ir.Body, types: Mapping[str, str]) -> dict[int, str]:
+def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]:
     """The types that the user declares, by the index of the feature."""
     found = {}
     indices = {feature.name: index for index, feature in enumerate(body.features)}
@@ -227,7 +227,7 @@ class ConditionWriter:
     def __init__(
         self,
         dialect: Dialect,
-        body: ir.Body,
+        body: ir.AnyBody,
         columns: Mapping[int, str],
         answer: ir.ValueType = ir.ValueType.STR,
         types: Mapping[int, str] = NO_TYPES,
