@@ -14,19 +14,26 @@ from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.html import lower as html
 from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.javascript import lower as javascript
-from treecompile.emit.lowering import CompilerInput, Lowered, lower_rules
+from treecompile.emit.lowering import (
+    CompilerInput,
+    ForestInput,
+    Lowered,
+    lower_rules,
+)
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render
+from treecompile.emit.sql import forest as sql_forest
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
 from treecompile.model.collector import paused
 from treecompile.model.errors import TargetError
 from treecompile.model.file.limits import SMALLER
 from treecompile.model.file.write import sha256
-from treecompile.model.ir import Program
+from treecompile.model.ir import AnyProgram, ForestProgram
+from treecompile.model.options import sentence
 
 HTML = "html"
 # An explicit table: a target.toml can name only these.
@@ -39,6 +46,9 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     HTML: html.lower,
     "rules": lower_rules,
     "code": code.lower,
+}
+FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
+    "sql": sql_forest.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
 
@@ -53,7 +63,7 @@ class Artefact:
 
 
 def emit(
-    program: Program,
+    program: AnyProgram,
     target: str = "python",
     options: EmitOptions = EmitOptions(),
     identity: str = "",
@@ -71,10 +81,14 @@ def emit(
     lower = _lowering(description)
     with paused():
         identity = identity or sha256(program)
-        source = CompilerInput(
-            program, identity, __version__, description, history, facts
-        )
-        lowered = lower(source, options)
+        if isinstance(program, ForestProgram):
+            forest = ForestInput(program, identity, __version__, description)
+            lowered = _forest_lowering(description)(forest, options)
+        else:
+            source = CompilerInput(
+                program, identity, __version__, description, history, facts
+            )
+            lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
         if lowered.finish is not None:
             text = lowered.finish(text)
@@ -94,3 +108,12 @@ def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]
             f" choose from {', '.join(LOWERINGS)}"
         )
     return LOWERINGS[target.lowering]
+
+
+def _forest_lowering(target: Target) -> Callable[[ForestInput, EmitOptions], Lowered]:
+    if target.lowering not in FOREST_LOWERINGS:
+        raise TargetError(
+            f"a forest cannot become {target.name}: use {sentence(FOREST_LOWERINGS)},"
+            " or learn a tree that answers like it with `treecompile distil`"
+        )
+    return FOREST_LOWERINGS[target.lowering]

@@ -18,7 +18,15 @@ from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
 from treecompile.model import words
-from treecompile.model.ir import Category, Condition, Feature, Kind, Op, Program
+from treecompile.model.ir import (
+    Category,
+    Condition,
+    Feature,
+    ForestProgram,
+    Kind,
+    Op,
+    Program,
+)
 from treecompile.model.semantics import membership
 from treecompile.rules.language.printer import print_rules
 
@@ -36,6 +44,16 @@ class CompilerInput:
     target: Target
     history: History = NO_HISTORY
     facts: ReviewFacts | None = None  # for the review page, which cannot find them out
+
+
+@dataclass(frozen=True, slots=True)
+class ForestInput:
+    """What the lowering of a forest starts from."""
+
+    program: ForestProgram
+    sha256: str
+    version: str
+    target: Target
 
 
 @dataclass(frozen=True, slots=True)

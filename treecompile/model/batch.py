@@ -13,7 +13,7 @@ import numpy as np
 
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.model.forests import LARGEST_POWER, ZERO
+from treecompile.model.forests import ZERO, largest_power
 from treecompile.model.paths import divisible, exposed_places, outcomes
 from treecompile.model.semantics import (
     certain,
@@ -283,24 +283,27 @@ def forest_answers(forest: ir.Forest, found: Floats) -> Array:
 
 def linked(forest: ir.Forest, found: Floats) -> Floats:
     """`forests.linked` for the margins of each row."""
-    with np.errstate(over="ignore"):
-        match forest.link:
-            case ir.Link.LOGISTIC:
-                made = 1 / (1 + np.exp(-forest.slope * found))
-            case ir.Link.SOFTMAX:
-                parts = np.exp(found - found.max(axis=1, keepdims=True))
-                total = np.zeros(len(found))
-                for place in range(parts.shape[1]):  # in order: np.sum adds in pairs
-                    total += parts[:, place]
-                made = parts / total[:, None]
-            case ir.Link.EXP:
-                made = np.exp(found)
-            case ir.Link.SIGNED_SQUARE:
-                made = found * np.abs(found)
-            case ir.Link.SOFTPLUS:
-                made = np.where(found < LARGEST_POWER, np.log1p(np.exp(found)), found)
-            case _:
-                made = found
+    most = largest_power(forest)
+
+    def power(of: Floats) -> Floats:
+        return np.exp(np.clip(of, -most, most))
+
+    made = found
+    match forest.link:
+        case ir.Link.LOGISTIC:
+            made = 1 / (1 + power(-forest.slope * found))
+        case ir.Link.SOFTMAX:
+            parts = power(found - found.max(axis=1, keepdims=True))
+            total = np.zeros(len(found))
+            for place in range(parts.shape[1]):  # in order: np.sum adds in pairs
+                total += parts[:, place]
+            made = parts / total[:, None]
+        case ir.Link.EXP:
+            made = power(found)
+        case ir.Link.SIGNED_SQUARE:
+            made = found * np.abs(found)
+        case ir.Link.SOFTPLUS:
+            made = np.log1p(power(found))
     return _rounded(forest, made)
 
 

@@ -109,34 +109,41 @@ def probabilities(forest: ir.Forest, margins: Sequence[float]) -> tuple[float, .
 
 def linked(forest: ir.Forest, margins: Sequence[float]) -> tuple[float, ...]:
     """The link of each margin."""
+    most = largest_power(forest)
     if forest.link is ir.Link.SOFTMAX:
         top = max(margins)
-        parts = [exp(margin - top) for margin in margins]
+        parts = [exp(max(margin - top, -most)) for margin in margins]
         total = 0.0
         for part in parts:
             total += part
         return tuple(rounded_link(forest, part / total) for part in parts)
     return tuple(
-        rounded_link(forest, _linked(forest.link, forest.slope, margin))
+        rounded_link(forest, _linked(forest.link, forest.slope, margin, most))
         for margin in margins
     )
 
 
-def _linked(link: ir.Link, slope: float, margin: float) -> float:
+def _linked(link: ir.Link, slope: float, margin: float, most: float) -> float:
     match link:
         case ir.Link.LOGISTIC:
-            power = -slope * margin
-            return 1 / (1 + exp(power)) if power < LARGEST_POWER else 0.0
+            return 1 / (1 + exp(max(-most, min(most, -slope * margin))))
         case ir.Link.EXP:
-            return exp(margin) if margin < LARGEST_POWER else inf
+            return exp(max(-most, min(most, margin)))
         case ir.Link.SIGNED_SQUARE:
             return margin * abs(margin)
         case ir.Link.SOFTPLUS:
-            return log1p(exp(margin)) if margin < LARGEST_POWER else margin
+            return log1p(exp(max(-most, min(most, margin))))
     return margin
 
 
-LARGEST_POWER = 709.0  # exp of more is not a double
+def largest_power(forest: ir.Forest) -> float:
+    """The limit of what is exponentiated: databases refuse what is no number then.
+
+    Beyond it, a probability is less than 1e-300, or than 1e-37 in 32 bits.
+    """
+    return 87.0 if forest.arithmetic is ir.Arithmetic.SINGLE else 700.0
+
+
 SMALLEST_SINGLE = 2.0**-126  # with 24 bits; below it are the multiples of 2^-149,
 STEPS_OF_SINGLE = 1.5 * 2.0**-97  # which are the doubles near this number
 INFINITE_SINGLE = 2.0**128 - 2.0**103  # rounded to 32 bits, it is infinite

@@ -167,6 +167,7 @@ class Link(StrEnum):
     """How a margin becomes a probability, or the answer of a regression."""
 
     IDENTITY = "identity"
+    NONE = "none"  # only labels follow from the margin, and no probabilities
     LOGISTIC = "logistic"  # 1 / (1 + exp(-slope * margin))
     SOFTMAX = "softmax"  # exp(margin) of each output, over their sum
     EXP = "exp"

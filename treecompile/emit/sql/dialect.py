@@ -152,6 +152,16 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
+class ForestSums:
+    """How the trees of a forest are added up."""
+
+    trees: int = checked(500, least=2)  # that one expression can add up
+    # A number rounded to 32 bits: "CAST({} AS FLOAT)"; "" if there is no such type.
+    single: Phrase = phrase("{}", "")
+    single_sums: bool = False  # whether the sum of two such numbers is one, too
+
+
+@dataclass(frozen=True, slots=True)
 class NumberTypes:
     """Other types of a numeric column; "" where the database has none."""
 
@@ -302,6 +312,7 @@ class Dialect:
     # Faster `columns.number` if the answer is a number.
     number_for_number: Phrase = phrase("{}", "")
     sums: Sums = Sums()
+    forests: ForestSums = ForestSums()
     steps: DialectSteps = DialectSteps()
     functions: Functions = Functions()
     learning: Learning = Learning()

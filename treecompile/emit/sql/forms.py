@@ -15,14 +15,19 @@ from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
 from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import AnyBody, AnyProgram, Label, ValueType
+from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label, Link, ValueType
 from treecompile.model.semantics import type_of_labels
 
 Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
 
 FORMS = ("expression", "select", "view", "function", "dbt")
 EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
-OUTPUTS = {"label": "prediction", "probability": "probability", "rule": "rule"}
+OUTPUTS = {  # and their columns
+    "label": "prediction",
+    "probability": "probability",
+    "margin": "margin",
+    "rule": "rule",
+}
 WITH_TABLE = (SELECT, VIEW, DBT)
 
 
@@ -44,8 +49,8 @@ class Steps:
 class Asked:
     """One output of the expression."""
 
-    output: str  # "label", "probability" or "rule"
-    label: int | None = None  # whose probability; None for the predicted label's
+    output: str  # "label", "probability", "margin" or "rule"
+    label: int | None = None  # whose probability or margin; None: the predicted label's
 
 
 def outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
@@ -62,16 +67,37 @@ def outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
             f"--output {options.output!r}: several outputs need --as select, view or"
             " dbt"
         )
+    for part in asked:
+        if problem := output_problem(body, part):
+            raise OptionError(f"--output {part}: {problem}")
     label = None
     if options.label:
-        if "probability" not in asked:
+        if not {"probability", "margin"} & {*asked}:
             raise OptionError("--label needs --output probability: add it")
         label = position_of(body.labels, options.label)
-    if "probability" in asked and not body.labels:
-        raise OptionError(
-            "--output probability: the model predicts a number: leave it out"
+        if "margin" in asked and len(getattr(body, "start", ())) == 1:
+            raise OptionError(
+                f"--label {options.label!r}: the model has one margin for both labels:"
+                " leave it out"
+            )
+    return [Asked(p, label if p in ("probability", "margin") else None) for p in asked]
+
+
+def output_problem(body: AnyBody, output: str) -> str:
+    """Why a model does not have an output; "" if it does."""
+    forest = body if isinstance(body, Forest) else None
+    if output == "probability" and not body.labels:
+        return "the model predicts a number: leave it out"
+    if output == "probability" and forest and forest.link is Link.NONE:
+        return "the model has no probabilities: use label or margin"
+    if output == "margin" and not forest:
+        return "only a forest has margins, and the model is one tree or rules"
+    if output == "rule" and forest:
+        return (
+            "a forest has no rules: learn a tree that answers like it with `treecompile"
+            " distil`"
         )
-    return [Asked(part, label if part == "probability" else None) for part in asked]
+    return ""
 
 
 def position_of(labels: Sequence[Label], text: str) -> int:
@@ -164,14 +190,19 @@ def helper_names(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> tuple[dict[int, str], str]:
     """Helper columns for features and for the rule; no feature has such a name."""
-    quoting = quoting_of(dialect, options)
+    quoting, prefix = quoting_of(dialect, options), helper_prefix(body, options)
+    plain = identifiers(body, ["rule"], lower=True)
+    names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
+    return names, quoting.name(f"{prefix}rule")
+
+
+def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
+    """What begins the names of helper columns: no column of a feature begins so."""
     taken = [options.columns.get(each.name, each.name) for each in body.features]
     prefix = HELPER
     while any(name.casefold().startswith(prefix) for name in taken):
         prefix += HELPER
-    plain = identifiers(body, ["rule"], lower=True)
-    names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
-    return names, quoting.name(f"{prefix}rule")
+    return prefix
 
 
 # ---------------------------------------------------------------- statements
@@ -212,7 +243,7 @@ def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
         return [*_select(star, outputs), source]
     stages = {
         free_name(name, options.table): [
-            _named(_escaped(lines, options), column) for column, lines in made.items()
+            _escaped(each, options) for each in named(made)
         ]
         for name, made in steps.stages.items()
     }
@@ -242,7 +273,7 @@ def _joined(
 ) -> Iterator[str]:
     """Each stage as a subquery that sees the table and the stages before it."""
     for name, columns in stages.items():
-        inner = ["SELECT", *_indented(_listed(columns)), dialect.steps.fence]
+        inner = ["SELECT", *_indented(listed(columns)), dialect.steps.fence]
         yield "CROSS JOIN LATERAL ("
         yield from _indented(filter(None, inner))
         yield f") AS {name}"
@@ -265,14 +296,19 @@ def free_name(name: str, table: str) -> str:
 
 
 def _select(star: str, columns: Sequence[Sequence[str]]) -> list[str]:
-    return ["SELECT", f"  {star},", *_indented(_listed(columns))]
+    return ["SELECT", f"  {star},", *_indented(listed(columns))]
 
 
-def _listed(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+def listed(columns: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines of the columns, with a comma after each but the last."""
     for place, column in enumerate(columns, start=1):
         yield from column[:-1]
         yield column[-1] + "," * (place < len(columns))
+
+
+def named(made: Expressions) -> list[list[str]]:
+    """The lines of each column, with its name."""
+    return [_named(lines, column) for column, lines in made.items()]
 
 
 def _named(lines: Sequence[str], name: str) -> list[str]:
@@ -317,7 +353,7 @@ def answer_type(body: AnyBody, output: str) -> ValueType:
     """The type of the values of an output."""
     if output == "rule":
         return ValueType.STR
-    if output == "probability" or not body.labels:
+    if output in ("probability", "margin") or not body.labels:
         return ValueType.FLOAT
     return type_of_labels(body.labels)
 
@@ -325,6 +361,7 @@ def answer_type(body: AnyBody, output: str) -> ValueType:
 DESCRIBED = {
     "label": "The predicted {target}",
     "probability": "The probability of {label}",
+    "margin": "The sum of the trees",
     "rule": "The rule of the model that decided",
 }
 

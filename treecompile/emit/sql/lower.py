@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from treecompile.emit import targets
 from treecompile.emit.layouts import NESTED, CodeLayout, LanguageCosts, choose
-from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.lowering import CompilerInput, ForestInput, Lowered
 from treecompile.emit.options import AUTO, DECISION, LIST, EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
@@ -38,7 +38,17 @@ from treecompile.emit.steps import Step
 from treecompile.model import paths, words
 from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Body, Condition, Kind, Program, Rule, Tree, ValueType
+from treecompile.model.ir import (
+    AnyBody,
+    AnyProgram,
+    Body,
+    Condition,
+    Kind,
+    Program,
+    Rule,
+    Tree,
+    ValueType,
+)
 from treecompile.model.semantics import probabilities, required_features
 
 UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
@@ -78,11 +88,11 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def header(
-    source: CompilerInput,
+    source: CompilerInput | ForestInput,
     dialect: Dialect,
     asked: Iterable[Asked],
     options: EmitOptions,
-    layout: CodeLayout,
+    layout: CodeLayout | None = None,
 ) -> str:
     """The first line, which `verify` reads: dialect, outputs, model, layout.
 
@@ -99,10 +109,10 @@ def header(
     if options.identifiers not in ("", dialect.names.identifiers):
         parts.append(f"identifiers {options.identifiers}")
     parts.append(f"model {source.sha256}")
-    return ", ".join((*parts, layout.said))
+    return ", ".join((*parts, layout.said) if layout else parts)
 
 
-def dates_note(program: Program) -> str:
+def dates_note(program: AnyProgram) -> str:
     """Which columns the table must have, computed from dates."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
@@ -189,7 +199,7 @@ def in_steps(
 
 
 def typed_columns(
-    body: Body,
+    body: AnyBody,
     dialect: Dialect,
     columns: Mapping[int, str],
     later: Mapping[int, str],
