@@ -152,7 +152,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class ForestSums:
+class TreeSums:
     """How the trees of a forest are added up."""
 
     trees: int = checked(500, least=2)  # that one expression can add up
@@ -312,7 +312,7 @@ class Dialect:
     # Faster `columns.number` if the answer is a number.
     number_for_number: Phrase = phrase("{}", "")
     sums: Sums = Sums()
-    forests: ForestSums = ForestSums()
+    forests: TreeSums = TreeSums()
     steps: DialectSteps = DialectSteps()
     functions: Functions = Functions()
     learning: Learning = Learning()
