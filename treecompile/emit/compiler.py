@@ -6,7 +6,7 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treecompile import __version__
 from treecompile.emit import code
@@ -23,6 +23,7 @@ from treecompile.emit.lowering import (
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
+from treecompile.emit.python import forest as python_forest
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render
 from treecompile.emit.sql import forest as sql_forest
@@ -48,6 +49,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "code": code.lower,
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
+    "python": python_forest.lower,
     "sql": sql_forest.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
@@ -82,8 +84,10 @@ def emit(
     with paused():
         identity = identity or sha256(program)
         if isinstance(program, ForestProgram):
+            lower_forest = _forest_lowering(description)
+            description = replace(description, template=description.forest)
             forest = ForestInput(program, identity, __version__, description)
-            lowered = _forest_lowering(description)(forest, options)
+            lowered = lower_forest(forest, options)
         else:
             source = CompilerInput(
                 program, identity, __version__, description, history, facts
@@ -111,7 +115,7 @@ def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]
 
 
 def _forest_lowering(target: Target) -> Callable[[ForestInput, EmitOptions], Lowered]:
-    if target.lowering not in FOREST_LOWERINGS:
+    if target.lowering not in FOREST_LOWERINGS or not target.forest:
         raise TargetError(
             f"a forest cannot become {target.name}: use {sentence(FOREST_LOWERINGS)},"
             " or learn a tree that answers like it with `treecompile distil`"

@@ -51,12 +51,14 @@ class GuardClauses(ABC):
         variables: Mapping[int, str],
         steps: Sequence[Step],
         said: Mapping[str, str],
+        sets: dict[tuple[str, ...], str] | None = None,
     ) -> None:
         self.body = body
         self.said = said  # the evidence of each rule (see `words.evidence_by_id`)
         self.variables = variables
         self.steps = steps
-        self.sets: dict[tuple[str, ...], str] = {}  # of literals: named constants
+        # Sets of literals that are named constants; the trees of a forest share them.
+        self.sets = {} if sets is None else sets
         asked = dict.fromkeys(test for step in steps for test in step.tests)
         self.texts = {test: self.test(test) for test in asked}
         widest = max(map(len, self.texts.values()), default=0)

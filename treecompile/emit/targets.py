@@ -43,6 +43,8 @@ class Target:
         problem=template_problem
     )  # in its folder: "module.py.jinja"
     suffix: str = checked(problem=suffix_problem)  # of the artefact: ".py"
+    # The template for a forest; "" if there is none.
+    forest: str = checked("", problem=lambda name: name and template_problem(name))
     formatter: str = checked("", choices=("", "black"))  # "" for none
     longest: int = checked(0, least=1)  # characters that its engine reads; 0: any
     spelling: Mapping[str, Any] = field(default_factory=dict)  # sections: see code.py

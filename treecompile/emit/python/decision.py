@@ -38,6 +38,7 @@ from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, unknown
 from treecompile.model.semantics import required_features
 
+VARIABLE_WIDTH = NAME_WIDTH - 4
 CONVERTERS = ByType("as_number", "as_text", "as_integer", "as_boolean")
 NUMBER_TESTS = {
     "at_most": "{x} <= {value}",
@@ -71,9 +72,13 @@ class DecisionCode(GuardClauses):
         layout: CodeLayout = NESTED,
     ) -> None:
         reserved = {*taken, *RESERVED}
-        variables = identifiers(body, reserved, NAME_WIDTH - 4, lower=True)
+        variables = identifiers(body, reserved, VARIABLE_WIDTH, lower=True)
         super().__init__(body, variables, list(layout.steps(body)), said)
-        self.large = {
+        self.large = self.large_features()
+
+    def large_features(self) -> set[int]:
+        """The features that are compared with numbers above 2^53."""
+        return {
             test.feature
             for test in self.texts
             if isinstance(test.value, float) and 2.0**53 <= abs(test.value) < inf
@@ -108,14 +113,17 @@ class DecisionCode(GuardClauses):
         lines = []
         for index, variable in self.variables.items():
             feature = self.body.features[index]
-            plain = self.plain_types(index)
-            key = python_string(feature.name)
-            convert = CONVERTERS.of(feature.type)
-            lines += subscript(f"    {variable} = row", key, 4)
-            lines += condition([f"type({variable}) is not {t}" for t in plain], "    ")
-            arguments = [key, variable]
-            lines += call(f"        {variable} = {convert}(", arguments, ")", 8)
+            lines += self.read(feature, variable, is_large=index in self.large)
         return lines
+
+    @staticmethod
+    def read(feature: ir.Feature, variable: str, is_large: bool) -> list[str]:
+        plain, key = plain_types(feature, is_large), python_string(feature.name)
+        convert = CONVERTERS.of(feature.type)
+        lines = subscript(f"    {variable} = row", key, 4)
+        lines += condition([f"type({variable}) is not {t}" for t in plain], "    ")
+        arguments = [key, variable]
+        return lines + call(f"        {variable} = {convert}(", arguments, ")", 8)
 
     def division(self) -> list[str]:
         """Send a row with an unknown value to `divided`, if the tree divides it."""
@@ -125,17 +133,6 @@ class DecisionCode(GuardClauses):
         tests = [self.test(unknown(index, features[index])) for index in self.variables]
         returned = f"        return {DIVIDED}(row, rule)"
         return [*condition(tests, "    ", "or"), returned]
-
-    def plain_types(self, index: int) -> tuple[str, ...]:
-        """The types that need no conversion before they are compared.
-
-        Python compares an int with a float exactly; the semantics rounds the int to a
-        double first. Below 2^53 the results are the same.
-        """
-        value_type = self.body.features[index].type
-        if value_type is not ir.ValueType.FLOAT:
-            return (value_type.value,)
-        return ("float",) if index in self.large else ("float", "int")
 
     def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
         variable = self.variables[index]
@@ -154,13 +151,29 @@ class DecisionCode(GuardClauses):
         return f"{variable} {operator} {text}"
 
     def constants(self) -> list[str]:
-        lines = []
-        for items, name in self.sets.items():
-            if len(items) == 1:
-                lines += collection(f"{name} = (", items, ")")
-            else:
-                lines += frozen_set(name, items)
-        return lines
+        return set_constants(self.sets)
+
+
+def plain_types(feature: ir.Feature, is_large: bool) -> tuple[str, ...]:
+    """The types that need no conversion before they are compared.
+
+    Python compares an int with a float exactly; the semantics rounds the int to a
+    double first. Below 2^53 the results are the same, so unless a threshold is larger.
+    """
+    if feature.type is not ir.ValueType.FLOAT:
+        return (feature.type.value,)
+    return ("float",) if is_large else ("float", "int")
+
+
+def set_constants(sets: Mapping[tuple[str, ...], str]) -> list[str]:
+    """The definitions of named sets."""
+    lines = []
+    for items, name in sets.items():
+        if len(items) == 1:
+            lines += collection(f"{name} = (", items, ")")
+        else:
+            lines += frozen_set(name, items)
+    return lines
 
 
 RESERVED = {

@@ -178,7 +178,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     return Lowered(module, notes=(layout.note("the Python module"),))
 
 
-def date_constant(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
+def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[str]:
     """Which features are computed from dates: DATES = {"x_year": ("x", "year")}."""
     known = derived(program.dates)
     made = {
@@ -189,7 +189,7 @@ def date_constant(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
     return mapping("DATES", made) if made else []
 
 
-def computed(program: ir.Program) -> list[str]:
+def computed(program: ir.AnyProgram) -> list[str]:
     """What the docstring says about features that are computed from dates."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
@@ -197,7 +197,7 @@ def computed(program: ir.Program) -> list[str]:
     return textwrap.wrap(text, WIDTH) if said else []
 
 
-def blanks(program: ir.Program) -> list[str]:
+def blanks(program: ir.AnyProgram) -> list[str]:
     """The texts that mean missing, in a file that the script reads."""
     texts = map(python_string, ("", *program.na_values))
     return collection("BLANKS = (", texts, ")")
@@ -218,20 +218,11 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
     program = source.program
     body = program.body
     row = example(body, program.training.columns if program.training else ())
-    items = [
-        f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
-        for p in required_features(body)
-    ]
-    call = [f">>> predict({{{', '.join(items)}}})"]
-    if len(call[0]) > WIDTH - 4:
-        call = [">>> predict(", "...     {"]
-        call += [f"...         {item}," for item in items]
-        call += ["...     }", "... )"]
     lines = [
         f"Predict {words.name(program.target)}:"
         f" {words.quantity(rules, 'rule')} learned by {words.name(program.algorithm)}.",
         "",
-        *(f"    {line}" for line in call),
+        *(f"    {line}" for line in example_call(body, row)),
         f"    {predict(body, row)!r}",
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
@@ -243,6 +234,19 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         "and writes it with a column of predictions: python predict.py FILE",
     ]
     return [in_docstring(line).rstrip() for line in lines]
+
+
+def example_call(body: ir.AnyBody, row: ir.Row) -> list[str]:
+    """A call of `predict` that can be tried."""
+    items = [
+        f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
+        for p in required_features(body)
+    ]
+    call = [f">>> predict({{{', '.join(items)}}})"]
+    if len(call[0]) <= WIDTH - 4:
+        return call
+    inner = [f"...         {item}," for item in items]
+    return [">>> predict(", "...     {", *inner, "...     }", "... )"]
 
 
 def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
