@@ -131,7 +131,7 @@ def test_claims_that_make_no_sense(
 def test_the_last_label_has_a_probability_and_a_number_has_none() -> None:
     text = sql(output="probability", label="high")
     assert claim(numeric(), text).wanted == [("probability", 2)]
-    with pytest.raises(EngineError, match="a probability, and the model a number"):
+    with pytest.raises(EngineError, match="a probability, and the model has none"):
         claim(balanced(1), text)
 
 

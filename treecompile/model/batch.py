@@ -7,7 +7,7 @@ missing, or category codes with -1 for missing and the number of categories for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -247,6 +247,14 @@ def margins(forest: ir.Forest, columns: Columns, rows: int) -> Floats:
             sums += np.array(forest.offset, dtype=kind)
         found[part] = sums
     return found + 0.0  # never -0.0
+
+
+def leaves_of(forest: ir.Forest, columns: Columns, rows: int) -> Iterator[Positions]:
+    """The leaf of each row, tree by tree."""
+    some = list(columns)
+    _make_zeros_missing(forest, some)
+    for member in forest.members:
+        yield _leaves(member.tree, some, rows)
 
 
 def _kind(forest: ir.Forest) -> type[np.float32] | type[np.float64]:

@@ -17,7 +17,7 @@ from math import inf, isfinite, nan, nextafter
 from random import Random
 
 from treecompile.emit.sql.dialect import NumberTypes
-from treecompile.model.ir import Body, Condition, Feature, Kind, Op, Row, Value
+from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Row, Value
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Box, Space, unseen
@@ -181,7 +181,7 @@ class Grid(Space):
     """The values to try on a model, and on an artefact with these constants added."""
 
     def __init__(
-        self, body: Body, constants: Constants, numbers: NumberProbes = DOUBLES
+        self, body: AnyBody, constants: Constants, numbers: NumberProbes = DOUBLES
     ) -> None:
         super().__init__(body.features)
         self.constants, self.numbers = constants, numbers

@@ -62,12 +62,8 @@ def probe_rows(
     dice = Random(seed)
     combinations = prod(len(around.axes[index].values) for index in required)
     if combinations <= budget:
-        ranges = [
-            axis.values if index in required else axis.values[:1]
-            for index, axis in enumerate(around.axes)
-        ]
-        rows = [_vary(row, required, around, dice) for row in product(*ranges)]
-        return ProbeRows(tuple(rows), True, leaf_count(body))
+        rows = all_combinations(around, required, dice)
+        return ProbeRows(rows, True, leaf_count(body))
     # A list that is run as one decision errs at the questions of that decision.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
@@ -78,6 +74,15 @@ def probe_rows(
         nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
     )
     return replace(probing.result(), cells=len(set(rules.values())))
+
+
+def all_combinations(around: Grid, required: set[int], dice: Random) -> tuple[Row, ...]:
+    """Every combination of the values of the required features."""
+    ranges = [
+        axis.values if index in required else axis.values[:1]
+        for index, axis in enumerate(around.axes)
+    ]
+    return tuple(_vary(row, required, around, dice) for row in product(*ranges))
 
 
 def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from treecompile.emit.options import check_choice
 from treecompile.emit.sql.dialect import IDENTIFIERS, dialect_names, read_dialect
-from treecompile.emit.sql.forms import OUTPUTS, position_of
+from treecompile.emit.sql.forms import OUTPUTS, output_problem, position_of
 from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError
-from treecompile.model.ir import Program
+from treecompile.model.ir import AnyProgram, Forest
 from treecompile.verify.statements import RefusedError, sql_form
 
 PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # that run a module
 RUNNERS = (*MODULE_ENGINES, *ENGINES)  # what --engine can name
 LANGUAGES = {PYTHON: "Python", NODE: "JavaScript"}
-OUTPUT = re.compile(r"(label|rule|probability)(?: ([0-9]{1,9}))?")
+OUTPUT = re.compile(r"(label|rule|margin|probability)(?: ([0-9]{1,9}))?")
 HEADER = re.compile(
     rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
     rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
@@ -50,7 +50,7 @@ class Claim:
 
 
 def claim(
-    program: Program,
+    program: AnyProgram,
     text: str,
     engine: str = "",
     output: str = "",
@@ -69,8 +69,7 @@ def claim(
             )
         if identifiers:
             raise OptionError("--identifiers is for SQL: leave it out")
-        shares = [("probability", place) for place in range(len(program.body.labels))]
-        return Claim(engine, [("label", None), ("rule", None), *shares])
+        return Claim(engine, _of_module(program))
     wanted = named = _named_by_user(program, output, label)
     if header:
         found = OUTPUT.findall(header["outputs"])
@@ -87,6 +86,18 @@ def claim(
     if identifiers:
         check_choice("--identifiers", identifiers, IDENTIFIERS)
     return Claim(engine, wanted or [("label", None)], not wanted, identifiers)
+
+
+def _of_module(program: AnyProgram) -> Wanted:
+    """All that a module says about a row."""
+    body = program.body
+    reasons: list[tuple[str, int | None]] = [("rule", None)]
+    if isinstance(body, Forest):
+        reasons = [("margin", place) for place in range(len(body.start))]
+    shares = range(len(body.labels))
+    if output_problem(body, "probability"):
+        shares = range(0)
+    return [("label", None), *reasons, *(("probability", place) for place in shares)]
 
 
 def _module_engine(text: str) -> str:
@@ -110,7 +121,7 @@ def check_engine(engine: str) -> None:
     raise EngineError(f"unknown engine {engine!r}{nearest(engine, RUNNERS)}")
 
 
-def _named_by_user(program: Program, output: str, label: str) -> Wanted:
+def _named_by_user(program: AnyProgram, output: str, label: str) -> Wanted:
     parts = [part.strip() for part in output.split(",")] if output else []
     for part in parts:
         check_choice("--output", part, OUTPUTS)
@@ -132,16 +143,16 @@ def _named_by_columns(text: str, engine: str) -> Wanted:
     return [(outputs[name.lower()], None) for _, name in COLUMN.findall(form.text)]
 
 
-def _check_output(program: Program, output: str, label: int | None) -> None:
+def _check_output(program: AnyProgram, output: str, label: int | None) -> None:
     """A probability can be compared only if the model has that label."""
     labels = program.body.labels
-    if output == "probability" and not labels:
+    if output_problem(program.body, output):
         raise EngineError(
-            "the artefact gives a probability, and the model a number: it was compiled"
+            f"the artefact gives a {output}, and the model has none: it was compiled"
             " from another model"
         )
     if label is not None and label >= len(labels):
         raise EngineError(
-            f"the artefact gives the probability of label {label}, and the model has"
+            f"the artefact gives the {output} of label {label}, and the model has"
             f" {len(labels)} labels: it was compiled from another model"
         )

@@ -21,7 +21,7 @@ from treecompile.emit.compiler import emit
 from treecompile.emit.options import DECISION, LIST, EmitOptions
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import Feature, Label, Program, Value, ValueType
+from treecompile.model.ir import AnyProgram, Feature, Label, Value, ValueType
 from treecompile.verify.claims import NODE, PYTHON, Claim
 from treecompile.verify.node_process import EXPORTS
 from treecompile.verify.python_process import NEEDS_NUMPY
@@ -66,7 +66,7 @@ def has_64_bits(number: int) -> bool:
 
 
 def added(
-    program: Program,
+    program: AnyProgram,
     text: str,
     claimed: Claim,
     columns: Mapping[str, str],
@@ -109,7 +109,7 @@ def added(
 
 
 def _fresh(
-    program: Program, target: str, asked: EmitOptions, text: str
+    program: AnyProgram, target: str, asked: EmitOptions, text: str
 ) -> Iterator[str]:
     """The artefact compiled afresh, in the layout that its head names, or in each."""
     named = LAYOUT.search(text, 0, MOST_HEAD)
@@ -136,7 +136,7 @@ def _own(found: Found, layouts: Iterator[Found]) -> Found:
 
 
 def _options(
-    program: Program, claimed: Claim, columns: Mapping[str, str], alias: str
+    program: AnyProgram, claimed: Claim, columns: Mapping[str, str], alias: str
 ) -> EmitOptions:
     """The options that a SQL artefact was emitted with, as far as constants differ."""
     label: Label = ""

@@ -174,11 +174,11 @@ def run_node(
         found = records(answers, len(rows))
     return [
         ModuleAnswer(
-            _decoded(label, labels),
-            tuple(_decoded(share) for share in shares),
-            rule,
+            _decoded(each.label, labels),
+            tuple(map(_decoded, each.probabilities)),
+            each.reasons,
         )
-        for label, shares, rule in found
+        for each in found
     ]
 
 

@@ -50,7 +50,7 @@ class ModuleAnswer:
 
     label: Any
     probabilities: tuple[float, ...]
-    rule: str
+    reasons: tuple[Any, ...]  # the rule that decides, or the margins of a forest
 
 
 def check_timeout(timeout: float) -> None:
@@ -120,7 +120,7 @@ def _last_line(path: Path) -> str:
     return lines[-1] if lines else ""
 
 
-def records(path: Path, rows: int) -> list[tuple[Any, list[Any], str]]:
+def records(path: Path, rows: int) -> list[ModuleAnswer]:
     """What a module has answered: label, probabilities and explanation of each row."""
     try:
         found = json.loads(path.read_bytes())
@@ -134,8 +134,10 @@ def records(path: Path, rows: int) -> list[tuple[Any, list[Any], str]]:
     return [_record(record) for record in found]
 
 
-def _record(record: Any) -> tuple[Any, list[Any], str]:
+def _record(record: Any) -> ModuleAnswer:
     match record:
         case [label, [*shares], str(said)]:
-            return label, shares, said.partition(":")[0]
+            return ModuleAnswer(label, tuple(shares), (said.partition(":")[0],))
+        case [label, [*shares], [*margins]]:
+            return ModuleAnswer(label, tuple(shares), tuple(margins))
     raise RefusedError(f"an answer has an unexpected form: {record!r}")

@@ -39,10 +39,12 @@ with open(sys.argv[3], "w", encoding="ascii") as file:
     json.dump(answers, file)
 """
 
-# Writes [answer, probabilities, explanation] for each row to argv[3]. JSON keeps the
-# types of values apart, and doubles exact.
+# Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
+# forest has margins instead of an explanation. JSON keeps the types of values apart,
+# and doubles exact.
 RUNNER = f"""{LOADER}
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
+explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
 answers = []
 several = zip(module.predict_many(rows), module.predict_columns(columns))
 for row, others in zip(rows, several):
@@ -50,7 +52,7 @@ for row, others in zip(rows, several):
     for other in others:
         if type(other) is not type(answer) or other != answer:
             raise SystemExit("predict and its plural forms disagree on %r" % (row,))
-    answers.append([answer, list(predict_proba(row).values()), module.explain(row)])
+    answers.append([answer, list(predict_proba(row).values()), explain(row)])
 {SAVE}"""
 
 NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
@@ -65,7 +67,11 @@ labels = module.predict(columns).tolist()
 shares = [[]] * len(rows)
 if hasattr(module, "predict_proba"):
     shares = module.predict_proba(columns).tolist()
-answers = [list(answer) for answer in zip(labels, shares, module.rules(columns))]
+if hasattr(module, "rules"):
+    reasons = module.rules(columns)
+else:
+    reasons = module.margins(columns).tolist()
+answers = [list(answer) for answer in zip(labels, shares, reasons)]
 {SAVE}"""
 
 
@@ -93,7 +99,4 @@ def run_python(
         files = [str(path) for path in (module, given, answers)]
         most = limits(timeout, RLIMIT_AS=MOST_MEMORY)
         execute([sys.executable, *options, "-c", code, *files, most], folder, timeout)
-        return [
-            ModuleAnswer(label, tuple(shares), rule)
-            for label, shares, rule in records(answers, len(rows))
-        ]
+        return records(answers, len(rows))

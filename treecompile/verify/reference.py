@@ -6,6 +6,7 @@ A tree that divides unknown values is seen as a tree in which each division is a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from treecompile.model import ir
@@ -36,9 +37,19 @@ class Reference:
             for cell, rule in decided.items()
             if cell not in self.divided
         }
+        self.entered: set[int] = set()  # cells that `judge` has met
+        self.divided_rows = 0  # that it has met
         self.rules = (
             RuleFinder(self.body) if isinstance(self.body, ir.RuleSet) else None
         )
+
+    def judge(self, rows: Iterable[ir.Row]) -> Iterator[tuple[object, ...]]:
+        """What the artefact must say about each row."""
+        for row in rows:
+            cell = self.cell(row)
+            self.entered.add(cell)
+            self.divided_rows += cell in self.divided
+            yield self.expected(row, cell)
 
     def cell(self, row: ir.Row) -> int:
         return self.rules.first(row) if self.rules else decider(self.body, row)

@@ -20,7 +20,8 @@ from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import EngineError, shortened
-from treecompile.model.ir import Program, Row, ValueType
+from treecompile.model.forests import single
+from treecompile.model.ir import AnyProgram, ForestProgram, Row, ValueType
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
@@ -29,6 +30,7 @@ from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
 from treecompile.verify.constants import added
 from treecompile.verify.execution import can_hold, run_sql
+from treecompile.verify.forests import ForestReference, Nearly, forest_rows
 from treecompile.verify.node_process import run_node
 from treecompile.verify.pages import decision_in, is_page
 from treecompile.verify.processes import TIMEOUT, check_timeout, not_in_time
@@ -101,7 +103,7 @@ class Report(Shown):
 
 
 def verify(
-    program: Program,
+    program: AnyProgram,
     text: str,
     engine: str = "",
     *,
@@ -130,21 +132,29 @@ def verify(
     claimed = claim(program, text, engine, output, label, identifiers)
     renamed = columns or {}
     declared_types(program.body, types or {})
-    reference = Reference(program, claimed.wanted)
+    reference: Reference | ForestReference
+    if isinstance(program, ForestProgram):
+        reference = ForestReference(program.body, claimed.wanted)
+    else:
+        reference = Reference(program, claimed.wanted)
     try:
         if claimed.engine == NODE and is_page(text):
             text = decision_in(text)
         constants = added(program, text, claimed, renamed, alias, types)
     except RefusedError as error:
         return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
-    search = partial(
-        probe_rows,
-        reference.body,
-        constants,
-        seed=seed,
-        answer=reference.answer,
-        scattered=divisible(program.body),
-    )
+    search: Search
+    if isinstance(reference, ForestReference):
+        search = partial(forest_rows, reference.body, constants, seed=seed)
+    else:
+        search = partial(
+            probe_rows,
+            reference.body,
+            constants,
+            seed=seed,
+            answer=reference.answer,
+            scattered=divisible(program.body),
+        )
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
     if claimed.engine in MODULE_ENGINES:
@@ -162,16 +172,13 @@ def verify(
             program, text, tries.rows, typed, database, options, types or {}
         )
     names = [feature.name for feature in program.body.features]
-    refused, rows, divided, mismatches = "", 0, 0, []
-    entered: set[int] = set()
+    refused, rows, mismatches = "", 0, []
     try:
         for some, answers in runs:
             rows += len(some)
-            for row, actual in zip(some, answers, strict=True):
-                cell = reference.cell(row)
-                entered.add(cell)
-                divided += cell in reference.divided
-                expected = reference.expected(row, cell)
+            for row, expected, actual in zip(
+                some, reference.judge(some), answers, strict=True
+            ):
                 if len(expected) != len(actual) or not all(map(same, expected, actual)):
                     shown = dict(zip(names, row, strict=True))
                     mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
@@ -181,11 +188,11 @@ def verify(
         engine=claimed.engine,
         rows=rows,
         complete=tries.complete,
-        cells=max(tries.cells, len(entered)),
-        entered=len(entered),
+        cells=max(tries.cells, len(reference.entered)),
+        entered=len(reference.entered),
         edges=tries.edges,
         covered=tries.covered,
-        divided=divided,
+        divided=reference.divided_rows,
         assumed=claimed.assumed,
         mismatches=tuple(mismatches),
         refused=refused,
@@ -193,7 +200,7 @@ def verify(
 
 
 def verify_supervised(
-    program: Program, text: str, engine: str = "", **options: Any
+    program: AnyProgram, text: str, engine: str = "", **options: Any
 ) -> Report:
     """The same in a process of its own: whatever happens to it is a result."""
     try:
@@ -210,6 +217,8 @@ def verify_supervised(
 
 def same(expected: object, actual: object) -> bool:
     """Whether an engine's answer is the expected one, exactly and of its type."""
+    if isinstance(expected, Nearly):
+        return expected.is_met_by(actual)
     if isinstance(expected, bool) and isinstance(actual, int):
         return expected == actual  # some databases have no booleans
     if isinstance(expected, float) and isnan(expected):
@@ -225,7 +234,7 @@ def _plain(parts: Sequence[object]) -> object:
 
 
 def _module_runs(
-    program: Program,
+    program: AnyProgram,
     text: str,
     rows: tuple[Row, ...],
     typed: Search,
@@ -239,12 +248,13 @@ def _module_runs(
     if engine == PYTHON:
         answers = run_python(text, features, rows, timeout)
     else:
-        answers = run_node(text, program.body, rows, timeout)
-    yield rows, [(said.label, said.rule, *said.probabilities) for said in answers]
+        body = single(program, "JavaScript").body
+        answers = run_node(text, body, rows, timeout)
+    yield rows, [(said.label, *said.reasons, *said.probabilities) for said in answers]
 
 
 def _sql_runs(
-    program: Program,
+    program: AnyProgram,
     text: str,
     rows: tuple[Row, ...],
     typed: Search,
