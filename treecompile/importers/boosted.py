@@ -6,6 +6,7 @@ What they read is untrusted. Every fault ends in a ModelFileError that names it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -19,6 +20,7 @@ from treecompile.model.file.limits import (
     MOST_WEIGHT,
     check_size,
 )
+from treecompile.model.semantics import in_order
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 
 TARGET = "prediction"  # the name of the answer, if nobody gives one
@@ -26,6 +28,34 @@ MOST_FEATURES = 1_000_000
 MOST_LABELS = 10_000
 MOST_GAIN = 1e50  # times any weight, it is finite
 TYPES = {str: ir.ValueType.STR, int: ir.ValueType.INT, bool: ir.ValueType.BOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What the objective of a model makes of its sums."""
+
+    name: str
+    link: ir.Link
+    start: tuple[float, ...]  # of the sum of each output
+    labels: tuple[ir.Label, ...]
+    cut: float | None = None
+    slope: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The features of a model, and how its codes become categories."""
+
+    features: tuple[ir.Feature, ...]
+    # The category of each code. Without it, a code is its own category.
+    categories: Mapping[int, Sequence[ir.Category]]
+
+    def chosen(self, index: int, codes: Sequence[int]) -> tuple[ir.Category, ...]:
+        """The categories of some codes of a feature."""
+        categories = self.categories.get(index)
+        if categories is None:
+            return tuple(codes)
+        return in_order(self.features[index], [categories[code] for code in codes])
 
 
 def check_bytes(data: bytes) -> None:
@@ -37,14 +67,14 @@ def check_bytes(data: bytes) -> None:
 
 
 def labels_of(given: Iterable[Any] | None, count: int) -> tuple[ir.Label, ...]:
-    """The labels of a classifier: those given, or the numbers that it was trained on."""
+    """The labels of a classifier: those given, or the numbers from 0."""
     if given is None:
         return tuple(range(count))
     labels = tuple(plain(label) for label in given)
     if len(labels) != count:
         raise ModelFileError(
-            f"labels: {len(labels)} for {count} classes: give one for each, in the order"
-            " of the classes"
+            f"labels: {len(labels)} for {count} classes: give one for each, in their"
+            " order"
         )
     kinds = {type(label) for label in labels}
     if len(kinds) > 1 or not kinds <= {str, int, bool, float}:
@@ -67,7 +97,7 @@ def no_labels(given: object, objective: str) -> tuple[ir.Label, ...]:
     """The labels of a regression."""
     if given is not None:
         raise ModelFileError(
-            f"labels: the objective {objective} predicts numbers: leave them out"
+            f"labels: the objective {objective} predicts numbers, so it has none"
         )
     return ()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from treecompile.importers import boosted
-from treecompile.importers.lightgbm.features import columns
+from treecompile.importers.lightgbm.features import ZERO, columns
 from treecompile.importers.lightgbm.links import CUSTOM, objective
 from treecompile.importers.lightgbm.text import is_model, parsed
 from treecompile.importers.lightgbm.trees import raw_tree, tree
@@ -37,11 +37,12 @@ def read(
     document = parsed(data)
     goal = objective(document, labels, slope)
     features = document.header.integer("max_feature_idx") + 1
+    outputs = len(goal.start)
     raw = [raw_tree(block, features) for block in document.trees]
-    found = columns(document, (test for each in raw for test in each.tests()))
-    if len(raw) % goal.outputs:
+    found, missing = columns(document, (test for each in raw for test in each.tests()))
+    if len(raw) % outputs:
         raise ModelFileError(
-            f"{len(raw):,} trees for {goal.outputs} classes: expected as many for each:"
+            f"{len(raw):,} trees for {outputs} classes: expected as many for each:"
             " the file is damaged"
         )
     is_mean = "average_output" in document.header.lines
@@ -49,16 +50,17 @@ def read(
         found.features,
         goal.labels,
         tuple(
-            tree(each, found, place % goal.outputs) for place, each in enumerate(raw)
+            tree(each, found, missing, place % outputs)
+            for place, each in enumerate(raw)
         ),
-        start=(0.0,) * goal.outputs,
-        divisor=float(max(1, len(raw) // goal.outputs)) if is_mean else 1.0,
+        start=goal.start,
+        divisor=float(max(1, len(raw) // outputs)) if is_mean else 1.0,
         link=goal.link,
         slope=goal.slope,
         cut=goal.cut,
-        zero_is_missing=found.zero_is_missing,
+        zero_is_missing=tuple(sorted(f for f in missing if missing[f] == ZERO)),
     )
-    notes = ()
+    notes: tuple[str, ...] = ()
     if goal.name == CUSTOM:
         notes = (
             "the objective of this LightGBM model is not in it, so its answer is the"

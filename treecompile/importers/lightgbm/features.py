@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 from treecompile.importers import boosted
 from treecompile.importers.lightgbm.text import INTEGER, Block, Document
@@ -12,18 +12,6 @@ from treecompile.model.errors import ModelFileError
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type
 NONE, ZERO, NAN = 0, 1, 2  # what is missing: the two bits above
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    features: tuple[ir.Feature, ...]
-    missing: Mapping[int, int]  # of the numeric features that are tested
-    # The category of each code. Without it, a code is its own category.
-    categories: Mapping[int, Sequence[ir.Category]]
-
-    @property
-    def zero_is_missing(self) -> tuple[int, ...]:
-        return tuple(sorted(f for f, kind in self.missing.items() if kind == ZERO))
 
 
 def bits(words: Sequence[int]) -> list[int]:
@@ -50,13 +38,13 @@ def category_sets(block: Block) -> list[list[int]]:
     words = block.integers("cat_threshold", bounds[-1])
     if not all(0 <= word < 1 << 32 for word in words):
         raise ModelFileError(f"{block.where}: cat_threshold: expected 32-bit words")
-    return [
-        bits(words[low:high]) for low, high in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [bits(words[low:high]) for low, high in pairwise(bounds)]
 
 
-def columns(document: Document, tests: Iterable[tuple[int, int, list[int]]]) -> Columns:
-    """The features, from the header and from the tests of all trees.
+def columns(
+    document: Document, tests: Iterable[tuple[int, int, list[int]]]
+) -> tuple[boosted.Columns, dict[int, int]]:
+    """The features, and what is missing in each of those that are tested as numbers.
 
     A test is the place of its feature, its `decision_type`, and the codes that go left.
     """
@@ -84,7 +72,7 @@ def columns(document: Document, tests: Iterable[tuple[int, int, list[int]]]) -> 
             features.append(boosted.categorical(name, sorted(codes[place])))
         else:
             features.append(boosted.numeric(name))
-    return Columns(tuple(features), missing, categories)
+    return boosted.Columns(tuple(features), categories), missing
 
 
 def _codes(info: str) -> set[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import exp
 from typing import Any
 
@@ -37,19 +36,9 @@ WITH_SLOPE = ("binary", "multiclassova")
 CUSTOM = "custom"  # no objective is in the file: a function of the user
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
-    name: str
-    outputs: int
-    link: ir.Link
-    slope: float
-    labels: tuple[ir.Label, ...]
-    cut: float | None
-
-
 def objective(
     document: Document, labels: Iterable[Any] | None, slope: float | None
-) -> Objective:
+) -> boosted.Objective:
     """The objective of a model; `slope` is the exact one, if it is known."""
     name, *options = document.header.lines.get("objective", CUSTOM).split(" ")
     outputs = document.header.integer("num_tree_per_iteration")
@@ -76,7 +65,8 @@ def objective(
         found = boosted.labels_of(labels, outputs)
     else:
         found = boosted.no_labels(labels, name)
-    return Objective(name, outputs, link, exact, found, cut)
+    start = (0.0,) * outputs
+    return boosted.Objective(name, link, start, found, cut, exact)
 
 
 def _slope(options: list[str]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, nextafter
 
@@ -11,18 +11,16 @@ from treecompile.importers.lightgbm.features import (
     CATEGORICAL,
     DEFAULT_LEFT,
     NONE,
-    Columns,
     category_sets,
 )
 from treecompile.importers.lightgbm.text import Block
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.forests import ZERO, LeafNode, SplitNode, member
-from treecompile.model.semantics import in_order
 
 
 @dataclass(frozen=True, slots=True)
-class RawTree:
+class TreeLists:
     """The lists of a tree: a test for each inner node, a value for each leaf.
 
     A child is the place of a test. The child -1 is the first leaf, -2 the second one.
@@ -57,7 +55,7 @@ class RawTree:
         return self.sets[int(which)]
 
 
-def raw_tree(block: Block, features: int) -> RawTree:
+def raw_tree(block: Block, features: int) -> TreeLists:
     """The lists of a tree, checked."""
     leaves = block.integer("num_leaves")
     if not 1 <= leaves <= len(block.text("leaf_value")):
@@ -70,11 +68,11 @@ def raw_tree(block: Block, features: int) -> RawTree:
     values = block.numbers("leaf_value", leaves)
     leaf_weights = block.measures("leaf_count", leaves)
     if leaves == 1:  # the other lines are empty, or not there
-        return RawTree(
+        return TreeLists(
             block.where, [], [], [], [], [], [], [], [], values, leaf_weights
         )
     inner = leaves - 1
-    made = RawTree(
+    made = TreeLists(
         block.where,
         block.integers("split_feature", inner),
         block.integers("decision_type", inner),
@@ -95,8 +93,13 @@ def raw_tree(block: Block, features: int) -> RawTree:
     return made
 
 
-def tree(raw: RawTree, columns: Columns, output: int) -> ir.Member:
-    """A tree, as a member of the forest that adds to an output."""
+def tree(
+    raw: TreeLists, columns: boosted.Columns, missing: Mapping[int, int], output: int
+) -> ir.Member:
+    """A tree, as a member of the forest that adds to an output.
+
+    `missing` is what is missing in each numeric feature.
+    """
     inner, leaves = len(raw.features), len(raw.values)
 
     def key(child: int) -> int:
@@ -112,30 +115,25 @@ def tree(raw: RawTree, columns: Columns, output: int) -> ir.Member:
     for place, (then, otherwise) in children.items():
         weight = boosted.weight(raw.weights[place])
         gain = boosted.gain(raw.gains[place])
-        test = _test(raw, place, columns)
+        test = _test(raw, place, columns, missing)
         nodes.append(SplitNode(test, then, otherwise, weight, gain))
     for value, weight in zip(raw.values, raw.leaf_weights, strict=True):
         nodes.append(LeafNode((value,), boosted.weight(weight)))
     return member(columns.features, (output,), nodes)
 
 
-def _test(raw: RawTree, place: int, columns: Columns) -> ir.Condition:
+def _test(
+    raw: TreeLists, place: int, columns: boosted.Columns, missing: Mapping[int, int]
+) -> ir.Condition:
     index, decision = raw.features[place], raw.decisions[place]
     if decision & CATEGORICAL:
-        codes = raw.chosen(place)
-        categories = columns.categories.get(index)
-        if categories is None:
-            chosen: tuple[ir.Category, ...] = tuple(codes)
-        else:
-            chosen = in_order(
-                columns.features[index], [categories[code] for code in codes]
-            )
+        chosen = columns.chosen(index, raw.chosen(place))
         return ir.Condition(index, ir.Op.IN, chosen, missing=False)
     limit = raw.thresholds[place]
-    missing = bool(decision & DEFAULT_LEFT)
-    if columns.missing[index] == NONE:
-        missing = limit >= 0  # NaN counts as 0
-    return ir.Condition(index, ir.Op.LE, snapped(limit), missing)
+    goes_left = bool(decision & DEFAULT_LEFT)
+    if missing[index] == NONE:
+        goes_left = limit >= 0  # NaN counts as 0
+    return ir.Condition(index, ir.Op.LE, snapped(limit), missing=goes_left)
 
 
 def snapped(limit: float) -> float:
