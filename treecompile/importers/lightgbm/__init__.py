@@ -23,19 +23,14 @@ SUPPORTED = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
 
 
 def read(
-    data: bytes,
-    target: str = "",
-    *,
-    labels: Iterable[Any] | None = None,
-    slope: float | None = None,
+    data: bytes, target: str = "", *, labels: Iterable[Any] | None = None
 ) -> ir.NotedForest:
     """A model from the text that `Booster.save_model` writes.
 
-    The file has no labels. Unless they are given, they are the numbers from 0. It has 6
-    digits of the parameter `sigmoid`: `slope` is all of it, if it is known.
+    The file has no labels. Unless they are given, they are the numbers from 0.
     """
     document = parsed(data)
-    goal = objective(document, labels, slope)
+    goal = objective(document, labels)
     features = document.header.integer("max_feature_idx") + 1
     outputs = len(goal.start)
     raw = [raw_tree(block, features) for block in document.trees]
@@ -90,16 +85,9 @@ def from_object(
         if not getattr(model, "fitted_", False):
             raise DataError(f"the {kind} is not fitted: call fit first")
         booster = model.booster_
-    slope = (getattr(booster, "params", None) or {}).get("sigmoid")
     if kind == "LGBMClassifier" and labels is None:
         labels = list(model.classes_)
     try:
-        text = booster.model_to_string()
-        return read(
-            text.encode(),
-            target,
-            labels=labels,
-            slope=float(slope) if isinstance(slope, (int, float)) else None,
-        )
+        return read(booster.model_to_string().encode(), target, labels=labels)
     except ModelFileError as error:
         raise DataError(f"cannot import the {kind}: {error}") from None

@@ -36,10 +36,7 @@ WITH_SLOPE = ("binary", "multiclassova")
 CUSTOM = "custom"  # no objective is in the file: a function of the user
 
 
-def objective(
-    document: Document, labels: Iterable[Any] | None, slope: float | None
-) -> boosted.Objective:
-    """The objective of a model; `slope` is the exact one, if it is known."""
+def objective(document: Document, labels: Iterable[Any] | None) -> boosted.Objective:
     name, *options = document.header.lines.get("objective", CUSTOM).split(" ")
     outputs = document.header.integer("num_tree_per_iteration")
     if name not in LINKS:
@@ -55,18 +52,16 @@ def objective(
     link = LINKS[name]
     if "sqrt" in options:
         link = ir.Link.SIGNED_SQUARE
-    written = _slope(options) if name in WITH_SLOPE else 1.0
-    # The file has 6 digits of it.
-    exact = slope if slope is not None and f"{slope:g}" == f"{written:g}" else written
+    slope = _slope(options) if name in WITH_SLOPE else 1.0
     cut = None
     if name == "binary":
-        found, cut = boosted.labels_of(labels, 2), cut_of(exact)
+        found, cut = boosted.labels_of(labels, 2), cut_of(slope)
     elif name in SEVERAL:
         found = boosted.labels_of(labels, outputs)
     else:
         found = boosted.no_labels(labels, name)
     start = (0.0,) * outputs
-    return boosted.Objective(name, link, start, found, cut, exact)
+    return boosted.Objective(name, link, start, found, cut, slope)
 
 
 def _slope(options: list[str]) -> float:

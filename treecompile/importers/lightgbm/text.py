@@ -64,7 +64,15 @@ class Block:
 
     def numbers(self, key: str, count: int) -> list[float]:
         """Finite numbers."""
+        return self._checked(key, self._parts(key, count))
+
+    def limits(self, key: str, count: int) -> list[float]:
+        """Numbers, or `inf`: a test that all known numbers pass has this threshold."""
         parts = self._parts(key, count)
+        self._checked(key, [part for part in parts if part != "inf"])
+        return list(map(float, parts))
+
+    def _checked(self, key: str, parts: list[str]) -> list[float]:
         for part in parts:
             if not NUMBER.fullmatch(part) or not isfinite(float(part)):
                 raise ModelFileError(
@@ -123,9 +131,10 @@ def parsed(data: bytes) -> Document:
             'the line "end of trees" is missing: the file is not complete'
         )
     end = lines.index("end of trees")
-    if "parameters:" in lines[end:] and "end of parameters" not in lines[end:]:
+    if [line for line in lines[end:] if line.strip()][-1] != "end of parameters":
+        # Its end says what the codes of categories mean.
         raise ModelFileError(
-            'the line "end of parameters" is missing: the file is not complete'
+            'the file does not end after "end of parameters": it is not complete'
         )
     header, *trees = _blocks(lines[1:end])
     version = header.text("version")

@@ -76,7 +76,7 @@ def raw_tree(block: Block, features: int) -> TreeLists:
         block.where,
         block.integers("split_feature", inner),
         block.integers("decision_type", inner),
-        block.numbers("threshold", inner),
+        block.limits("threshold", inner),
         category_sets(block),
         block.integers("left_child", inner),
         block.integers("right_child", inner),
@@ -113,7 +113,7 @@ def tree(
     boosted.reachable(children, inner + leaves, raw.where)
     nodes: list[SplitNode | LeafNode] = []
     for place, (then, otherwise) in children.items():
-        weight = boosted.weight(raw.weights[place])
+        weight = boosted.weight(raw.weights[place]) or 1.0  # never 0 in a model file
         gain = boosted.gain(raw.gains[place])
         test = _test(raw, place, columns, missing)
         nodes.append(SplitNode(test, then, otherwise, weight, gain))

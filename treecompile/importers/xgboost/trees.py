@@ -141,7 +141,7 @@ def tree(
     nodes[0] = _leaf(raw, 0, added)
     for place in raw.splits():
         then, otherwise = raw.left[place], raw.right[place]
-        weight = boosted.weight(raw.weights[place])
+        weight = boosted.weight(raw.weights[place]) or 1.0  # never 0 in a model file
         gain = boosted.gain(raw.gains[place])
         nodes[place] = SplitNode(
             _test(raw, place, columns), then, otherwise, weight, gain
