@@ -8,11 +8,12 @@ rounds to at most the original threshold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isnan, nextafter
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from treecompile.importers.thresholds import double_threshold
 from treecompile.model import ir
 from treecompile.model.errors import DataError
 from treecompile.model.semantics import negate
@@ -129,20 +130,6 @@ def _nodes(estimator: Any, labels: tuple[ir.Label, ...]) -> tuple[ir.Node, ...]:
         gain = float(impurity[position]) - float(after) / weight
         nodes.append(ir.Split(branches, stats, gain))
     return tuple(nodes)
-
-
-def double_threshold(limit: float) -> float:
-    """The greatest double x with float32(x) <= limit."""
-    assert not isnan(limit)
-    with np.errstate(over="ignore"):
-        low = np.float32(limit)
-        if float(low) > limit:
-            low = np.nextafter(low, np.float32(-inf))
-        high = np.nextafter(low, np.float32(inf))
-        top = 2.0**128 if np.isinf(high) else float(high)
-        middle = (float(low) + top) / 2  # exact, since doubles have more bits
-        goes_down = top < 2.0**128 and np.float32(middle) == low
-    return (middle if goes_down else nextafter(middle, -inf)) + 0.0
 
 
 def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.Stats:

@@ -1,0 +1,64 @@
+"""Thresholds of other libraries, as the doubles that decide the same.
+
+Several libraries round every number to a 32-bit float before they compare it. A test of
+the rounded number becomes a test of the number itself: its threshold is the greatest
+double that passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isnan, nextafter
+
+import numpy as np
+
+SINGLE = np.float32
+INFINITE_SINGLE = 2.0**128 - 2.0**103  # the least double that rounds to infinity
+
+
+def double_threshold(limit: float) -> float:
+    """The greatest double x with float32(x) <= limit."""
+    assert not isnan(limit)
+    with np.errstate(over="ignore"):
+        low = np.float32(limit)
+        if float(low) > limit:
+            low = np.nextafter(low, np.float32(-inf))
+        if low == -inf:
+            return -INFINITE_SINGLE
+        high = np.nextafter(low, np.float32(inf))
+        top = 2.0**128 if np.isinf(high) else float(high)
+        middle = (float(low) + top) / 2  # exact, since doubles have more bits
+        goes_down = top < 2.0**128 and np.float32(middle) == low
+    return (middle if goes_down else nextafter(middle, -inf)) + 0.0
+
+
+def double_below(limit: float) -> float:
+    """The greatest double x with float32(x) < limit, which is a finite 32-bit float."""
+    return double_threshold(float(np.nextafter(SINGLE(limit), SINGLE(-inf))))
+
+
+def last_double(passes: Callable[[float], bool], low: float, high: float) -> float:
+    """The greatest double from `low` that passes, where those above it all fail.
+
+    `low` passes and `high` fails. Both are at least 0.
+    """
+    first, last = (int(np.float64(each).view(np.int64)) for each in (low, high))
+    while last - first > 1:
+        middle = (first + last) // 2
+        if passes(float(np.int64(middle).view(np.float64))):
+            first = middle
+        else:
+            last = middle
+    return float(np.int64(first).view(np.float64))
+
+
+def last_single(passes: Callable[[float], bool], low: float, high: float) -> float:
+    """The same among the 32-bit floats."""
+    first, last = (int(SINGLE(each).view(np.int32)) for each in (low, high))
+    while last - first > 1:
+        middle = (first + last) // 2
+        if passes(float(np.int32(middle).view(SINGLE))):
+            first = middle
+        else:
+            last = middle
+    return float(np.int32(first).view(SINGLE))
