@@ -8,6 +8,7 @@ rounds to at most the original threshold.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, isnan, nextafter
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from treecompile.model import ir
 from treecompile.model.errors import DataError
+from treecompile.model.forests import LeafNode, SplitNode
 from treecompile.model.semantics import negate
 
 SUPPORTED = ("DecisionTreeClassifier", "DecisionTreeRegressor")
@@ -42,11 +44,7 @@ def import_tree(
             f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
             " each output"
         )
-    if np.any(getattr(estimator.tree_, "is_categorical_", False)):
-        raise DataError(
-            f"cannot import a {kind} with categorical splits: encode the categories"
-            " before the tree, in a Pipeline"
-        )
+    refuse_categorical(estimator)
     names = (
         [f"z{i}" for i in range(estimator.n_features_in_)]
         if inner
@@ -57,11 +55,19 @@ def import_tree(
     )
     labels: tuple[ir.Label, ...] = ()
     if hasattr(estimator, "classes_"):
-        labels = _labels(estimator, class_names)
+        labels = labels_of(estimator, class_names)
     elif class_names is not None:
         raise DataError(f"class_names: a {kind} has no classes: leave it out")
     tree = ir.Tree(features, labels, _nodes(estimator, labels))
     return ir.Program("prediction", f"scikit-learn {kind}", tree)
+
+
+def refuse_categorical(estimator: Any) -> None:
+    if np.any(getattr(estimator.tree_, "is_categorical_", False)):
+        raise DataError(
+            f"cannot import a {type(estimator).__name__} with categorical splits:"
+            " encode the categories before the tree, in a Pipeline"
+        )
 
 
 def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
@@ -80,7 +86,7 @@ def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _labels(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
+def labels_of(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
     classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
     labels = tuple(classes if given is None else given)
     if len(labels) != len(classes):
@@ -116,19 +122,55 @@ def _nodes(estimator: Any, labels: tuple[ir.Label, ...]) -> tuple[ir.Node, ...]:
                 answer = labels[int(np.argmax(values[position, : len(labels)]))]
             nodes.append(ir.Leaf(answer, stats, weight))
             continue
-        limit = float(tree.threshold[position])
-        missing = bool(tree.missing_go_to_left[position])
-        if limit != inf:
-            limit = double_threshold(limit)
-        test = ir.Condition(int(tree.feature[position]), ir.Op.LE, limit, missing)
+        test = _test(tree, position, bool(tree.missing_go_to_left[position]))
         branches = (
             ir.Branch(test, left, float(weights[left])),
             ir.Branch(negate(test), right, float(weights[right])),
         )
-        after = weights[left] * impurity[left] + weights[right] * impurity[right]
-        gain = float(impurity[position]) - float(after) / weight
+        gain = _gain(weights, impurity, position, left, right)
         nodes.append(ir.Split(branches, stats, gain))
     return tuple(nodes)
+
+
+def nodes_of(
+    tree: Any,
+    values: Sequence[Sequence[float]],
+    columns: Sequence[int] | None = None,
+    *,
+    never_missing: bool = False,
+) -> list[SplitNode | LeafNode]:
+    """The nodes of a tree of a forest; `values` is what each of them adds.
+
+    `columns` are those that the tree reads. If they are `never_missing`, scikit-learn
+    does not look at where a missing value would go.
+    """
+    weights, impurity = tree.weighted_n_node_samples, tree.impurity
+    nodes: list[SplitNode | LeafNode] = []
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    for position, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+        weight = float(weights[position])
+        if left == LEAF:
+            nodes.append(LeafNode(tuple(map(float, values[position])), weight))
+            continue
+        missing = not never_missing and bool(tree.missing_go_to_left[position])
+        test = _test(tree, position, missing)
+        if columns is not None:
+            test = replace(test, feature=columns[test.feature])
+        gain = _gain(weights, impurity, position, left, right)
+        nodes.append(SplitNode(test, left, right, weight, gain))
+    return nodes
+
+
+def _test(tree: Any, position: int, missing: bool) -> ir.Condition:
+    limit = float(tree.threshold[position])
+    if limit != inf:
+        limit = double_threshold(limit)
+    return ir.Condition(int(tree.feature[position]), ir.Op.LE, limit, missing)
+
+
+def _gain(weights: Any, impurity: Any, position: int, left: int, right: int) -> float:
+    after = weights[left] * impurity[left] + weights[right] * impurity[right]
+    return float(impurity[position]) - float(after) / float(weights[position])
 
 
 def double_threshold(limit: float) -> float:
