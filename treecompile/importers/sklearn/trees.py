@@ -170,7 +170,9 @@ def _test(tree: Any, position: int, missing: bool) -> ir.Condition:
 
 def _gain(weights: Any, impurity: Any, position: int, left: int, right: int) -> float:
     after = weights[left] * impurity[left] + weights[right] * impurity[right]
-    return float(impurity[position]) - float(after) / float(weights[position])
+    weight = float(weights[position])
+    # Rows of weight 0 may be split, too, without any gain.
+    return float(impurity[position]) - float(after) / weight if weight else 0.0
 
 
 def double_threshold(limit: float) -> float:
