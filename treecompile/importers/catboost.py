@@ -96,7 +96,7 @@ def read(
 # ---------------------------------------------------------------- features
 
 
-class _Column(NamedTuple):
+class _Numbered(NamedTuple):
     """A column of numbers."""
 
     place: int  # among the features
@@ -104,7 +104,7 @@ class _Column(NamedTuple):
     missing_above: bool  # a missing value is above every border
 
 
-def _columns(model: dict[str, Any]) -> tuple[dict[int, _Column], list[str]]:
+def _columns(model: dict[str, Any]) -> tuple[dict[int, _Numbered], list[str]]:
     """The columns by their numbers in the file, and notes about those without use."""
     info = checks.as_object(model.get("features_info"), "features_info")
     where = "features_info.float_features"
@@ -127,7 +127,7 @@ def _columns(model: dict[str, Any]) -> tuple[dict[int, _Column], list[str]]:
     checks.distinct((index for _, index, _, _ in found), where, "an index is twice")
     checks.distinct((name for _, _, name, _ in found), where, "a name is twice")
     columns = {
-        index: _Column(
+        index: _Numbered(
             place, ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT), is_above
         )
         for place, (_, index, name, is_above) in enumerate(found)
@@ -143,7 +143,7 @@ def _columns(model: dict[str, Any]) -> tuple[dict[int, _Column], list[str]]:
 
 def _members(
     model: dict[str, Any],
-    columns: dict[int, _Column],
+    columns: dict[int, _Numbered],
     features: tuple[ir.Feature, ...],
     outputs: int,
 ) -> tuple[ir.Member, ...]:
@@ -164,7 +164,7 @@ def _members(
 
 
 def _symmetric(
-    tree: dict[str, Any], where: str, columns: dict[int, _Column], outputs: int
+    tree: dict[str, Any], where: str, columns: dict[int, _Numbered], outputs: int
 ) -> tuple[object, Callable[[Any], Inner | LeafNode]]:
     """A tree in which all nodes of a level have the same test.
 
@@ -196,7 +196,7 @@ def _symmetric(
 
 
 def _usual(
-    tree: dict[str, Any], where: str, columns: dict[int, _Column], outputs: int
+    tree: dict[str, Any], where: str, columns: dict[int, _Numbered], outputs: int
 ) -> tuple[object, Callable[[Any], Inner | LeafNode]]:
     """Any other tree: objects within objects. A key is one of them, and its level."""
 
@@ -217,7 +217,7 @@ def _usual(
     return (tree, 0), node_of
 
 
-def _test(item: Any, where: str, columns: dict[int, _Column]) -> ir.Condition:
+def _test(item: Any, where: str, columns: dict[int, _Numbered]) -> ir.Condition:
     """`x <= border`, for the bit 0."""
     split = checks.as_object(item, where)
     kind = split.get("split_type")
