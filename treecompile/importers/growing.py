@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
+from treecompile.model.file.limits import MOST_TESTS
 from treecompile.model.forests import LeafNode, SplitNode, member
 
-MOST_NODES = 4_000_000  # of one forest; each takes up to a kilobyte
+MOST_NODES = 2_000_000  # of one forest; each takes up to a kilobyte
 
 
 class Inner(NamedTuple):
@@ -43,9 +44,13 @@ Ranges = dict[int, _Range]
 class Grower:
     """Builds the trees of one forest, up to a number of nodes in total."""
 
-    def __init__(self, features: tuple[ir.Feature, ...]) -> None:
+    def __init__(
+        self, features: tuple[ir.Feature, ...], most: int = MOST_NODES
+    ) -> None:
         self.features = features
-        self.left = MOST_NODES
+        self.most = min(most, MOST_NODES)
+        self.nodes_left = self.most
+        self.tests_left = MOST_TESTS
 
     def grow(
         self,
@@ -63,7 +68,7 @@ class Grower:
             node = node_of(key)
             while isinstance(node, Inner) and (way := _way(node, ranges)) is not None:
                 node = node_of(way)
-            self._count()
+            self._count(len(ranges))
             place = len(made)
             made.append(node)
             children.append([])
@@ -83,12 +88,19 @@ class Grower:
                 nodes.append(node)
         return member(self.features, outputs, nodes)
 
-    def _count(self) -> None:
-        self.left -= 1
-        if self.left < 0:
+    def _count(self, tests: int) -> None:
+        """Bound the memory, and the time: a path of many tests is long to follow."""
+        self.nodes_left -= 1
+        self.tests_left -= tests
+        if self.nodes_left < 0:
             raise ModelFileError(
-                f"the trees have more than {MOST_NODES:,} nodes: train fewer or"
+                f"the trees have more than {self.most:,} nodes: train fewer or"
                 " smaller trees"
+            )
+        if self.tests_left < 0:
+            raise ModelFileError(
+                f"the paths to the nodes have more than {MOST_TESTS:,} tests: train"
+                " fewer or smaller trees"
             )
 
 
