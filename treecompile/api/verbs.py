@@ -23,6 +23,7 @@ from treecompile.inspect.differences import Diff
 from treecompile.learning import cross_validation
 from treecompile.learning.cross_validation import CrossValidation
 from treecompile.learning.options import LearnOptions
+from treecompile.model.forests import single
 from treecompile.model.ir import Label
 from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_source
@@ -118,7 +119,8 @@ def from_sklearn(
     Names that are not given come from the estimator and from `y`.
     """
     name = target or getattr(y, "name", None) or "prediction"
-    program, notes = import_model(estimator, feature_names, class_names, str(name))
+    found = import_model(estimator, feature_names, class_names, str(name))
+    program, notes = single(found.program, "from_sklearn"), found.notes
     if X is not None:
         program = with_data(program, X, y)
     return Model(program, notes)

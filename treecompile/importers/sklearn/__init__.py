@@ -1,4 +1,4 @@
-"""Models of scikit-learn: trees, and pipelines around them."""
+"""Models of scikit-learn: trees, forests, and pipelines around them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from treecompile.importers.sklearn.folding import fold
-from treecompile.importers.sklearn.trees import feature_names_of, import_tree
+from treecompile.importers.sklearn.folding import fold, fold_forest
+from treecompile.importers.sklearn.forests import KINDS, import_forest
+from treecompile.importers.sklearn.trees import (
+    SUPPORTED,
+    feature_names_of,
+    import_tree,
+)
 from treecompile.model import ir
+from treecompile.model.errors import DataError
 
 
 def import_model(
@@ -16,13 +22,30 @@ def import_model(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[ir.Label] | None = None,
     target: str = "prediction",
-) -> ir.NotedProgram:
-    """Turn a fitted tree, or a pipeline that ends in one, into a program."""
+) -> ir.NotedProgram | ir.NotedForest:
+    """Turn a fitted tree or forest, or a pipeline that ends in one, into a program."""
     steps: list[Any] = []
     final = estimator
     while type(final).__name__ == "Pipeline":
         steps += [step for _, step in final.steps[:-1]]
         final = final.steps[-1][1]
+    kind = type(final).__name__
+    if kind in SUPPORTED:
+        return _tree(estimator, final, steps, feature_names, class_names, target)
+    if kind in KINDS:
+        return _forest(estimator, final, steps, feature_names, class_names, target)
+    known = ", ".join((*SUPPORTED, *KINDS))
+    raise DataError(f"cannot import a {kind}: expected one of {known}")
+
+
+def _tree(
+    estimator: Any,
+    final: Any,
+    steps: list[Any],
+    feature_names: Sequence[str] | None,
+    class_names: Sequence[ir.Label] | None,
+    target: str,
+) -> ir.NotedProgram:
     if not steps:
         program = import_tree(final, feature_names, class_names)
         return ir.NotedProgram(replace(program, target=target))
@@ -34,3 +57,23 @@ def import_model(
     algorithm = f"{program.algorithm} in a Pipeline"
     made = replace(program, body=tree, target=target, algorithm=algorithm)
     return ir.NotedProgram(made, tuple(notes))
+
+
+def _forest(
+    estimator: Any,
+    final: Any,
+    steps: list[Any],
+    feature_names: Sequence[str] | None,
+    class_names: Sequence[ir.Label] | None,
+    target: str,
+) -> ir.NotedForest:
+    if not steps:
+        program, notes = import_forest(final, feature_names, class_names)
+        return ir.NotedForest(replace(program, target=target), notes)
+    program, notes = import_forest(final, None, class_names, inner=True)
+    names = feature_names_of(estimator, feature_names)
+    named = hasattr(estimator, "feature_names_in_")
+    forest, more = fold_forest(program.body, names, steps, named=named)
+    algorithm = f"{program.algorithm} in a Pipeline"
+    made = replace(program, body=forest, target=target, algorithm=algorithm)
+    return ir.NotedForest(made, (*notes, *more))

@@ -1,4 +1,4 @@
-"""Folds the preprocessing of a pipeline into its tree.
+"""Folds the preprocessing of a pipeline into its tree, or the trees of its forest.
 
 The tree tests transformed columns. The folded tree tests the raw ones, in their own
 units, and gives the same answer to every row.
@@ -6,10 +6,11 @@ units, and gives the same answer to every row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from treecompile.importers.sklearn.features import categorical, numeric
 from treecompile.importers.sklearn.lines import sides
 from treecompile.importers.sklearn.probing import Chosen, Line, Probe, Side, Test
 from treecompile.importers.sklearn.structure import (
@@ -20,6 +21,8 @@ from treecompile.importers.sklearn.structure import (
 )
 from treecompile.model import ir
 from treecompile.model.errors import DataError
+from treecompile.model.forests import LeafNode, SplitNode
+from treecompile.model.forests import member as rebuilt
 from treecompile.model.semantics import is_missing, negate
 from treecompile.regions.space import Box, Space
 
@@ -34,32 +37,74 @@ def fold(
     `steps` are the fitted transformers before the tree, `named` says that they were
     fitted on a frame.
     """
+    (folded,), notes = _fold_all([tree], names, steps, named)
+    return folded, notes
+
+
+def fold_forest(
+    forest: ir.Forest, names: Sequence[str], steps: Sequence[Any], *, named: bool
+) -> tuple[ir.Forest, list[str]]:
+    """The same for all trees of a forest."""
+    trees, notes = _fold_all([m.tree for m in forest.members], names, steps, named)
+    members = tuple(map(_renumbered, forest.members, trees))
+    features = trees[0].features if trees else forest.features
+    return replace(forest, features=features, members=members), notes
+
+
+def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:
+    """A member with a folded tree: copies of a leaf become leaves of their own."""
+    nodes: list[SplitNode | LeafNode] = []
+    for node in tree.nodes:
+        if isinstance(node, ir.Leaf):
+            assert isinstance(node.value, int)
+            nodes.append(LeafNode(member.values[node.value], node.weight))
+            continue
+        first, second = node.branches
+        weight = node.stats.weight
+        nodes.append(SplitNode(first.when, first.then, second.then, weight, node.gain))
+    return rebuilt(tree.features, member.outputs, nodes)
+
+
+def _fold_all(
+    trees: Sequence[ir.Tree], names: Sequence[str], steps: Sequence[Any], named: bool
+) -> tuple[list[ir.Tree], list[str]]:
+    """All trees over the same raw columns; tests that they share are searched once."""
     structure = Structure(names, steps)
-    if len(structure.columns) != len(tree.features):
-        raise DataError(
-            f"the tree reads {len(tree.features)} columns, and the steps before it make"
-            f" {len(structure.columns)}: fit the pipeline as a whole"
-        )
-    splits = [p for p, node in enumerate(tree.nodes) if isinstance(node, ir.Split)]
-    tests = [_test(tree.nodes[place]) for place in splits]
+    for tree in trees[:1]:
+        if len(structure.columns) != len(tree.features):
+            raise DataError(
+                f"the tree reads {len(tree.features)} columns, and the steps before it"
+                f" make {len(structure.columns)}: fit the pipeline as a whole"
+            )
+    tests = list(dict.fromkeys(test for tree in trees for test in _tests(tree)))
     for test in tests:
-        _refuse_two_meanings(structure, structure.columns[test.column])
+        _refuse_two_meanings(structure, structure.columns[test.column], test)
     found = sides(Probe(structure, steps, named=named), tests)
+    side_of = dict(zip(tests, found, strict=True))
     features = tuple(_feature(raw) for raw in structure.raw)
-    links: dict[int, list[Link]] = {}
     refused: dict[str, None] = {}
-    for place, side in zip(splits, found, strict=True):
-        node = tree.nodes[place]
-        assert isinstance(node, ir.Split)
-        source = structure.columns[node.branches[0].when.feature].source
-        usual = node.branches[0].weight >= node.branches[1].weight
-        links[place] = links_of(side, source, features[source], usual)
-        refused |= dict.fromkeys(_refused(side, names[source]))
-    nodes = _Folding(tree, features, links).nodes()
-    return replace(tree, features=features, nodes=nodes), list(refused)
+    for test, side in side_of.items():
+        name = names[structure.columns[test.column].source]
+        refused |= dict.fromkeys(_refused(side, name))
+    folded = []
+    for tree in trees:
+        links: dict[int, list[Link]] = {}
+        for place, node in enumerate(tree.nodes):
+            if isinstance(node, ir.Split):
+                source = structure.columns[node.branches[0].when.feature].source
+                usual = node.branches[0].weight >= node.branches[1].weight
+                side = side_of[_test(node)]
+                links[place] = links_of(side, source, features[source], usual)
+        nodes = _Folding(tree, features, links).nodes()
+        folded.append(replace(tree, features=features, nodes=nodes))
+    return folded, list(refused)
 
 
-def _refuse_two_meanings(structure: Structure, column: StepColumn) -> None:
+def _tests(tree: ir.Tree) -> Iterator[Test]:
+    return (_test(node) for node in tree.nodes if isinstance(node, ir.Split))
+
+
+def _refuse_two_meanings(structure: Structure, column: StepColumn, test: Test) -> None:
     """Refuse a column that is categories to one step and numbers to another."""
     raw = structure.raw[column.source]
     if raw.encoder and not ENCODERS & set(column.through):
@@ -67,6 +112,11 @@ def _refuse_two_meanings(structure: Structure, column: StepColumn) -> None:
         raise DataError(
             f"cannot fold {raw.name!r}: the {raw.encoder} takes it for categories and"
             f" the {other} for numbers: use two columns"
+        )
+    if isinstance(test.limit, tuple) and not raw.encoder:
+        raise DataError(
+            f"cannot fold {raw.name!r}: the trees take it for categories, and the steps"
+            " before them for numbers: put an OrdinalEncoder first"
         )
 
 
@@ -86,29 +136,27 @@ def _refused(side: Side, name: str) -> list[str]:
 def _test(node: ir.Node) -> Test:
     assert isinstance(node, ir.Split)
     when = node.branches[0].when
+    if isinstance(when.value, tuple):  # those of HistGradientBoosting: see `boosting`
+        assert when.missing is (when.op is ir.Op.NOT_IN)
+        return Test(when.feature, tuple(map(_code, when.value)), when.missing)
     assert when.op is ir.Op.LE
     assert isinstance(when.value, float)
     return Test(when.feature, when.value, when.missing)
 
 
+def _code(category: ir.Category) -> float:
+    if isinstance(category, str):
+        raise DataError(
+            f"cannot fold a pipeline whose trees read texts such as {category!r}: put"
+            " an OrdinalEncoder before them"
+        )
+    return float(category)
+
+
 def _feature(raw: RawColumn) -> ir.Feature:
     if not raw.encoder:
-        return ir.Feature(raw.name, ir.Kind.NUMERIC, ir.ValueType.FLOAT)
-    types = {type(category) for category in raw.categories}
-    categories = tuple(raw.categories)
-    if types <= {int, float} and all(float(c).is_integer() for c in categories):
-        categories = tuple(map(int, categories))
-        types = {int}
-    kinds = {str: ir.ValueType.STR, int: ir.ValueType.INT, bool: ir.ValueType.BOOL}
-    if len(types) != 1 or not types <= kinds.keys():
-        found = ", ".join(sorted(kind.__name__ for kind in types)) or "none"
-        raise DataError(
-            f"cannot fold the {raw.encoder} of {raw.name!r}: its categories are of type"
-            f" {found}: expected text, integers or booleans"
-        )
-    return ir.Feature(
-        raw.name, ir.Kind.CATEGORICAL, kinds[types.pop()], tuple(sorted(categories))
-    )
+        return numeric([raw.name])[0]
+    return categorical(raw.name, raw.categories, f"fold the {raw.encoder}")
 
 
 # A test of a transformed column as tests of the raw one, to be tried in turn: which way

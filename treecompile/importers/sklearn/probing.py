@@ -26,11 +26,14 @@ USUAL = 1.0  # a number for the columns that are not probed
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test of the tree: z <= limit goes left, and a missing z where it says."""
+    """A test of the tree: z <= limit goes left, and a missing z where it says.
+
+    A test of codes has a tuple instead of a limit: these go left, or all others do.
+    """
 
     column: int  # of the transformed columns
-    limit: float
-    missing_left: bool
+    limit: float | tuple[float, ...]
+    missing_left: bool  # and all other codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,9 @@ class Probe:
 
 def goes_left(test: Test, z: Any) -> Mask:
     """Whether transformed numbers go left."""
+    if isinstance(test.limit, tuple):
+        chosen: Mask = np.isin(z, test.limit, invert=test.missing_left)
+        return chosen
     found: Mask = np.where(np.isnan(z), test.missing_left, z <= test.limit)
     return found
 

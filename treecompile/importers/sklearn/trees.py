@@ -8,6 +8,7 @@ rounds to at most the original threshold.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from treecompile.importers.thresholds import double_threshold
 from treecompile.model import ir
 from treecompile.model.errors import DataError
+from treecompile.model.forests import LeafNode, SplitNode
 from treecompile.model.semantics import negate
 
 SUPPORTED = ("DecisionTreeClassifier", "DecisionTreeRegressor")
@@ -43,11 +45,7 @@ def import_tree(
             f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
             " each output"
         )
-    if np.any(getattr(estimator.tree_, "is_categorical_", False)):
-        raise DataError(
-            f"cannot import a {kind} with categorical splits: encode the categories"
-            " before the tree, in a Pipeline"
-        )
+    refuse_categorical(estimator)
     names = (
         [f"z{i}" for i in range(estimator.n_features_in_)]
         if inner
@@ -58,11 +56,19 @@ def import_tree(
     )
     labels: tuple[ir.Label, ...] = ()
     if hasattr(estimator, "classes_"):
-        labels = _labels(estimator, class_names)
+        labels = labels_of(estimator, class_names)
     elif class_names is not None:
         raise DataError(f"class_names: a {kind} has no classes: leave it out")
     tree = ir.Tree(features, labels, _nodes(estimator, labels))
     return ir.Program("prediction", f"scikit-learn {kind}", tree)
+
+
+def refuse_categorical(estimator: Any) -> None:
+    if np.any(getattr(estimator.tree_, "is_categorical_", False)):
+        raise DataError(
+            f"cannot import a {type(estimator).__name__} with categorical splits:"
+            " encode the categories before the tree, in a Pipeline"
+        )
 
 
 def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
@@ -81,7 +87,7 @@ def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _labels(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
+def labels_of(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
     classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
     labels = tuple(classes if given is None else given)
     if len(labels) != len(classes):
@@ -117,21 +123,76 @@ def _nodes(estimator: Any, labels: tuple[ir.Label, ...]) -> tuple[ir.Node, ...]:
                 answer = labels[int(np.argmax(values[position, : len(labels)]))]
             nodes.append(ir.Leaf(answer, stats, weight))
             continue
-        limit = float(tree.threshold[position])
-        missing = bool(tree.missing_go_to_left[position])
-        if limit != inf:
-            limit = double_threshold(limit)
-        test = ir.Condition(int(tree.feature[position]), ir.Op.LE, limit, missing)
+        test = _test(tree, position, bool(tree.missing_go_to_left[position]))
         branches = (
             ir.Branch(test, left, float(weights[left])),
             ir.Branch(negate(test), right, float(weights[right])),
         )
-        after = weights[left] * impurity[left] + weights[right] * impurity[right]
-        gain = float(impurity[position]) - float(after) / weight
+        gain = _gain(weights, impurity, position, left, right)
         nodes.append(ir.Split(branches, stats, gain))
     return tuple(nodes)
 
 
+<<<<<<< HEAD
+=======
+def nodes_of(
+    tree: Any,
+    values: Sequence[Sequence[float]],
+    columns: Sequence[int] | None = None,
+    *,
+    never_missing: bool = False,
+) -> list[SplitNode | LeafNode]:
+    """The nodes of a tree of a forest; `values` is what each of them adds.
+
+    `columns` are those that the tree reads. If they are `never_missing`, scikit-learn
+    does not look at where a missing value would go.
+    """
+    weights, impurity = tree.weighted_n_node_samples, tree.impurity
+    nodes: list[SplitNode | LeafNode] = []
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    for position, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+        weight = float(weights[position])
+        if left == LEAF:
+            nodes.append(LeafNode(tuple(map(float, values[position])), weight))
+            continue
+        missing = not never_missing and bool(tree.missing_go_to_left[position])
+        test = _test(tree, position, missing)
+        if columns is not None:
+            test = replace(test, feature=columns[test.feature])
+        gain = _gain(weights, impurity, position, left, right)
+        nodes.append(SplitNode(test, left, right, weight, gain))
+    return nodes
+
+
+def _test(tree: Any, position: int, missing: bool) -> ir.Condition:
+    limit = float(tree.threshold[position])
+    if limit != inf:
+        limit = double_threshold(limit)
+    return ir.Condition(int(tree.feature[position]), ir.Op.LE, limit, missing)
+
+
+def _gain(weights: Any, impurity: Any, position: int, left: int, right: int) -> float:
+    after = weights[left] * impurity[left] + weights[right] * impurity[right]
+    weight = float(weights[position])
+    # Rows of weight 0 may be split, too, without any gain.
+    return float(impurity[position]) - float(after) / weight if weight else 0.0
+
+
+def double_threshold(limit: float) -> float:
+    """The greatest double x with float32(x) <= limit."""
+    assert not isnan(limit)
+    with np.errstate(over="ignore"):
+        low = np.float32(limit)
+        if float(low) > limit:
+            low = np.nextafter(low, np.float32(-inf))
+        high = np.nextafter(low, np.float32(inf))
+        top = 2.0**128 if np.isinf(high) else float(high)
+        middle = (float(low) + top) / 2  # exact, since doubles have more bits
+        goes_down = top < 2.0**128 and np.float32(middle) == low
+    return (middle if goes_down else nextafter(middle, -inf)) + 0.0
+
+
+>>>>>>> others
 def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.Stats:
     tree = estimator.tree_
     weight = float(tree.weighted_n_node_samples[position])

@@ -1,0 +1,178 @@
+"""Import tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
+
+The file is read without the libraries of ONNX. Its graph is one ensemble of trees, and
+what converters write around it: Cast, Identity and ZipMap. onnxruntime adds the trees
+in their order, from 0, as floats of 32 bits; of a model of doubles, as doubles. The
+base values are added last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from treecompile.importers import onnx_trees
+from treecompile.importers.onnx_answers import (
+    CLASSIFIER,
+    ENSEMBLE,
+    REGRESSOR,
+    classes,
+    number,
+)
+from treecompile.importers.onnx_nodes import (
+    FLOAT,
+    FLOAT64,
+    INT64,
+    STRING,
+    TYPES,
+    Graph,
+    Operator,
+    graph_of,
+)
+from treecompile.importers.onnx_trees import Limits
+from treecompile.model import forests, ir
+from treecompile.model.errors import DataError, ModelFileError
+
+ENSEMBLES = (CLASSIFIER, REGRESSOR, ENSEMBLE)
+SECOND_TAGS = (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)  # of the fields of a model
+MOST_VERSION = 64
+
+
+def is_model(beginning: bytes) -> bool:
+    """Whether a file may be an ONNX file: a small version, and a field that follows."""
+    return (
+        len(beginning) > 2
+        and beginning[0] == 0x08
+        and 0 < beginning[1] < MOST_VERSION
+        and beginning[2] in SECOND_TAGS
+    )
+
+
+def from_object(
+    model: Any, target: str = "", feature_names: Sequence[str] | None = None
+) -> ir.NotedForest:
+    """The forest of a model in memory, an `onnx.ModelProto`."""
+    if not hasattr(model, "SerializeToString"):
+        kind = type(model).__name__
+        raise DataError(f"cannot import a {kind}: expected an onnx.ModelProto")
+    return read(model.SerializeToString(), target, feature_names)
+
+
+def read(
+    data: bytes, target: str = "", feature_names: Sequence[str] | None = None
+) -> ir.NotedForest:
+    """The forest of a file."""
+    graph = graph_of(data)
+    node = _ensemble(graph)
+    source, limits = _source(graph, node)
+    trees = (
+        onnx_trees.new_trees(node)
+        if node.kind == ENSEMBLE
+        else onnx_trees.old_trees(
+            node, "class" if node.kind == CLASSIFIER else "target"
+        )
+    )
+    count = onnx_trees.check(trees, source)
+    features = _features(count, feature_names)
+    if node.kind == CLASSIFIER:
+        answers = classes(node, trees)
+    else:
+        answers = number(node, trees, limits)
+    _refuse_other_operators(graph, node, answers.forest.labels)
+    made = onnx_trees.members(
+        trees, features, answers.leaf, limits, len(answers.forest.start)
+    )
+    kind = ir.Arithmetic.DOUBLE if limits.is_double else ir.Arithmetic.SINGLE
+    forest = replace(answers.forest, features=features, members=made, arithmetic=kind)
+    if problem := forests.problem(forest):
+        raise ModelFileError(f"cannot import the model: {problem}")
+    program = ir.ForestProgram(target or "prediction", f"ONNX {node.kind}", forest)
+    return ir.NotedForest(program, answers.notes)
+
+
+# ---------------------------------------------------------------- the graph
+
+
+def _ensemble(graph: Graph) -> Operator:
+    found = [node for node in graph.operators if node.kind in ENSEMBLES]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ModelFileError(f"{len(found)} ensembles of trees: expected one")
+    kinds = ", ".join(dict.fromkeys(node.kind for node in graph.operators)) or "none"
+    raise ModelFileError(
+        f"the graph has no ensemble of trees: its operators are {kinds}, expected one"
+        f" of {', '.join(ENSEMBLES)}"
+    )
+
+
+def _source(graph: Graph, node: Operator) -> tuple[int | None, Limits]:
+    """The number of columns of the input, and how its numbers are compared."""
+    makers = {name: each for each in graph.operators for name in each.outputs}
+    inputs = {each.name: each for each in graph.inputs}
+    casts: list[int] = []
+    name = node.inputs[0] if node.inputs else ""
+    for _ in graph.operators:
+        maker = makers.get(name)
+        if name in inputs or maker is None:
+            break
+        if maker.kind not in ("Cast", "Identity"):
+            raise _unknown_operator(maker)
+        if maker.kind == "Cast":
+            casts.append(maker.integer("to", FLOAT))
+        name = maker.inputs[0] if maker.inputs else ""
+    if name not in inputs:
+        raise ModelFileError(f"the ensemble reads {name!r}, which is not an input")
+    if len(inputs) > 1:
+        raise ModelFileError(f"{len(inputs)} inputs: expected one, of all columns")
+    types = [*casts, inputs[name].type]
+    for each in types:
+        if each not in (FLOAT, FLOAT64):
+            kind = TYPES.get(each, str(each))
+            raise ModelFileError(f"an input of type {kind}: expected float or double")
+    limits = Limits(is_single=FLOAT in types, is_double=types[0] == FLOAT64)
+    return inputs[name].columns, limits
+
+
+def _refuse_other_operators(
+    graph: Graph, node: Operator, labels: tuple[ir.Label, ...]
+) -> None:
+    """Refuse operators that change the answer."""
+    label_type = STRING if labels and isinstance(labels[0], str) else INT64
+    before = {*node.inputs}
+    for each in reversed(graph.operators):  # a maker comes before its users
+        if before & {*each.outputs}:
+            before |= {*each.inputs}
+    answers = {name for name in node.outputs[:1] if node.kind == CLASSIFIER}
+    for each in graph.operators:
+        if each is node or before & {*each.outputs}:
+            continue
+        is_answer = bool(answers & {*each.inputs})
+        if is_answer:
+            answers |= {*each.outputs}
+        if each.kind == "Identity" or (each.kind == "ZipMap" and not is_answer):
+            continue
+        kept = label_type if is_answer else FLOAT
+        if each.kind != "Cast" or each.integer("to", 0) != kept:
+            raise _unknown_operator(each)
+
+
+def _unknown_operator(node: Operator) -> ModelFileError:
+    return ModelFileError(
+        f"cannot import the operator {node.kind}: expected an ensemble of trees, with"
+        " nothing but Cast, Identity and ZipMap around it"
+    )
+
+
+def _features(count: int, given: Sequence[str] | None) -> tuple[ir.Feature, ...]:
+    names = [f"x{i}" for i in range(count)] if given is None else list(map(str, given))
+    if len(names) != count:
+        raise DataError(
+            f"feature_names: {len(names)} names for {count} features: give one for each"
+        )
+    if len(set(names)) < count:
+        raise DataError("feature_names: two features have the same name: rename one")
+    return tuple(
+        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in names
+    )

@@ -1,0 +1,227 @@
+"""Import forests of scikit-learn, exactly as it evaluates them.
+
+Random forests, extremely randomised trees, bagged trees and isolation forests. A leaf
+adds its shares of the classes, its mean, or the length of its path. Boosted trees are
+in `boosting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from treecompile.importers.sklearn.boosting import gradient_boosting, hist_boosting
+from treecompile.importers.sklearn.doubles import double, narrow, neighbours, ordinal
+from treecompile.importers.sklearn.features import numeric
+from treecompile.importers.sklearn.trees import (
+    SUPPORTED,
+    feature_names_of,
+    labels_of,
+    nodes_of,
+    refuse_categorical,
+)
+from treecompile.model import forests, ir
+from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.errors import DataError
+
+Made = tuple[ir.Forest, list[str]]
+TREES = (*SUPPORTED, "ExtraTreeClassifier", "ExtraTreeRegressor")
+
+
+def import_forest(
+    estimator: Any,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[ir.Label] | None = None,
+    *,
+    inner: bool = False,
+) -> ir.NotedForest:
+    """Turn a fitted ensemble of trees into a program.
+
+    The columns of an `inner` ensemble, the last step of a pipeline, need no names.
+    """
+    kind = type(estimator).__name__
+    if kind not in KINDS:
+        known = ", ".join((*SUPPORTED, *KINDS))
+        raise DataError(f"cannot import a {kind}: expected one of {known}")
+    if not hasattr(estimator, "estimators_") and not hasattr(estimator, "_predictors"):
+        raise DataError(f"the {kind} is not fitted: call fit first")
+    if getattr(estimator, "n_outputs_", 1) != 1:
+        raise DataError(
+            f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
+            " each output"
+        )
+    names = (
+        [f"z{i}" for i in range(estimator.n_features_in_)]
+        if inner
+        else feature_names_of(estimator, feature_names)
+    )
+    forest, notes = KINDS[kind](estimator, names, _labels(estimator, class_names))
+    if problem := forests.problem(forest):
+        raise DataError(f"cannot import the {kind}: {problem}")
+    program = ir.ForestProgram("prediction", f"scikit-learn {kind}", forest)
+    return ir.NotedForest(program, tuple(notes))
+
+
+def _labels(
+    estimator: Any, class_names: Sequence[ir.Label] | None
+) -> tuple[ir.Label, ...]:
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "classes_"):
+        if class_names is not None:
+            raise DataError(f"class_names: a {kind} has no classes: leave it out")
+        return ()
+    labels = labels_of(estimator, class_names)
+    if len(labels) == 1:
+        raise DataError(f"the {kind} knows only the class {labels[0]!r}: use more rows")
+    return labels
+
+
+# ---------------------------------------------------------------- means of trees
+
+
+def _mean(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) -> Made:
+    """A random forest, or bagged trees: the mean of their shares or numbers.
+
+    The sums start at 0, and the trees are added in their order.
+    """
+    features = numeric(names)
+    members = []
+    for tree, columns in _trees(estimator):
+        outputs = _outputs(tree, len(labels)) if labels else (0,)
+        values = tree.tree_.value[:, 0, : len(outputs)].tolist()
+        nodes = nodes_of(tree.tree_, values, columns)
+        members.append(forests.member(features, outputs, nodes))
+    start = (0.0,) * (len(labels) or 1)
+    forest = ir.Forest(
+        features, labels, tuple(members), start, divisor=float(len(members))
+    )
+    return forest, _parallel(estimator)
+
+
+def _outputs(tree: Any, labels: int) -> tuple[int, ...]:
+    """The places of the classes that a tree knows: bagged ones may not know all."""
+    if len(tree.classes_) == labels:
+        return tuple(range(labels))
+    return tuple(int(place) for place in tree.classes_)
+
+
+def _parallel(estimator: Any) -> list[str]:
+    if getattr(estimator, "n_jobs", None) in (None, 1):
+        return []
+    return [
+        f"with n_jobs={estimator.n_jobs}, a {type(estimator).__name__} adds its trees"
+        " in changing order, and the last bits of its sums change; the model adds them"
+        " as with n_jobs=1"
+    ]
+
+
+def _trees(estimator: Any) -> Iterator[tuple[Any, list[int] | None]]:
+    """The trees, and which columns each of them reads; None: all."""
+    chosen = getattr(estimator, "estimators_features_", None)
+    for place, tree in enumerate(estimator.estimators_):
+        kind = type(tree).__name__
+        if kind not in TREES:
+            raise DataError(
+                f"cannot import a {type(estimator).__name__} of {kind}: expected one of"
+                f" {', '.join(TREES)}"
+            )
+        if tree.n_outputs_ != 1:
+            raise DataError(
+                f"the {kind} predicts {tree.n_outputs_} outputs at once: fit one for"
+                " each output"
+            )
+        refuse_categorical(tree)
+        yield tree, None if chosen is None else np.asarray(chosen[place]).tolist()
+
+
+# ---------------------------------------------------------------- isolation forests
+
+OUTLIER, INLIER = -1, 1
+
+
+def _isolation(
+    estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]
+) -> Made:
+    """The sum of the lengths of paths: a row with long ones is an inlier."""
+    features = numeric(names)
+    members = []
+    lengths = zip(
+        estimator._decision_path_lengths,
+        estimator._average_path_length_per_tree,
+        strict=True,
+    )
+    for (tree, columns), (depth, more) in zip(_trees(estimator), lengths, strict=True):
+        values = (depth + more - 1.0).reshape(-1, 1).tolist()
+        nodes = nodes_of(tree.tree_, values, columns)
+        members.append(forests.member(features, (0,), nodes))
+    most = sum(max(value for (value,) in member.values) for member in members)
+    cut = _cut(estimator, float(most))
+    notes = [
+        "the margin is the sum of the path lengths, and there are no probabilities:"
+        f" {INLIER} is an inlier, {OUTLIER} an outlier"
+    ]
+    return (
+        ir.Forest(features, (OUTLIER, INLIER), tuple(members), (0.0,), cut=cut),
+        notes,
+    )
+
+
+def _cut(estimator: Any, most: float) -> float:
+    """The greatest sum of lengths that makes a row an outlier."""
+    from sklearn.ensemble._iforest import _average_path_length
+
+    usual = _average_path_length([estimator._max_samples])
+    denominator = len(estimator.estimators_) * usual
+    if not denominator.all():
+        raise DataError(
+            f"the IsolationForest was fitted with max_samples={estimator._max_samples}:"
+            " all rows get the same score: use more"
+        )
+
+    def is_outlier(sums: Floats) -> Mask:
+        # As the library computes it: the rounding of each step matters.
+        found: Mask = -(2 ** (-np.divide(sums, denominator))) - estimator.offset_ < 0
+        return found
+
+    ends = is_outlier(np.array([0.0, most * 2]))
+    if not ends[0]:
+        return -1.0  # every row is an inlier
+    if ends[1]:
+        return most * 2
+
+    def is_as_low(places: Positions, ordinals: list[int]) -> Mask:
+        return is_outlier(np.array([double(each) for each in ordinals]))
+
+    low, high = [0], [ordinal(most * 2)]
+    narrow(low, high, [0], is_as_low)
+    cut = double(low[0])
+    near: Array = np.array(neighbours(cut))
+    if (is_outlier(near) != (near <= cut)).any():
+        raise DataError(
+            "cannot import the IsolationForest exactly: its score does not fall near"
+            f" offset_ = {estimator.offset_!r}: move it a little"
+        )
+    return cut
+
+
+Importer = Callable[[Any, Sequence[str], tuple[ir.Label, ...]], Made]
+KINDS: dict[str, Importer] = {
+    **dict.fromkeys(
+        (
+            *("RandomForestClassifier", "RandomForestRegressor"),
+            *("ExtraTreesClassifier", "ExtraTreesRegressor"),
+            *("BaggingClassifier", "BaggingRegressor"),
+        ),
+        _mean,
+    ),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), gradient_boosting
+    ),
+    **dict.fromkeys(
+        ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+        hist_boosting,
+    ),
+    "IsolationForest": _isolation,
+}
