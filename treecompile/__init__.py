@@ -17,6 +17,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from treecompile.api.building import build
+    from treecompile.api.importing import (
+        from_catboost,
+        from_lightgbm,
+        from_onnx,
+        from_xgboost,
+        import_model,
+    )
     from treecompile.api.model import Model
     from treecompile.api.verbs import cross_validate, diff, from_sklearn, learn, load
     from treecompile.database.locations import Table
@@ -46,7 +53,12 @@ __all__ = [
     "build",
     "cross_validate",
     "diff",
+    "from_catboost",
+    "from_lightgbm",
+    "from_onnx",
     "from_sklearn",
+    "from_xgboost",
+    "import_model",
     "learn",
     "load",
 ]
@@ -56,6 +68,13 @@ HOMES = {
     "Model": "api.model",
     "Table": "database.locations",
     "build": "api.building",
+    **dict.fromkeys(
+        (
+            *("from_catboost", "from_lightgbm", "from_onnx", "from_xgboost"),
+            "import_model",
+        ),
+        "api.importing",
+    ),
 }
 
 

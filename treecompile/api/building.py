@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, Unpack
 
-from treecompile.api import emitting, forms, revising
+from treecompile.api import emitting, forms, importing, revising
+from treecompile.api.imported import measured_forest
+from treecompile.api.importing import holds_forest
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
@@ -42,7 +44,8 @@ from treecompile.model.display import Display, Shown
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
-from treecompile.model.ir import Label, Program
+from treecompile.model.forests import single
+from treecompile.model.ir import AnyProgram, ForestProgram, Label, Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
@@ -60,6 +63,7 @@ FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")
 _, PYTHON, SQL, _, PAGE = FILES
+OF_FOREST = (*FILES[:3], "MODEL.md")  # it has no rules
 ROWS, ROWS_PER_LEAF = 4_000, 8  # to verify an artefact by
 FEWER_ROWS = (
     "the validation rows prune the rules, so the tree does not learn from them, and the"
@@ -84,12 +88,15 @@ class Built(Shown):
         lines += [report.line(name) for name, report in self.reports.items()]
         lines += [f"wrote {path}" for path in self.paths.values()]
         lines += ["nothing was written"] if not self.paths else []
-        return Display(lines, picture=compact(self.model.program))
+        program = self.model.program
+        picture = compact(program) if isinstance(program, Program) else ""
+        return Display(lines, picture=picture)
 
 
-def paths_in(out: str | Path) -> dict[str, Path]:
+def paths_in(out: str | Path, data: object = None) -> dict[str, Path]:
     """Where `build` writes each of its files."""
-    return {name: Path(out) / name for name in FILES}
+    files = OF_FOREST if holds_forest(data) else FILES
+    return {name: Path(out) / name for name in files}
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)
@@ -146,7 +153,7 @@ def build(
     Files in `out` that treecompile did not write are overwritten only with `force`, and
     the data never.
     """
-    paths = paths_in(out)
+    paths = paths_in(out, data)
     inputs = (data, validation, rows, review, glossary, about, against, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
@@ -160,19 +167,22 @@ def build(
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
-    if isinstance(data, (str, Path)) and holds_model(data):
-        told = {**given, **options}
+    told = {**given, **options}
+    if holds_forest(data):
+        _refuse_for_forests(declining, review, against)
+        model = _read_forest(data, told, rows, feedback)
+    elif isinstance(data, (str, Path)) and holds_model(data):
         model, history = _read_model(data, told, rows, review, feedback)
-        program, notes = referred(model.program, declining)
+        made, notes = referred(single(model.program, "build"), declining)
         feedback.notes(notes)
-        model = Model(program, (*model.notes, *notes))
+        model = Model(made, (*model.notes, *notes))
     else:
         _refuse_for_models(rows, review)
         model = _learn(
             data, given, dict(options), declining, feedback, estimate=estimate
         )
 
-    program = model.program
+    program: AnyProgram = model.program
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
@@ -181,7 +191,9 @@ def build(
     python = emitted("python", layout=layout)
     sql = emitted("sql", layout=layout, dialect=dialect)
     document = emitted("markdown", **said, full=full)
-    page = _page(partial(emitted, "html", **said, against=against), feedback)
+    page = None
+    if isinstance(program, Program):
+        page = _page(partial(emitted, "html", **said, against=against), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
     feedback.notes((*python.notes, *sql.notes, *document.notes))
@@ -206,16 +218,16 @@ def build(
                     program, artefact.text, on, url=server, budget=budget
                 )
                 advance(budget)
-    made = Built(model, {}, reports)
-    if not made.passed:
-        return made
+    built = Built(model, {}, reports)
+    if not built.passed:
+        return built
     texts = [dumps(program), python.text, sql.text, document.text]
     if page is None:
-        del paths[PAGE]
+        paths.pop(PAGE, None)
     else:
         texts.append(page.text)
     write_texts(dict(zip(paths.values(), texts, strict=True)))
-    return replace(made, paths=paths)
+    return replace(built, paths=paths)
 
 
 def _page(emitted: Callable[[], Artefact], feedback: Feedback) -> Artefact | None:
@@ -227,6 +239,58 @@ def _page(emitted: Callable[[], Artefact], feedback: Feedback) -> Artefact | Non
         return None
 
 
+def _read_forest(
+    data: Any, given: Mapping[str, Any], rows: Data | None, feedback: Feedback
+) -> Model:
+    """The forest in a file, measured if there are rows."""
+    options = _reading(data, given, rows, allowed=("target",))
+    model = importing.import_model(data, target=given.get("target"))
+    feedback.notes(model.notes)
+    if rows is not None:
+        how = read_options("build", options)
+        table = read_table(in_memory(rows, "build"), how)
+        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
+        assert isinstance(model.program, ForestProgram)
+        made = measured_forest(model.program, table, how.na_values)
+        feedback.tell(quality_line(made))
+        model = Model(made, model.notes)
+    feedback.tell(size(model.program.body))
+    return model
+
+
+def _refuse_for_forests(
+    declining: ReferOptions, review: object, against: object
+) -> None:
+    given = {"--refer": declining.refer, "--review": review, "--against": against}
+    for flag, value in given.items():
+        if value:
+            raise OptionError(
+                f"{flag} needs one tree or rules, and the model is a forest: leave it"
+                " out, or learn a tree that answers like it with `treecompile distil`"
+            )
+
+
+def _reading(
+    data: str | Path,
+    given: Mapping[str, Any],
+    rows: Data | None,
+    allowed: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The options for reading rows; those for learning are refused for a model."""
+    reading = keywords_of(ReadOptions)
+    more = {"validation", *reading} if rows is not None else set()
+    known = keywords_of(DataOptions, LearnOptions)
+    for name in given.keys() - more - {*allowed}:
+        flag = known[name].flag if name in known else f"--{name}"
+        kind = "a file of rules" if is_rules(data) else "a model"
+        also = "leave it out, or add --data" if name in reading else "leave it out"
+        raise OptionError(
+            f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
+            f" it is: {also}"
+        )
+    return {name: value for name, value in given.items() if name in reading}
+
+
 def _read_model(
     data: str | Path,
     given: Mapping[str, Any],
@@ -235,21 +299,10 @@ def _read_model(
     feedback: Feedback,
 ) -> tuple[Model, History]:
     """The model in a file, measured if there are rows, and what its document tells."""
-    reading = keywords_of(ReadOptions)
-    allowed = {"validation", *reading} if rows is not None else set()
-    known = keywords_of(DataOptions, LearnOptions)
-    for name in given.keys() - allowed:
-        flag = known[name].flag if name in known else f"--{name}"
-        kind = "a file of rules" if is_rules(data) else "a model"
-        also = "leave it out, or add --data" if name in reading else "leave it out"
-        raise OptionError(
-            f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
-            f" it is: {also}"
-        )
+    options = _reading(data, given, rows)
     source = read_whole(data)
     checked = () if review is None else revising.reviewed(review, source)
     program, table = source.program, None
-    options = {name: value for name, value in given.items() if name in reading}
     how = read_options("build", options)
     if rows is None:
         feedback.notes(source.messages)

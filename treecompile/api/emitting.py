@@ -28,7 +28,8 @@ from treecompile.inspect.diff import diff
 from treecompile.inspect.differences import Diff
 from treecompile.model import words
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Program, RuleSet, Tree, Value
+from treecompile.model.forests import single
+from treecompile.model.ir import AnyProgram, Program, RuleSet, Tree, Value
 from treecompile.rules.language.document import read_source
 
 LISTED = 10  # findings of each kind, and regions
@@ -44,7 +45,7 @@ TITLES = {
 
 
 def emit(
-    program: Program,
+    program: AnyProgram,
     target: str,
     options: EmitOptions,
     identity: str = "",
@@ -53,7 +54,7 @@ def emit(
     """Compile a program for a target; `identity` is its SHA-256, if already known."""
     facts = None
     if read_target(target).lowering == compiler.HTML:
-        facts = review_facts(program, options.against)
+        facts = review_facts(single(program, "a review page"), options.against)
     return compiler.emit(program, target, options, identity, history, facts)
 
 

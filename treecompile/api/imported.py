@@ -8,15 +8,32 @@ from typing import Any
 import numpy as np
 
 from treecompile.measure.cases import Cases, known_cases
-from treecompile.measure.quality import measured
+from treecompile.measure.quality import Measured, measured, read_cases
+from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError
-from treecompile.model.ir import Program, Training
+from treecompile.model.ir import AnyProgram, ColumnSummary, ForestProgram, Training
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.features import summaries
+from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
 
-def with_data(program: Program, X: Any, y: Any = None) -> Program:
+def measured_forest(
+    program: ForestProgram, table: RawTable, na_values: tuple[str, ...] = ()
+) -> ForestProgram:
+    """The forest with its quality on the rows of a table, and the ranges of these."""
+    cases = read_cases(program, table, na_values, with_all=True)
+    ranges = _ranges(program, cases.columns)
+    known = replace(program, training=Training(table.source, cases.rows, ranges))
+    return measured(known, cases, None)
+
+
+def _ranges(program: AnyProgram, columns: Columns) -> tuple[ColumnSummary, ...]:
+    known = (column for column in columns if column is not None)
+    return summaries(program.body.features, known)
+
+
+def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     """The program, measured on the rows that it was learned from.
 
     Without `y`, only the columns are summarised.
@@ -34,7 +51,7 @@ def with_data(program: Program, X: Any, y: Any = None) -> Program:
         X = pd.DataFrame(X, columns=names)
     frame = X.set_axis([str(name) for name in X.columns], axis=1)
     columns = encode_features(program, read_table(frame), with_all=True)
-    ranges = summaries(features, (column for column in columns if column is not None))
+    ranges = _ranges(program, columns)
     known = replace(program, training=Training("", len(frame), ranges))
     if y is None:
         return known

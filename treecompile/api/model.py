@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -27,11 +28,20 @@ from treecompile.inspect.show import show
 from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
-from treecompile.model.batch import Columns, predictions, shares
+from treecompile.model.batch import Columns, margins, predictions, shares
 from treecompile.model.display import framed
 from treecompile.model.errors import OptionError
 from treecompile.model.files import write_text
-from treecompile.model.ir import Label, Program, Tree
+from treecompile.model.forests import has_probabilities, single
+from treecompile.model.ir import (
+    AnyProgram,
+    Forest,
+    ForestProgram,
+    Label,
+    Program,
+    RuleSet,
+    Tree,
+)
 from treecompile.model.paths import depth, divisible, leaf_count, size
 from treecompile.model.semantics import predict
 from treecompile.pictures.draw import compact, draw
@@ -43,28 +53,39 @@ from treecompile.tables.dataset import encode_features
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import read_table
 from treecompile.verify.cells import BUDGET, probe_rows
+from treecompile.verify.forests import ForestReference, forest_rows
 from treecompile.verify.reference import Reference
 from treecompile.verify.verification import Report, verify
 
 if TYPE_CHECKING:
     import pandas as pd
 
+KINDS = {Tree: "tree", RuleSet: "rules", Forest: "forest"}
+
 
 class Model:
-    """A tree or a list of rules.
+    """A tree, a list of rules, or a forest from another library.
 
-    A model never changes: methods such as `rules` return a new one.
+    A model never changes: methods such as `rules` return a new one. Those that need one
+    tree or rules refuse a forest.
     """
 
     def __init__(
-        self, program: Program, notes: Sequence[str] = (), origin: Program | None = None
+        self,
+        program: AnyProgram,
+        notes: Sequence[str] = (),
+        origin: Program | None = None,
     ) -> None:
         self.program = program
         self.notes = tuple(notes)
-        self._origin = origin or program  # what pruning starts from
+        self._origin = origin  # what pruning starts from, if it is another program
+
+    def _single(self, what: str) -> Program:
+        """The program, if it is one tree or rules."""
+        return single(self.program, what)
 
     def __repr__(self) -> str:
-        kind = "tree" if isinstance(self.program.body, Tree) else "rules"
+        kind = KINDS[type(self.program.body)]
         return (
             f"<treecompile.Model {kind} for {self.program.target!r}:"
             f" {size(self.program.body)}, sha256 {self.sha256[:12]}>"
@@ -79,7 +100,15 @@ class Model:
     def n_nodes(self) -> int:
         """The number of splits and leaves, or of rules including the default."""
         body = self.program.body
+        if isinstance(body, Forest):
+            return sum(len(member.tree.nodes) for member in body.members)
         return len(body.nodes) if isinstance(body, Tree) else len(body.rules) + 1
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees: 1, unless the model is a forest."""
+        body = self.program.body
+        return len(body.members) if isinstance(body, Forest) else 1
 
     @property
     def n_leaves(self) -> int:
@@ -94,7 +123,7 @@ class Model:
     @property
     def importances(self) -> dict[str, float]:
         """The importance of each feature: its share of the decrease of impurity."""
-        return importances(self.program)
+        return importances(self._single("importances"))
 
     @property
     def alphas(self) -> tuple[PruningStep, ...]:
@@ -103,7 +132,7 @@ class Model:
         Each has the smallest `alpha` that produces it, its number of `leaves`, and its
         `risk`: the training error relative to that of the root alone.
         """
-        return tuple(weakest_links(tree_of(self.program)))
+        return tuple(weakest_links(tree_of(self._single("alphas"))))
 
     def rules(self, *, round: int | None = None) -> Model:
         """The same answers from an ordered list of simplified rules.
@@ -113,11 +142,11 @@ class Model:
         another model, and a note says so. `round` is the number of decimals of the
         answers, if they are numbers.
         """
-        program = self.program
+        program = given = self._single("rules")
         if round is not None:
             program = pruning.with_rounded_answers(program, round)
         made = pruning.simplify(program)
-        return Model(made, pruning.flattening_notes(self.program), self._origin)
+        return Model(made, pruning.flattening_notes(given), self._origin or given)
 
     def refer(self, *when: str, label: Label = "refer") -> Model:
         """The same model, but it refers some rows to a human instead of answering.
@@ -134,7 +163,8 @@ class Model:
             raise OptionError(
                 "refer needs a reason: missing, unseen, below=... or fewer=..."
             )
-        return Model(*rows.referred(self.program, refer_options(when, label)))
+        program = self._single("refer")
+        return Model(*rows.referred(program, refer_options(when, label)))
 
     @with_keywords(ReadKeywords, ReadOptions)
     def prune(
@@ -161,7 +191,8 @@ class Model:
                 "prune needs validation rows or the training rows: give one of them"
             )
         how = read_options("prune", reading)
-        return Model(*rows.prune_rules(self._origin, *sets[0], how))
+        origin = self._origin or self._single("prune")
+        return Model(*rows.prune_rules(origin, *sets[0], how))
 
     @with_keywords(EmitKeywords, EmitOptions)
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
@@ -228,9 +259,31 @@ class Model:
             raise OptionError(
                 "a model that predicts a number has no probabilities: use predict"
             )
+        if isinstance(self.program.body, Forest) and not has_probabilities(
+            self.program.body
+        ):
+            raise OptionError("the model has no probabilities: use predict or margin")
         encoded = self._encoded(data, read_options("predict_proba", reading))
         found = shares(self.program.body, *encoded)
         return pd.DataFrame(found, index=_index(data), columns=list(labels))
+
+    @with_keywords(ReadKeywords, ReadOptions)
+    def margin(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.DataFrame:
+        """The sums of the trees of a forest for each row, exactly as its library adds.
+
+        There is a column for each label, or one column `margin` if one sum decides
+        between two labels or is the answer. The keywords are those of `predict`.
+        """
+        import pandas as pd
+
+        body = self.program.body
+        if not isinstance(body, Forest):
+            raise OptionError("only a forest has margins: use predict or predict_proba")
+        encoded = self._encoded(data, read_options("margin", reading))
+        names = list(body.labels) if len(body.start) > 1 else ["margin"]
+        return pd.DataFrame(
+            margins(body, *encoded), index=_index(data), columns=pd.Index(names)
+        )
 
     def explain(self, row: Mapping[str, Any]) -> Explanation:
         """Why a row gets its answer: the rule that decides it, in words.
@@ -239,7 +292,7 @@ class Model:
         The result has the `answer`, the id of the `rule` and the `probabilities`. A
         notebook shows the tree with the path of the row.
         """
-        return explanation(self.program, row)
+        return explanation(self._single("explain"), row)
 
     def _encoded(self, data: Data, how: ReadOptions) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and the number of rows."""
@@ -294,25 +347,29 @@ class Model:
         They reach every cell of the model and both sides of every edge. Use them to
         test an artefact in a language that `verify` does not run.
         """
-        body = self.program.body
-        names = [feature.name for feature in body.features]
-        cut = Reference(self.program).body
-        scattered = divisible(body)
-        tried = probe_rows(cut, budget=budget, seed=seed, scattered=scattered).rows
-        return [
-            (dict(zip(names, row, strict=True)), predict(body, row)) for row in tried
-        ]
+        names = [feature.name for feature in self.program.body.features]
+        if isinstance(self.program, ForestProgram):
+            forest = self.program.body
+            tried = forest_rows(forest, budget=budget, seed=seed).rows
+            judged = ForestReference(forest).answers(tried)
+        else:
+            body = self.program.body
+            cut, scattered = Reference(self.program).body, divisible(body)
+            tried = probe_rows(cut, budget=budget, seed=seed, scattered=scattered).rows
+            judged = [predict(body, row) for row in tried]
+        rows = (dict(zip(names, row, strict=True)) for row in tried)
+        return list(zip(rows, judged, strict=True))
 
     def check(self, budget: int = STEPS) -> Check:
         """Which rules overlap, conflict or never decide, exactly, with example rows."""
-        return inspect_check.check(self.program, budget)
+        return inspect_check.check(self._single("check"), budget)
 
     def show(self, stats: bool = False) -> str:
         """The tree, or the rules, as text for a terminal.
 
         With `stats`, also the cases, impurity and gain of every node of a tree.
         """
-        return show(self.program, stats=stats)
+        return show(self._single("show"), stats=stats)
 
     def draw(
         self,
@@ -329,10 +386,13 @@ class Model:
         right; by default, down if the picture then fits the width of a notebook. The
         path of a `row` is lit.
         """
-        return draw(self.program, DrawOptions(max_depth, max_leaves, layout, row))
+        options = DrawOptions(max_depth, max_leaves, layout, row)
+        return draw(self._single("draw"), options)
 
     def _repr_html_(self) -> str:
         """The picture for a notebook; of a large tree, the branches with most cases."""
+        if isinstance(self.program, ForestProgram):
+            return framed(f"<p>{escape(repr(self))}</p>")
         return framed(compact(self.program))
 
     def save(self, path: str | Path) -> None:

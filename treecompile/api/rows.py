@@ -21,7 +21,7 @@ from treecompile.database.locations import (
 from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on, measured
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import NotedProgram, Program
+from treecompile.model.ir import AnyProgram, ForestProgram, NotedProgram, Program
 from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import Start, prune, silent
 from treecompile.rules.referral import refer
@@ -176,7 +176,7 @@ def prune_rules(
 
 
 def evaluate(
-    program: Program,
+    program: AnyProgram,
     data: Data,
     reading: ReadOptions = ReadOptions(),
     feedback: Feedback = Silent(),
@@ -189,12 +189,17 @@ def evaluate(
     from treecompile.database import evaluate as in_a_database
 
     refuse_format(reading, "a database", FORMAT)
+    if isinstance(program, ForestProgram):
+        raise OptionError(
+            "evaluate needs the rows of a forest in memory: use a file or a DataFrame,"
+            " or count the predictions that `score` writes"
+        )
     with open_location(place) as there:
         return in_a_database.evaluate(there.store, there.relation, program, na_values)
 
 
 def score(
-    program: Program,
+    program: AnyProgram,
     data: Data,
     into: str,
     output: str,

@@ -26,7 +26,7 @@ from treecompile.learning.options import LearnOptions
 from treecompile.model.forests import single
 from treecompile.model.ir import Label
 from treecompile.regions.boxes import STEPS
-from treecompile.rules.language.document import read_source
+from treecompile.rules.language.document import read_model
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import read_table
 
@@ -96,7 +96,7 @@ def load(path: str | Path) -> Model:
 
     A damaged file raises ModelFileError, a mistake in the rules RulesError.
     """
-    return Model(*read_source(path))
+    return Model(*read_model(path))
 
 
 def from_sklearn(
@@ -142,4 +142,5 @@ def diff(
     """
     how = read_options("diff", reading)
     table = None if data is None else read_table(data, how)
-    return inspect_diff.diff(old.program, new.program, table, budget, how.na_values)
+    programs = single(old.program, "diff"), single(new.program, "diff")
+    return inspect_diff.diff(*programs, table, budget, how.na_values)

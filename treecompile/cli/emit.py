@@ -19,7 +19,7 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions, emit_options, taken_by
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Program
+from treecompile.model.ir import AnyProgram, Program
 from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
@@ -103,7 +103,9 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        tests = unit_tests(program, chosen) if chosen.form == "dbt" else ""
+        tests = ""
+        if chosen.form == "dbt" and isinstance(program, Program):
+            tests = unit_tests(program, chosen)
         texts[beside] = artefact.beside + tests
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
@@ -134,7 +136,7 @@ def _beside(path: Path, target: str, options: EmitOptions) -> Path | None:
     return path.with_suffix(suffixes.get(path.suffix, ".d.ts"))
 
 
-def _with_types(program: Program, url: str, options: EmitOptions) -> EmitOptions:
+def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOptions:
     """The options with the types of the table's columns; --type goes first."""
     from treecompile.database.declared import column_types
     from treecompile.database.locations import Table

@@ -85,7 +85,7 @@ def show(
 
     Each leaf has the id of its rule and the training cases that reach it.
     """
-    from treecompile.cli.terminal import read_model
+    from treecompile.cli.terminal import read_single
     from treecompile.inspect.importance import importances, tree_of
     from treecompile.inspect.show import plain
     from treecompile.inspect.show import show as text_of
@@ -93,7 +93,7 @@ def show(
     from treecompile.model.paths import size
     from treecompile.model.semantics import is_fractional
 
-    program = read_model(model)
+    program = read_single(model, "show")
     if stats or importance or alphas:
         tree_of(program)  # refuses a list of rules before anything is printed
     if as_json:
@@ -174,14 +174,14 @@ def draw(
 
     Leaves have the colour of their answer, the paler the less sure it is.
     """
-    from treecompile.cli.terminal import Terminal, check_output, output, read_model
+    from treecompile.cli.terminal import Terminal, check_output, output, read_single
     from treecompile.pictures.draw import draw as picture_of
 
     check_output(out, force=force)
     terminal = Terminal(quiet)
     given_row = None if row is None else _row(row)
     options = DrawOptions(max_depth, max_leaves, layout, given_row)
-    output(out, picture_of(read_model(model, terminal), options))
+    output(out, picture_of(read_single(model, "draw", terminal), options))
     if out not in (None, "-"):
         terminal.tell(f"wrote {out}")
 
@@ -240,13 +240,13 @@ def check(
     """
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli import json_reports
-    from treecompile.cli.terminal import read_model
+    from treecompile.cli.terminal import read_single
     from treecompile.inspect.check import LISTED, OF_ORDER, Fault
     from treecompile.inspect.check import check as checked
 
     shown = most if most is not None else LISTED if as_json else reports.SHOWN
     accepted = frozenset(map(Fault, allow)) | (frozenset() if strict else OF_ORDER)
-    result = checked(read_model(model), budget, shown)
+    result = checked(read_single(model, "check"), budget, shown)
     if as_json:
         report = json_reports.checked(result, shown, accepted)
         streams.write(json_reports.dumped(report))
@@ -290,14 +290,15 @@ def diff(
     from treecompile.api.options import read_options
     from treecompile.cli import analysis_reports as reports
     from treecompile.cli import json_reports
-    from treecompile.cli.terminal import read_model
+    from treecompile.cli.terminal import read_single
     from treecompile.inspect.diff import diff as differences
     from treecompile.tables.read import read_table
 
     how = read_options("diff", given(options))
     table = read_table(data, how) if data else None
     na_values = how.na_values
-    result = differences(read_model(old), read_model(new), table, budget, na_values)
+    models = read_single(old, "diff"), read_single(new, "diff")
+    result = differences(*models, table, budget, na_values)
     if as_json:
         shown = len(result.regions) if most is None else most
         streams.write(json_reports.dumped(json_reports.compared(result, shown)))

@@ -49,11 +49,14 @@ def plain(value: Any) -> Any:
 # ---------------------------------------------------------------- models
 
 
-def model(program: ir.Program) -> Json:
+KINDS = {ir.Tree: "tree", ir.RuleSet: "rules", ir.Forest: "forest"}
+
+
+def model(program: ir.AnyProgram) -> Json:
     """What a model is."""
     body = program.body
     return {
-        "kind": "tree" if isinstance(body, ir.Tree) else "rules",
+        "kind": KINDS[type(body)],
         "target": program.target,
         "labels": body.labels or None,
         "algorithm": program.algorithm,
@@ -64,7 +67,7 @@ def model(program: ir.Program) -> Json:
 
 
 def made(
-    program: ir.Program,
+    program: ir.AnyProgram,
     files: Iterable[str],
     notes: Iterable[str],
     verified: Iterable[Json] = (),
@@ -174,7 +177,7 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | N
     }
 
 
-def evaluated(program: ir.Program, result: Evaluation) -> Json:
+def evaluated(program: ir.AnyProgram, result: Evaluation) -> Json:
     """The result of `evaluate` with a model."""
     from treecompile.measure.statistics import figures
 
@@ -183,7 +186,11 @@ def evaluated(program: ir.Program, result: Evaluation) -> Json:
     if isinstance(quality, ir.ClassQuality):
         actual = [float(sum(row)) for row in quality.confusion]
     rules = []
-    for entry in figures(program.body, result.tallies, actual):
+    body = program.body
+    counted = (
+        () if isinstance(body, ir.Forest) else figures(body, result.tallies, actual)
+    )
+    for entry in counted:
         own: Json = {"id": entry.rule.id, "then": entry.rule.value}
         own |= {"rows": entry.matched, "coverage": entry.coverage}
         own |= {"left": entry.left, "decided": entry.decided}

@@ -237,7 +237,7 @@ def rules(
         check_json,
         check_output,
         output,
-        read_model,
+        read_single,
         source_of,
     )
     from treecompile.inspect.advice import quality_line
@@ -265,7 +265,7 @@ def rules(
         wanted="--validation-table or --training-table",
     )
     terminal = Terminal(quiet)
-    program = read_model(model, terminal)
+    program = read_single(model, "rules", terminal)
     if round is not None:
         if round < 0:
             raise OptionError(f"--round {round}: expected 0 or more")
@@ -364,19 +364,21 @@ def build(
     files and --validation go with it.
     """
     from treecompile.api import building
+    from treecompile.api.importing import holds_forest
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, check_output
     from treecompile.rules.language.document import holds_model
 
-    check_output(*building.paths_in(folder).values(), force=force)
+    is_model = holds_model(data) or holds_forest(data)
+    check_output(*building.paths_in(folder, data).values(), force=force)
     terminal = Terminal(quiet)
     made = building.build(
         data,
         folder,
         force=force,
         feedback=terminal,
-        **given(options, COMPILING if holds_model(data) else None),
+        **given(options, COMPILING if is_model else None),
     )
     for name, report in made.reports.items():
         shown = terminal if report.passed else Terminal(False)

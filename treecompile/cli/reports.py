@@ -44,15 +44,16 @@ def finished(program: ir.Program, seconds: float) -> Iterator[str]:
     yield from (f"note: {note}" for note in advice(program))
 
 
-def evaluation(program: ir.Program, result: Evaluation) -> Iterator[str]:
+def evaluation(program: ir.AnyProgram, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
-    refers = refer_label(program)
+    refers = refer_label(program) if isinstance(program, ir.Program) else None
     yield from _quality(program.body.labels, result.quality, refers)
     if result.unknown:
         target = words.name(program.target)
         yield f"left out: {result.unknown} rows whose {target} is missing or new"
-    yield ""
-    yield from columns(_rules(program, result), left=2)
+    if not isinstance(program, ir.ForestProgram):
+        yield ""
+        yield from columns(_rules(program, result), left=2)
 
 
 def _rules(program: ir.Program, result: Evaluation) -> list[list[str]]:

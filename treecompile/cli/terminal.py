@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treecompile.database.grow.levels import LevelProgress
     from treecompile.database.journal import Journal
     from treecompile.learning.training import Learned
-    from treecompile.model.ir import Program
+    from treecompile.model.ir import AnyProgram, Program
     from treecompile.rules.pruning import Start
 
 STANDARD_OUTPUT = (None, "-", "/dev/stdout")
@@ -122,13 +122,20 @@ class LevelBar:
 # ---------------------------------------------------------------- input and output
 
 
-def read_model(path: str, terminal: Terminal = Terminal(False)) -> Program:
+def read_model(path: str, terminal: Terminal = Terminal(False)) -> AnyProgram:
     """The model in a file: JSON, or rules in the rule language."""
-    from treecompile.rules.language.document import read_source
+    from treecompile.rules.language.document import read_model
 
-    program, notes = read_source(path)
+    program, notes = read_model(path)
     terminal.notes(notes)
     return program
+
+
+def read_single(path: str, what: str, terminal: Terminal = Terminal(False)) -> Program:
+    """The same for a command that needs one tree or rules."""
+    from treecompile.model.forests import single
+
+    return single(read_model(path, terminal), what)
 
 
 def output(path: str | None, text: str) -> None:

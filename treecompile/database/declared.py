@@ -8,7 +8,7 @@ from treecompile.database.locations import Table, open_table
 from treecompile.emit.sql.text import DOUBLE, INTEGER
 from treecompile.engines.base import Family, StoredColumn
 from treecompile.model.errors import DataError
-from treecompile.model.ir import Kind, Program
+from treecompile.model.ir import AnyProgram, Kind
 from treecompile.model.semantics import required_features
 
 DOUBLES = ("double", "float8", "double precision")
@@ -16,7 +16,7 @@ LOOSE = ("sqlite",)  # a column of any type may hold any value
 
 
 def column_types(
-    program: Program, table: Table, columns: Mapping[str, str]
+    program: AnyProgram, table: Table, columns: Mapping[str, str]
 ) -> dict[str, str]:
     """What --type would say about the numeric features, from the table itself.
 

@@ -14,7 +14,7 @@ from treecompile.database.schema import StoredTable, boolean_as_number
 from treecompile.emit.sql.text import compared, literal
 from treecompile.engines.base import Family, Store
 from treecompile.model.errors import DataError
-from treecompile.model.ir import Body, Feature, Label, Program, ValueType
+from treecompile.model.ir import AnyBody, Feature, Label, Program, ValueType
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.roles import LARGEST, SHOWN
 
@@ -75,7 +75,7 @@ def is_known(labels: Sequence[Label]) -> str:
 class ColumnReader(StoredTable):
     """Writes the columns of a table in the types of a model."""
 
-    def features(self, body: Body) -> dict[int, str]:
+    def features(self, body: AnyBody) -> dict[int, str]:
         """The expression for each feature that the body tests."""
         indexes = required_features(body)
         return {index: self.feature(body.features[index]) for index in indexes}

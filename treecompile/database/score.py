@@ -11,20 +11,21 @@ from treecompile.database.model_rows import ColumnReader
 from treecompile.emit.literals import duckdb_string
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.checks import check_values, size_warnings
+from treecompile.emit.sql.forest import expressions as forest_expressions
 from treecompile.emit.sql.forms import SELECT
 from treecompile.emit.sql.lower import expressions
 from treecompile.emit.sql.text import Quoting
 from treecompile.emit.steps import note
 from treecompile.model.errors import DataError, EngineError, OptionError
 from treecompile.model.files import TEMPORARY
-from treecompile.model.ir import Program
-from treecompile.model.paths import outcomes
+from treecompile.model.ir import AnyProgram, Forest
+from treecompile.model.paths import leaf_count
 
 PARQUET = ".parquet"
 
 
 def score(
-    program: Program,
+    program: AnyProgram,
     location: TableLocation,
     into: str,
     output: str = "label",
@@ -44,7 +45,12 @@ def score(
     reader = ColumnReader(
         location.store, location.relation, (*program.na_values, *na_values)
     )
-    made = expressions(body, dialect, reader.features(body), options)
+    columns = reader.features(body)
+    made = (
+        forest_expressions(body, dialect, columns, options)
+        if isinstance(body, Forest)
+        else expressions(body, dialect, columns, options)
+    )
     fold = str.casefold if dialect.names.fold_case else str
     taken = set(map(fold, reader.columns))
     for name in made:
@@ -60,13 +66,14 @@ def score(
         lines += [f", {case[0]}", *case[1:]]
         lines[-1] += f" AS {reader.quoted(name)}"
     lines.append(f"FROM {location.relation}")
-    warnings = size_warnings(lines, len(outcomes(body)), dialect)
+    warnings = size_warnings(lines, leaf_count(body), dialect)
     query = "\n".join(lines)
     if location.is_files:
         _write(location, query, Path(into))
     else:
         location.store.save(Quoting(dialect).path("--into", into), query)
-    return (*warnings, *filter(None, [note(body)]))
+    said = "" if isinstance(body, Forest) else note(body)
+    return (*warnings, *filter(None, [said]))
 
 
 # ---------------------------------------------------------------- files

@@ -19,7 +19,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from treecompile.importers.growing import Grower, Inner
-from treecompile.importers.sklearn.trees import double_threshold
+from treecompile.importers.thresholds import double_threshold
 from treecompile.model import forests, ir
 from treecompile.model.errors import DataError, ModelFileError
 from treecompile.model.file import checks, limits

@@ -60,9 +60,15 @@ def from_object(
 
 
 def read(
-    data: bytes, target: str = "", feature_names: Sequence[str] | None = None
+    data: bytes,
+    target: str = "",
+    feature_names: Sequence[str] | None = None,
+    *,
+    labels: Sequence[ir.Label] | None = None,
 ) -> ir.NotedForest:
-    """The forest of a file."""
+    """The forest of a file, which has its own labels."""
+    if labels is not None:
+        raise ModelFileError("an ONNX file has its own labels: leave others out")
     graph = graph_of(data)
     node = _ensemble(graph)
     source, limits = _source(graph, node)

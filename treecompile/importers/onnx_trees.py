@@ -15,7 +15,7 @@ import numpy as np
 
 from treecompile.importers.growing import Grower, Inner
 from treecompile.importers.onnx_nodes import Operator
-from treecompile.importers.sklearn.trees import double_threshold
+from treecompile.importers.thresholds import double_threshold
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.forests import LeafNode

@@ -27,7 +27,7 @@ SMALLER = {
 # --- quality --------------------------------------------------------------------------
 
 
-def quality_line(program: ir.Program) -> str:
+def quality_line(program: ir.AnyProgram) -> str:
     """`accuracy: 94.0 % in 10-fold cross-validation, 97.1 % on the 333 training rows`.
 
     Behind a semicolon follows what the same answer for every row would achieve.
@@ -43,7 +43,7 @@ def quality_line(program: ir.Program) -> str:
     return f"{name}: {figures}{_baseline(program, measured[0][0])}"
 
 
-def _measured(program: ir.Program) -> Iterator[tuple[ir.Quality, str]]:
+def _measured(program: ir.AnyProgram) -> Iterator[tuple[ir.Quality, str]]:
     """The qualities that are known, the one that says most first; and on which rows."""
     training = program.training
     if training is None:
@@ -59,7 +59,7 @@ def _measured(program: ir.Program) -> Iterator[tuple[ir.Quality, str]]:
         yield training.quality, rows
 
 
-def was_pruned_by_validation(program: ir.Program) -> bool:
+def was_pruned_by_validation(program: ir.AnyProgram) -> bool:
     options = dict(program.options)
     return options.get("prune") == "reduced-error" or (
         options.get("rules") == "validation"
@@ -72,9 +72,9 @@ def _figure(quality: ir.Quality) -> str:
     return words.rounded(quality.root_mean_squared_error)
 
 
-def _referred(program: ir.Program, quality: ir.Quality) -> str:
+def _referred(program: ir.AnyProgram, quality: ir.Quality) -> str:
     """` (of these, 12.0 % are referred, and 98.1 % of the others are right)`."""
-    label = refer_label(program)
+    label = refer_label(program) if isinstance(program, ir.Program) else None
     if label is None or not isinstance(quality, ir.ClassQuality):
         return ""
     count = referred_rows(quality, program.body.labels, label)
@@ -105,7 +105,7 @@ def quality_rows(quality: ir.Quality) -> int:
     return quality.rows
 
 
-def _baseline(program: ir.Program, quality: ir.Quality) -> str:
+def _baseline(program: ir.AnyProgram, quality: ir.Quality) -> str:
     """What the most frequent label, or the mean, would achieve on the same rows."""
     if isinstance(quality, ir.ClassQuality):
         counts = list(map(sum, quality.confusion))

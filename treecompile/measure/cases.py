@@ -95,12 +95,12 @@ class Cases:
         return ir.Moments(weight, mean, squares)
 
 
-def has_answer(y: Array, body: ir.Body) -> Mask:
+def has_answer(y: Array, body: ir.AnyBody) -> Mask:
     """Which rows have an answer that the model knows."""
     return (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
 
 
-def known_cases(columns: Columns, y: Array, body: ir.Body) -> Cases:
+def known_cases(columns: Columns, y: Array, body: ir.AnyBody) -> Cases:
     """The rows whose answer is known, and known to the model."""
     known = has_answer(y, body)
     if known.all():

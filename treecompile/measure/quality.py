@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from treecompile.tables.raw import RawTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Measured = TypeVar("Measured", ir.Program, ir.ForestProgram)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,11 @@ class Evaluation(Shown):
         figure = "right" if self.labels else "root mean squared error"
         head = ["rule", "answer", "rows", figure]
         rows = [entry.cells(self.labels) for entry in self.rules]
-        rules = DisplayTable("rules, and the rows that they decide", head, rows, 2)
-        return Display(lines, [*confusion_table(self.labels, self.quality), rules])
+        tables = list(confusion_table(self.labels, self.quality))
+        if rows:  # a forest has none
+            said = "rules, and the rows that they decide"
+            tables.append(DisplayTable(said, head, rows, 2))
+        return Display(lines, tables)
 
 
 def _shares(parts: Array, wholes: Array) -> Array:
@@ -149,12 +154,17 @@ def _shares(parts: Array, wholes: Array) -> Array:
     return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 
 
-def evaluate(body: ir.Body, columns: Columns, y: Array) -> Evaluation:
+def evaluate(body: ir.AnyBody, columns: Columns, y: Array) -> Evaluation:
     """Compare predictions and answers, over all rows and rule by rule."""
     cases = known_cases(columns, y, body)
+    if isinstance(body, ir.Forest):
+        predicted = answers(body, cases.columns, cases.rows)
+        actual = cases.y.astype(np.intp) if body.labels else cases.y
+        quality = measure(body.labels, predicted, actual)
+        return Evaluation(quality, (), len(y) - cases.rows, body.labels)
     where = sole_deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows, where)
-    actual: Array = cases.y.astype(np.intp) if body.labels else cases.y
+    actual = cases.y.astype(np.intp) if body.labels else cases.y
     errors = predicted != actual if body.labels else squared_errors(actual, predicted)
     quality = measure(body.labels, predicted, actual)
     counted = tallies(body, cases, where, errors.astype(np.float64))
@@ -174,7 +184,7 @@ def summed_up(
 
 
 def read_cases(
-    program: ir.Program,
+    program: ir.AnyProgram,
     table: RawTable,
     na_values: tuple[str, ...] = (),
     *,
@@ -214,7 +224,7 @@ def _called(table: RawTable) -> str:
 
 
 def evaluate_on(
-    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
+    program: ir.AnyProgram, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> Evaluation:
     """Measure a program on a table with the target column."""
     if not table.rows:
@@ -225,8 +235,8 @@ def evaluate_on(
 
 
 def measured(
-    program: ir.Program, training: Cases | None, validation: Cases | None
-) -> ir.Program:
+    program: Measured, training: Cases | None, validation: Cases | None
+) -> Measured:
     """The program with its quality on the given sets of cases."""
     if program.training is None:
         return program
@@ -238,8 +248,8 @@ def measured(
 
 
 def with_quality(
-    program: ir.Program, training: Evaluation | None, validation: Evaluation | None
-) -> ir.Program:
+    program: Measured, training: Evaluation | None, validation: Evaluation | None
+) -> Measured:
     """The program with its quality on training and validation rows."""
     assert program.training is not None
     summary = replace(
@@ -303,7 +313,7 @@ MEASURED = "measured"  # the program option that names the data of all figures
 
 
 def scored_csv(
-    program: ir.Program, table: RawTable, na_values: tuple[str, ...] = ()
+    program: ir.AnyProgram, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> str:
     """The rows of a table as CSV, with the predictions in a last column."""
     if PREDICTION in table.names:

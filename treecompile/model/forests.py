@@ -99,6 +99,10 @@ def place_of_label(forest: ir.Forest, margins: Sequence[float]) -> int:
     return margins.index(max(margins))
 
 
+def has_probabilities(forest: ir.Forest) -> bool:
+    return bool(forest.labels) and forest.link is not ir.Link.NONE
+
+
 def probabilities(forest: ir.Forest, margins: Sequence[float]) -> tuple[float, ...]:
     """The probability of each label."""
     found = linked(forest, margins)

@@ -9,7 +9,7 @@ import numpy as np
 
 from treecompile.model.dates import derived
 from treecompile.model.errors import DataError
-from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, Program
+from treecompile.model.ir import AnyProgram, ColumnSummary, Feature, Kind, Label
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
 from treecompile.tables.dates import refuse_taken, with_dates
@@ -123,7 +123,7 @@ def encode(
 
 
 def encode_features(
-    program: Program,
+    program: AnyProgram,
     table: RawTable,
     na_values: Iterable[str] = (),
     *,
@@ -144,7 +144,7 @@ def encode_weights(
 
 
 def encode_answers(
-    program: Program, table: RawTable, na_values: Iterable[str] = ()
+    program: AnyProgram, table: RawTable, na_values: Iterable[str] = ()
 ) -> np.ndarray:
     """The target of a program in new data: codes into its labels, or doubles.
 

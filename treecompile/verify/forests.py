@@ -68,6 +68,12 @@ class ForestReference:
         for found in batch.margins(forest, columns, len(rows)).tolist():
             yield tuple(self._part(found, *each) for each in self.wanted)
 
+    def answers(self, rows: Sequence[ir.Row]) -> list[ir.Label]:
+        """The answer to each row."""
+        columns = encoded(self.body, rows)
+        found = batch.margins(self.body, columns, len(rows)).tolist()
+        return [forests.answer(self.body, each) for each in found]
+
     def _part(self, margins: Sequence[float], output: str, place: int | None) -> object:
         forest = self.body
         if output == "margin":

@@ -133,8 +133,6 @@ def _nodes(estimator: Any, labels: tuple[ir.Label, ...]) -> tuple[ir.Node, ...]:
     return tuple(nodes)
 
 
-<<<<<<< HEAD
-=======
 def nodes_of(
     tree: Any,
     values: Sequence[Sequence[float]],
@@ -178,21 +176,6 @@ def _gain(weights: Any, impurity: Any, position: int, left: int, right: int) -> 
     return float(impurity[position]) - float(after) / weight if weight else 0.0
 
 
-def double_threshold(limit: float) -> float:
-    """The greatest double x with float32(x) <= limit."""
-    assert not isnan(limit)
-    with np.errstate(over="ignore"):
-        low = np.float32(limit)
-        if float(low) > limit:
-            low = np.nextafter(low, np.float32(-inf))
-        high = np.nextafter(low, np.float32(inf))
-        top = 2.0**128 if np.isinf(high) else float(high)
-        middle = (float(low) + top) / 2  # exact, since doubles have more bits
-        goes_down = top < 2.0**128 and np.float32(middle) == low
-    return (middle if goes_down else nextafter(middle, -inf)) + 0.0
-
-
->>>>>>> others
 def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.Stats:
     tree = estimator.tree_
     weight = float(tree.weighted_n_node_samples[position])

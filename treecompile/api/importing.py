@@ -1,0 +1,129 @@
+"""Models of other libraries: from their files, and from fitted objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from treecompile.api.imported import with_data
+from treecompile.api.model import Model
+from treecompile.importers import catboost, lightgbm, onnx, xgboost
+from treecompile.importers.formats import format_of, read_foreign
+from treecompile.model.errors import OptionError
+from treecompile.model.ir import ForestProgram, Label, NotedForest
+from treecompile.rules.language.document import holds_model, is_rules, read_model
+
+
+def holds_forest(data: object) -> bool:
+    """Whether this is a file with a forest: of another library, or a model file."""
+    if not isinstance(data, (str, Path)) or is_rules(data):
+        return False
+    if not holds_model(data):
+        return format_of(data) is not None
+    return has_trees(data)
+
+
+def has_trees(path: str | Path) -> bool:
+    """Whether a model file is that of a forest, judged by its keys."""
+    try:
+        return b'"trees": [' in Path(path).read_bytes()
+    except (OSError, ValueError):
+        return False
+
+
+def import_model(
+    path: str | Path,
+    *,
+    target: str | None = None,
+    labels: Sequence[Label] | None = None,
+) -> Model:
+    """The model in a file of LightGBM, XGBoost, CatBoost or ONNX, known by its content.
+
+    The library need not be installed. A file of a classifier may have no names of
+    labels: then they are 0, 1, ..., unless `labels` are given. `target` names what is
+    predicted.
+
+    A model file of treecompile is read as it is.
+    """
+    if holds_model(path):
+        program, notes = read_model(path)
+        if not isinstance(program, ForestProgram) or labels is not None:
+            raise OptionError(
+                f"{str(path)!r} is a model of treecompile already: use it as it is"
+            )
+        return Model(replace(program, target=target or program.target), notes)
+    return Model(*read_foreign(path, target or "", labels))
+
+
+def from_lightgbm(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    labels: Sequence[Label] | None = None,
+) -> Model:
+    """A model from a fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
+
+    Its margins and labels are LightGBM's, bit for bit. With `X` and `y` it also knows
+    its quality. `labels` are the names of the classes of a Booster.
+    """
+    name = _target(target, y)
+    return _with_data(lightgbm.from_object(model, name, labels=labels), X, y)
+
+
+def from_xgboost(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    labels: Sequence[Label] | None = None,
+    missing: float | None = None,
+) -> Model:
+    """A model from a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
+
+    Its margins and labels are XGBoost's, bit for bit. `missing` is the number that the
+    training data had for missing values, if it was not NaN.
+    """
+    name = _target(target, y)
+    found = xgboost.from_object(model, name, labels=labels, missing=missing)
+    return _with_data(found, X, y)
+
+
+def from_catboost(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    labels: Sequence[Label] | None = None,
+) -> Model:
+    """A model from a fitted CatBoost, CatBoostClassifier or CatBoostRegressor."""
+    name = _target(target, y)
+    return _with_data(catboost.from_object(model, name, labels=labels), X, y)
+
+
+def from_onnx(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> Model:
+    """A model from an `onnx.ModelProto` with a tree ensemble."""
+    name = _target(target, y)
+    found = onnx.from_object(model, name, feature_names=feature_names)
+    return _with_data(found, X, y)
+
+
+def _target(given: str | None, y: Any) -> str:
+    return str(given or getattr(y, "name", None) or "")
+
+
+def _with_data(found: NotedForest, X: Any, y: Any) -> Model:
+    program, notes = found
+    return Model(program if X is None else with_data(program, X, y), notes)

@@ -1,0 +1,75 @@
+"""Import a model of another library."""
+
+from __future__ import annotations
+
+from treecompile.cli import streams
+from treecompile.cli.command import command
+from treecompile.cli.options import (
+    argument,
+    force_option,
+    json_option,
+    quiet_option,
+    value,
+)
+from treecompile.model.options import COMMON
+
+
+@command(
+    "import",
+    "Import a model of LightGBM, XGBoost, CatBoost or ONNX.",
+    "treecompile import booster.txt -o model.json\n"
+    "treecompile import booster.json --target churn --labels no,yes -o model.json",
+    "A model file. `build FILE --out DIR` writes code and a document as well.",
+)
+@argument("file")
+@value("-o --out out", "FILE", "The model file.", required=True, group=COMMON)
+@value(
+    "--target", "NAME", "What the model predicts. [default: prediction]", group=COMMON
+)
+@value(
+    "--labels",
+    "A,B,C",
+    "The labels, in the order of the classes. [default: those in the file, or 0, 1,"
+    " ...]",
+    group=COMMON,
+)
+@force_option
+@quiet_option
+@json_option
+def import_model(
+    file: str,
+    out: str,
+    target: str | None,
+    labels: str | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Import FILE, which another library has saved. The format is known by its content.
+
+    \b
+      LightGBM   the text file of save_model
+      XGBoost    .json or .ubj
+      CatBoost   .json: save_model(..., format="json")
+      ONNX       a tree ensemble
+
+    The library need not be installed. The model gives the library's margins and labels
+    bit for bit. What cannot be exact is refused by name.
+    """
+    from treecompile.api.importing import import_model as imported
+    from treecompile.cli import json_reports
+    from treecompile.cli.terminal import Terminal, check_output, output
+    from treecompile.model.file.write import dumps
+    from treecompile.model.paths import size
+
+    check_output(out, force=force)
+    terminal = Terminal(quiet)
+    names = None if labels is None else [each.strip() for each in labels.split(",")]
+    model = imported(file, target=target, labels=names)
+    program = model.program
+    output(out, dumps(program))
+    terminal.notes(model.notes)
+    terminal.tell(f"{program.algorithm}: {size(program.body)}: wrote {out}")
+    if as_json:
+        report = json_reports.made(program, [out], model.notes)
+        streams.write(json_reports.dumped(report))

@@ -1,0 +1,62 @@
+"""The files of other libraries, recognised by how they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from treecompile.importers import catboost, lightgbm, onnx, xgboost
+from treecompile.model import ir
+from treecompile.model.errors import ModelFileError
+from treecompile.model.file.limits import MOST_BYTES
+from treecompile.model.files import read_bytes
+
+BEGINNING = 1 << 16  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A file format of a library."""
+
+    library: str
+    is_model: Callable[[bytes], bool]  # by the first bytes of a file
+    read: Callable[..., ir.NotedForest]  # takes the bytes, a target and labels
+
+
+# In this order: what only one of them has is looked for first.
+FORMATS = (
+    FileFormat("LightGBM", lightgbm.is_model, lightgbm.read),
+    FileFormat("XGBoost", xgboost.is_model, xgboost.read),
+    FileFormat("CatBoost", catboost.is_model, catboost.read),
+    FileFormat("ONNX", onnx.is_model, onnx.read),
+)
+
+
+def format_of(path: str | Path) -> FileFormat | None:
+    """The format of a file; None if it is not a model of another library."""
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(BEGINNING)
+    except (OSError, ValueError):
+        return None  # reading it as something else will say what is wrong
+    return next((each for each in FORMATS if each.is_model(beginning)), None)
+
+
+def read_foreign(
+    path: str | Path,
+    target: str = "",
+    labels: Sequence[ir.Label] | None = None,
+) -> ir.NotedForest:
+    """The forest in a file of another library."""
+    found = format_of(path)
+    data = read_bytes(path, ModelFileError, most=MOST_BYTES)
+    if found is None:
+        known = ", ".join(each.library for each in FORMATS)
+        raise ModelFileError(
+            f"{path}: not a model that can be imported: expected a file of {known}"
+        )
+    try:
+        return found.read(data, target, labels=labels)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
