@@ -157,3 +157,26 @@ def _cell(dice: Random, feature: ir.Feature, limits: list[float]) -> ir.Value:
         ir.ValueType.BOOL: True,
     }
     return dice.choice((*feature.categories, unseen[feature.type]))
+
+
+def many_trees(dice: Random, trees: int, arithmetic: ir.Arithmetic) -> ir.Forest:
+    """A regression of small trees over three numbers, whose sum needs its order."""
+    features = tuple(
+        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in "xyz"
+    )
+    rounded = to_single if arithmetic is ir.Arithmetic.SINGLE else float
+
+    def leaf() -> LeafNode:
+        return LeafNode((rounded(_value(dice)),))
+
+    def split(then: int, otherwise: int) -> SplitNode:
+        limit = round(dice.gauss(0, 1), 2)
+        missing = dice.random() < 0.5
+        test = ir.Condition(dice.randrange(3), ir.Op.LE, limit, missing)
+        return SplitNode(test, then, otherwise)
+
+    members = tuple(
+        member(features, (0,), [split(1, 2), leaf(), split(3, 4), leaf(), leaf()])
+        for _ in range(trees)
+    )
+    return ir.Forest(features, (), members, (rounded(0.3),), arithmetic)

@@ -86,7 +86,7 @@ def forest_steps(
         if typed:
             stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
         reading = typed_dialect(dialect)
-    sums = ForestSums(forest, reading, columns, options)
+    sums = ForestSums(forest, dialect, columns, options, reading)
     for number, stage in enumerate(sums.stages):
         stages[f"{SUMS}_{number}"] = stage
     answers = ForestAnswers(forest, dialect, sums.margins)
@@ -201,11 +201,15 @@ class ForestSums:
         dialect: Dialect,
         columns: Mapping[int, str],
         options: EmitOptions,
+        reading: Dialect | None = None,
     ) -> None:
+        """`reading` is how columns are read, if a stage before has read them."""
         self.forest, self.dialect, self.options = forest, dialect, options
         types = declared_types(forest, options.types)
         answer = ir.ValueType.FLOAT
-        self.writer = ConditionWriter(dialect, forest, columns, answer, types)
+        self.writer = ConditionWriter(
+            reading or dialect, forest, columns, answer, types
+        )
         self.is_single = forest.arithmetic is ir.Arithmetic.SINGLE
         self.prefix = forms.helper_prefix(forest, options)
         self.most = max(1, dialect.forests.trees // (2 if self.nests else 1))
