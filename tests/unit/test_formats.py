@@ -582,4 +582,4 @@ def test_every_verb_reads_files_by_their_format(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="first line looks like data"):
         model.predict(path, decimal=",")
     with pytest.raises(TypeError, match="unexpected keyword argument 'dezimal'"):
-        model.predict(path, dezimal=",")  # type: ignore[call-arg]
+        model.predict(path, dezimal=",")  # type: ignore[call-overload]

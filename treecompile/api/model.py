@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from treecompile.api import emitting, rows
 from treecompile.api.explanation import Explanation, explanation
+from treecompile.api.inputs import Row, Rows, as_data, as_row, is_row
 from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
@@ -197,9 +198,23 @@ class Model:
         chosen = emit_options(to, options)
         return emitting.emit(self.program, to, chosen, self.sha256).text
 
+    @overload
+    def predict(self, data: Row, **reading: Unpack[ReadKeywords]) -> Label: ...
+
+    @overload
+    def predict(
+        self, data: Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.Series[Any]: ...
+
     @with_keywords(ReadKeywords, ReadOptions)
-    def predict(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.Series[Any]:
+    def predict(
+        self, data: Row | Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.Series[Any] | Label:
         """The prediction for each row, with the index of the frame.
+
+        The data are a DataFrame, a file, a list of mappings, or an array or list of
+        lists with the features in their order. For one mapping, or one row of a frame,
+        the result is its prediction alone.
 
         The data must have every column that a test reads; others are ignored. The
         keywords say how to read a file, as in `learn`.
@@ -208,6 +223,9 @@ class Model:
 
         encoded = self._encoded(data, read_options("predict", reading))
         found = predictions(self.program.body, *encoded)
+        if is_row(data):
+            alone: Label = found.tolist()[0]
+            return alone
         labels = self.program.body.labels
         dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
             type(labels[0]) if labels else float
@@ -216,11 +234,24 @@ class Model:
             dtype = "object"
         return pd.Series(found, index=_index(data), name="prediction", dtype=dtype)
 
+    @overload
+    def predict_proba(
+        self, data: Row, **reading: Unpack[ReadKeywords]
+    ) -> dict[Label, float]: ...
+
+    @overload
+    def predict_proba(
+        self, data: Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.DataFrame: ...
+
     @with_keywords(ReadKeywords, ReadOptions)
     def predict_proba(
-        self, data: Data, **reading: Unpack[ReadKeywords]
-    ) -> pd.DataFrame:
-        """The probability of each label (a column) for each row; see `predict`."""
+        self, data: Row | Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.DataFrame | dict[Label, float]:
+        """The probability of each label (a column) for each row; see `predict`.
+
+        For one mapping, the result is a dict with the probability of each label.
+        """
         import pandas as pd
 
         labels = self.program.body.labels
@@ -230,25 +261,29 @@ class Model:
             )
         encoded = self._encoded(data, read_options("predict_proba", reading))
         found = shares(self.program.body, *encoded)
+        if is_row(data):
+            return dict(zip(labels, found[0].tolist(), strict=True))
         return pd.DataFrame(found, index=_index(data), columns=list(labels))
 
-    def explain(self, row: Mapping[str, Any]) -> Explanation:
+    def explain(self, row: Row | Rows) -> Explanation:
         """Why a row gets its answer: the rule that decides it, in words.
 
         The row has a value for every column that a test reads; None is a missing one.
+        It can also be a table of one row, in any form that `predict` takes.
         The result has the `answer`, the id of the `rule` and the `probabilities`. A
         notebook shows the tree with the path of the row.
         """
-        return explanation(self.program, row)
+        return explanation(self.program, as_row(self.program, row))
 
-    def _encoded(self, data: Data, how: ReadOptions) -> tuple[Columns, int]:
+    def _encoded(self, data: Row | Rows, how: ReadOptions) -> tuple[Columns, int]:
         """The columns of a table as the model reads them, and the number of rows."""
         if isinstance(data, Table):
             raise OptionError(
                 "predict needs the rows in memory, not a Table: use score, which writes"
                 " the predictions into another table"
             )
-        table = read_table(rows.in_memory(data, "predict"), how)
+        given = as_data(self.program, data)
+        table = read_table(rows.in_memory(given, "predict"), how)
         return encode_features(self.program, table, how.na_values), table.rows
 
     @with_keywords(ReadKeywords, ReadOptions)
@@ -320,7 +355,7 @@ class Model:
         *,
         max_leaves: int | None = None,
         layout: str | None = None,
-        row: Mapping[str, Any] | None = None,
+        row: Row | Rows | None = None,
     ) -> str:
         """The tree, or a table of the rules, as the text of an SVG file.
 
@@ -329,7 +364,8 @@ class Model:
         right; by default, down if the picture then fits the width of a notebook. The
         path of a `row` is lit.
         """
-        return draw(self.program, DrawOptions(max_depth, max_leaves, layout, row))
+        lit = None if row is None else as_row(self.program, row)
+        return draw(self.program, DrawOptions(max_depth, max_leaves, layout, lit))
 
     def _repr_html_(self) -> str:
         """The picture for a notebook; of a large tree, the branches with most cases."""
@@ -340,6 +376,8 @@ class Model:
         write_text(Path(path), model_file.dumps(self.program))
 
 
-def _index(data: Data) -> pd.Index[Any] | None:
-    """The index of a frame; a str has a method of that name."""
-    return None if isinstance(data, (str, Path)) else getattr(data, "index", None)
+def _index(data: object) -> pd.Index[Any] | None:
+    """The index of a frame; a str and a list have a method of that name."""
+    import pandas as pd
+
+    return data.index if isinstance(data, pd.DataFrame) else None

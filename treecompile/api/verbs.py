@@ -27,10 +27,10 @@ from treecompile.model.ir import Label
 from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_source
 from treecompile.tables.options import DataOptions, ReadOptions
-from treecompile.tables.read import read_table
+from treecompile.tables.read import Source, read_table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)
@@ -128,7 +128,7 @@ def from_sklearn(
 def diff(
     old: Model,
     new: Model,
-    data: str | Path | pd.DataFrame | None = None,
+    data: Source | None = None,
     *,
     budget: int = STEPS,
     **reading: Unpack[ReadKeywords],

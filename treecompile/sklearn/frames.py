@@ -16,6 +16,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from treecompile.model.values import is_missing
+from treecompile.tables.polars import from_polars, is_polars
 
 CELLS = (str, Number, Decimal, np.generic)
 
@@ -26,8 +27,8 @@ def checked_frame(estimator: Any, X: Any, *, reset: bool) -> pd.DataFrame:
     `reset` records the names and the number of columns; otherwise they must be those
     that the estimator was fitted on.
     """
-    if _is_polars(X):
-        X = _from_polars(X)
+    if is_polars(X):
+        X = from_polars(X)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_size(estimator, X)
@@ -99,19 +100,3 @@ def _typed(cells: np.ndarray) -> pd.Series[Any]:
                 f" {type(cell).__name__!r}"
             )
     return pd.Series(cells).infer_objects()
-
-
-def _is_polars(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "polars"
-
-
-def _from_polars(X: Any) -> pd.DataFrame:
-    """A polars frame without pyarrow: columns of numbers as arrays, others by value."""
-    columns = {}
-    for name in X.columns:
-        series = X[name]
-        if series.dtype.is_numeric():
-            columns[name] = pd.Series(series.to_numpy())
-        else:
-            columns[name] = pd.Series(series.to_list(), dtype=object)
-    return pd.DataFrame(columns, columns=X.columns)
