@@ -165,7 +165,7 @@ def build(
         model, history = _read_model(data, told, rows, review, feedback)
         program, notes = referred(model.program, declining)
         feedback.notes(notes)
-        model = Model(program, (*model.notes, *notes))
+        model = Model(program, (*model.told, *notes))
     else:
         _refuse_for_models(rows, review)
         model = _learn(

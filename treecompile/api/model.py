@@ -19,6 +19,7 @@ from treecompile.api.options import (
     with_keywords,
 )
 from treecompile.api.rows import Data
+from treecompile.api.wording import all_spoken, in_python
 from treecompile.database.locations import Table
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@all_spoken
 class Model:
     """A tree or a list of rules.
 
@@ -61,7 +63,7 @@ class Model:
         self, program: Program, notes: Sequence[str] = (), origin: Program | None = None
     ) -> None:
         self.program = program
-        self.notes = tuple(notes)
+        self.told = tuple(notes)  # as the command line words them
         self._origin = origin or program  # what pruning starts from
 
     def __repr__(self) -> str:
@@ -70,6 +72,11 @@ class Model:
             f"<treecompile.Model {kind} for {self.program.target!r}:"
             f" {size(self.program.body)}, sha256 {self.sha256[:12]}>"
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen and what looks odd, one line each."""
+        return tuple(map(in_python, self.told))
 
     @cached_property
     def sha256(self) -> str:
