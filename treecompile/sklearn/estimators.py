@@ -59,6 +59,7 @@ PARAMETERS = {option: parameter for parameter, option in RENAMED.items()}
 SHARES = ("min_samples_split", "min_samples_leaf")  # may be shares of the rows
 OWN = ("form",)  # parameters that are no options of learning
 WEIGHT = "sample_weight"
+REPEATED = 3  # times that a label must occur, or scikit-learn doubts that it is one
 
 
 class _Estimator(BaseEstimator):
@@ -195,9 +196,14 @@ class _Classifier(ClassifierMixin, _Estimator):
 
     def _encoded_target(self, y: np.ndarray) -> Any:
         """The labels; all classes are declared, also those of rows of weight 0."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return pd.Categorical.from_codes(codes, categories=self.classes_.tolist())
+        codes, values = pd.factorize(y, use_na_sentinel=False)
+        # Sorting all rows, as the check does, would cost more than learning from them.
+        is_many = len(y) <= REPEATED * len(values)
+        check_classification_targets(y if is_many else np.tile(values, REPEATED))
+        self.classes_, places = np.unique(values, return_inverse=True)
+        return pd.Categorical.from_codes(
+            places[codes], categories=self.classes_.tolist()
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
