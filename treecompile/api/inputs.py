@@ -1,4 +1,4 @@
-"""Rows as Python has them -> a frame: one row, a list of rows, or an array.
+"""Rows as Python has them -> a frame: one row, a list of rows, or an array; answers.
 
 From there they are read as every frame is, so that None and NaN are missing, and types
 and unseen categories mean the same in every form.
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from treecompile.api.rows import Data, in_memory
+from treecompile.model.arrays import Array
 from treecompile.model.dates import derived
 from treecompile.model.errors import DataError
-from treecompile.model.ir import Feature, Program
+from treecompile.model.ir import Feature, Label, Program
 from treecompile.model.semantics import required_features
 from treecompile.model.suggestions import similar
 from treecompile.tables.polars import is_polars
@@ -159,3 +160,41 @@ def _frame(columns: Mapping[str, Sequence[Any]], rows: int) -> pd.DataFrame:
     return pd.DataFrame(
         {name: pd.Series(values, dtype=object) for name, values in columns.items()}
     )
+
+
+# ---------------------------------------------------------------- answers
+
+
+def answers_to(
+    data: Any, found: Array, labels: Sequence[Label]
+) -> pd.Series[Any] | Label:
+    """The answers, with the index of a frame; one row has one, as a plain value."""
+    import pandas as pd
+
+    if is_row(data):
+        alone: Label = found.tolist()[0]
+        return alone
+    dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
+        type(labels[0]) if labels else float
+    ]
+    if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
+        dtype = "object"
+    return pd.Series(found, index=_index(data), name="prediction", dtype=dtype)
+
+
+def shares_of(
+    data: Any, found: Array, labels: Sequence[Label]
+) -> pd.DataFrame | dict[Label, float]:
+    """The probability of each label likewise."""
+    import pandas as pd
+
+    if is_row(data):
+        return dict(zip(labels, found[0].tolist(), strict=True))
+    return pd.DataFrame(found, index=_index(data), columns=list(labels))
+
+
+def _index(data: object) -> pd.Index[Any] | None:
+    """The index of a frame; a str and a list have a method of that name."""
+    import pandas as pd
+
+    return data.index if isinstance(data, pd.DataFrame) else None

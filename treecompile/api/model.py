@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from treecompile.api import emitting, rows
 from treecompile.api.explanation import Explanation, explanation
-from treecompile.api.inputs import Row, Rows, as_data, as_row, is_row
+from treecompile.api.inputs import Row, Rows, answers_to, as_data, as_row, shares_of
 from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
@@ -226,20 +226,9 @@ class Model:
         The data must have every column that a test reads; others are ignored. The
         keywords say how to read a file, as in `learn`.
         """
-        import pandas as pd
-
         encoded = self._encoded(data, read_options("predict", reading))
         found = predictions(self.program.body, *encoded)
-        if is_row(data):
-            alone: Label = found.tolist()[0]
-            return alone
-        labels = self.program.body.labels
-        dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
-            type(labels[0]) if labels else float
-        ]
-        if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
-            dtype = "object"
-        return pd.Series(found, index=_index(data), name="prediction", dtype=dtype)
+        return answers_to(data, found, self.program.body.labels)
 
     @overload
     def predict_proba(
@@ -259,8 +248,6 @@ class Model:
 
         For one mapping, the result is a dict with the probability of each label.
         """
-        import pandas as pd
-
         labels = self.program.body.labels
         if not labels:
             raise OptionError(
@@ -268,9 +255,7 @@ class Model:
             )
         encoded = self._encoded(data, read_options("predict_proba", reading))
         found = shares(self.program.body, *encoded)
-        if is_row(data):
-            return dict(zip(labels, found[0].tolist(), strict=True))
-        return pd.DataFrame(found, index=_index(data), columns=list(labels))
+        return shares_of(data, found, labels)
 
     def explain(self, row: Row | Rows) -> Explanation:
         """Why a row gets its answer: the rule that decides it, in words.
@@ -381,10 +366,3 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write a model file, completely or not at all."""
         write_text(Path(path), model_file.dumps(self.program))
-
-
-def _index(data: object) -> pd.Index[Any] | None:
-    """The index of a frame; a str and a list have a method of that name."""
-    import pandas as pd
-
-    return data.index if isinstance(data, pd.DataFrame) else None

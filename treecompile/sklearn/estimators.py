@@ -13,10 +13,8 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -41,7 +39,13 @@ from treecompile.model.batch import answers, shares
 from treecompile.model.errors import TreecompileError
 from treecompile.model.ir import Label
 from treecompile.rules.pruning import C45RULES, VALIDATION, prune_by, silent, simplify
-from treecompile.sklearn.frames import checked_frame, free_name, kinds_of, names_of
+from treecompile.sklearn.frames import (
+    checked_frame,
+    coded_labels,
+    free_name,
+    kinds_of,
+    names_of,
+)
 from treecompile.tables.dataset import encode_features
 from treecompile.tables.options import CLASSIFY, REGRESS
 from treecompile.tables.read import read_table
@@ -59,7 +63,6 @@ PARAMETERS = {option: parameter for parameter, option in RENAMED.items()}
 SHARES = ("min_samples_split", "min_samples_leaf")  # may be shares of the rows
 OWN = ("form",)  # parameters that are no options of learning
 WEIGHT = "sample_weight"
-REPEATED = 3  # times that a label must occur, or scikit-learn doubts that it is one
 
 
 class _Estimator(BaseEstimator):
@@ -196,14 +199,8 @@ class _Classifier(ClassifierMixin, _Estimator):
 
     def _encoded_target(self, y: np.ndarray) -> Any:
         """The labels; all classes are declared, also those of rows of weight 0."""
-        codes, values = pd.factorize(y, use_na_sentinel=False)
-        # Sorting all rows, as the check does, would cost more than learning from them.
-        is_many = len(y) <= REPEATED * len(values)
-        check_classification_targets(y if is_many else np.tile(values, REPEATED))
-        self.classes_, places = np.unique(values, return_inverse=True)
-        return pd.Categorical.from_codes(
-            places[codes], categories=self.classes_.tolist()
-        )
+        self.classes_, found = coded_labels(y)
+        return found
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from treecompile.model.values import is_missing
 from treecompile.tables.polars import from_polars, is_polars
 
+REPEATED = 3  # times that a label must occur, or scikit-learn doubts that it is one
 CELLS = (str, Number, Decimal, np.generic)
 
 
@@ -73,6 +75,16 @@ def kinds_of(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
         elif not _is_ordered(dtype) and not column.isna().all():
             categorical.append(str(name))
     return {"numeric": tuple(numeric), "categorical": tuple(categorical)}
+
+
+def coded_labels(y: np.ndarray) -> tuple[np.ndarray, pd.Categorical]:
+    """The classes in their order, and the labels as codes."""
+    codes, values = pd.factorize(y, use_na_sentinel=False)
+    # Sorting all rows, as the check does, would take longer than learning from them.
+    is_many = len(y) <= REPEATED * len(values)
+    check_classification_targets(y if is_many else np.tile(values, REPEATED))
+    classes, places = np.unique(values, return_inverse=True)
+    return classes, pd.Categorical.from_codes(places[codes], classes.tolist())
 
 
 def _is_ordered(dtype: Any) -> bool:
