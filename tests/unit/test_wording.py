@@ -119,6 +119,14 @@ def test_a_refused_value_is_told_as_python_wrote_it(
     assert f"Error: {flag} " in run("learn", TENNIS, *arguments).stderr
 
 
+@pytest.mark.parametrize("keyword", ["max_depth", "min_leaf", "cf", "seed", "alpha"])
+def test_a_value_of_another_type_is_told_likewise(keyword: str) -> None:
+    values: tuple[Any, ...] = ("three", [1])
+    for value in values:
+        with pytest.raises(OptionError, match=rf"^{keyword}=.*: expected "):
+            treecompile.learn(TENNIS, target="play", **{keyword: value})
+
+
 def test_enough_values_are_refused() -> None:
     assert len(REFUSING) > 15
 
