@@ -1,7 +1,8 @@
 """Bring the documents up to date: `python -m tests.record_docs [PAGE ...]`.
 
-Writes the tables of options and the reference of the API, runs the code blocks and
-writes today's outputs into them. Read the difference before you commit it.
+Writes the tables of options and the reference of the API, runs the code blocks and the
+notebooks, and writes today's outputs into them. Read the difference before you commit
+it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support import api_reference, option_tables
+from tests.support import api_reference, notebooks, option_tables
 from tests.support.doc_blocks import PAGES, Block, name_of, rewritten
 from tests.support.doc_session import CannotRunError, Session, pictures
 
@@ -41,6 +42,14 @@ def record(page: Path) -> None:
         print(f"{name_of(page)} has changed")
 
 
+def record_notebook(path: Path) -> None:
+    made = notebooks.dumped(notebooks.executed(path))
+    if made != path.read_text(encoding="utf-8"):
+        path.write_text(made, encoding="utf-8")
+        print(f"{name_of(path)} has changed")
+
+
 if __name__ == "__main__":
-    for each in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
-        record(each)
+    chosen = [Path(name).resolve() for name in sys.argv[1:]]
+    for each in chosen or [*PAGES, *notebooks.NOTEBOOKS]:
+        (record_notebook if each.suffix == ".ipynb" else record)(each)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from itertools import count, islice
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -18,28 +21,31 @@ import treecompile
 from tests.support.pipelines import Case, answered, edge_rows, random_case
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import DataError
+from treecompile.model.ir import Kind
+from treecompile.model.semantics import conditions
 from treecompile.model.values import is_missing
 from treecompile.verify.execution import run_sql
 from treecompile.verify.python_process import run_python
 
-CASES_PER_TEST = 8
-FEW, ALL = range(4), range(
-    4, 28
-)  # groups of seeds; the second is for `pytest -m large`
+MODELS_PER_TEST = 8
+# Groups of seeds; the second is for `pytest -m large`.
+FEW, MANY = range(4), range(4, 26)
 
 
-def fitted_cases(group: int) -> list[Case]:
-    """The random pipelines of a group that scikit-learn can fit."""
-    first = group * CASES_PER_TEST
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in range(first, first + CASES_PER_TEST):
+def test_there_are_enough_pipelines() -> None:
+    assert (len(FEW) + len(MANY)) * MODELS_PER_TEST >= 200
+
+
+def fitted_cases(group: int) -> Iterator[Case]:
+    """Random pipelines that scikit-learn can fit, another series for each group."""
+    for seed in count(1_000 * group):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             try:
-                found.append(random_case(seed))
+                case = random_case(seed)
             except ValueError:
                 continue  # for instance, missing values that a Binarizer refuses
-    return found
+        yield case
 
 
 def folded(case: Case) -> treecompile.Model | None:
@@ -52,42 +58,61 @@ def folded(case: Case) -> treecompile.Model | None:
         raise
 
 
-def check_group(group: int) -> int:
-    """Compare the models of a group with their pipelines; the number of models."""
-    count = 0
-    for case in fitted_cases(group):
-        model = folded(case)
-        if model is None:
-            continue
-        count += 1
-        body = model.program.body
-        rows = edge_rows(body, case.X, np.random.default_rng(group))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            places, expected = answered(case.pipeline, rows)
-        assert len(places) > len(rows) / 2
-        rows = rows.iloc[places]
-        assert model.predict(rows).tolist() == expected
-        plain: list[Any] = [
-            tuple(None if is_missing(value) else value for value in row)
-            for row in rows[[f.name for f in body.features]].itertuples(index=False)
-        ]
-        made = run_python(model.emit("python"), body.features, plain)
-        assert [answer.label for answer in made] == expected
-        text = model.emit("sql", dialect="duckdb")
-        assert run_sql(text, body.features, plain, ENGINES["duckdb"]) == expected
-    return count
+def check_group(group: int) -> None:
+    """Compare the models of a group with their pipelines, on every kind of row."""
+    random = np.random.default_rng(group)
+    models = ((case, folded(case)) for case in fitted_cases(group))
+    found = ((case, model) for case, model in models if model is not None)
+    for case, model in islice(found, MODELS_PER_TEST):
+        compare(case, model, random)
+
+
+def compare(case: Case, model: treecompile.Model, random: np.random.Generator) -> None:
+    """Raw rows, the doubles around each edge, missing and unseen values."""
+    body = model.program.body
+    rows = edge_rows(body, case.X, random)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        places, expected = answered(case.pipeline, rows)
+    assert len(places) > len(rows) / 2
+    assert len(case.X) < len(places)
+    rows = rows.iloc[places]
+    assert model.predict(rows).tolist() == expected
+    plain: list[Any] = [
+        tuple(None if is_missing(value) else value for value in row)
+        for row in rows[[f.name for f in body.features]].itertuples(index=False)
+    ]
+    made = run_python(model.emit("python"), body.features, plain)
+    assert [answer.label for answer in made] == expected
+    text = model.emit("sql", dialect="duckdb")
+    assert run_sql(text, body.features, plain, ENGINES["duckdb"]) == expected
 
 
 @pytest.mark.parametrize("group", FEW)
 def test_random_pipelines(group: int) -> None:
-    assert check_group(group) >= CASES_PER_TEST // 2
+    check_group(group)
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("group", ALL)
+@pytest.mark.parametrize("group", MANY)
 def test_more_random_pipelines(group: int) -> None:
-    assert check_group(group) >= CASES_PER_TEST // 2
+    check_group(group)
+
+
+def test_eighty_doubles_around_every_threshold_are_tried() -> None:
+    case = next(fitted_cases(0))
+    model = folded(case)
+    assert model is not None
+    body = model.program.body
+    rows = edge_rows(body, case.X, np.random.default_rng(0))
+    for index, feature in enumerate(body.features):
+        limits = {t.value for t in conditions(body) if t.feature == index}
+        tried = set(rows[feature.name])
+        for limit in limits if feature.kind is Kind.NUMERIC else ():
+            up = down = float(limit)  # type: ignore[arg-type]
+            for _ in range(40):
+                up, down = nextafter(up, inf), nextafter(down, -inf)
+                assert {up, down} <= tried
 
 
 def small_table() -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -79,6 +79,7 @@ def _member(name: str, member: object) -> Iterator[str]:
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
     """As it is written in the source, without the keywords that `help` shows."""
+    function = inspect.unwrap(function)
     assert isinstance(function, FunctionType)
     plain = FunctionType(function.__code__, {}, name, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__

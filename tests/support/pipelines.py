@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import isinf
 from typing import Any
 
@@ -15,9 +16,15 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from tests.support.samples import ROOT
 from treecompile.model import ir
 from treecompile.model.semantics import conditions
 
+REAL = (  # of tests/tables, with numbers, texts and missing values
+    *("airquality.csv", "auto-mpg.csv", "biopsy.csv", "birthwt.csv", "cars93.csv"),
+    *("churn.csv", "hitters.csv", "infert.csv", "mpg.csv", "mtcars.csv"),
+    *("penguins.csv", "chile.csv"),
+)
 AROUND = 40  # doubles on each side of a threshold
 
 
@@ -31,9 +38,13 @@ class Case:
 
 
 def random_case(seed: int) -> Case:
-    """A random table, and a pipeline of random steps that was fitted on it."""
+    """A table, and a pipeline of random steps that was fitted on it.
+
+    The table of an even seed is random, that of an odd one is part of a real one.
+    """
     random = np.random.default_rng(seed)
-    X = random_table(random, rows=int(random.integers(40, 300)))
+    rows = int(random.integers(40, 300))
+    X = (real_table if seed % 2 else random_table)(random, rows)
     numbers = [name for name in X if X[name].dtype.kind == "f"]
     texts = [name for name in X if name not in numbers]
     signal: Any = sum(X[name].rank().fillna(0) * random.normal() for name in numbers)
@@ -95,6 +106,30 @@ def random_table(random: np.random.Generator, rows: int) -> pd.DataFrame:
     if random.random() < 0.3:
         columns["code"] = random.integers(0, 6, rows).astype(object)
     return pd.DataFrame(columns)
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
+    """The numbers of a real table, and its texts with few categories."""
+    table = pd.read_csv(ROOT / "tests" / "tables" / name)
+    kept: dict[str, Any] = {}
+    for column in table:
+        values = table[column]
+        if values.dtype.kind in "if":
+            kept[str(column)] = values.astype(float)
+        elif values.dtype.kind != "b" and values.nunique() <= 30:
+            kept[str(column)] = values.astype(object).where(values.notna(), np.nan)
+    return pd.DataFrame(kept)
+
+
+def real_table(random: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Some rows and columns of a real table."""
+    table = _read(REAL[int(random.integers(len(REAL)))])
+    columns = random.permutation(table.shape[1])[: int(random.integers(2, 7))]
+    chosen = table.iloc[:, np.sort(columns)]
+    if not any(dtype.kind == "f" for dtype in chosen.dtypes):
+        return real_table(random, rows)
+    return chosen.sample(min(rows, len(table)), random_state=random, ignore_index=True)
 
 
 def _scaler(random: np.random.Generator) -> Any:

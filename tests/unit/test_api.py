@@ -245,7 +245,7 @@ def test_errors_are_typed_and_name_the_cause(
         treecompile.learn(frame, target="paly")
     with pytest.raises(DataError, match="not list"):
         treecompile.learn([1, 2], target="play")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="--min-leaf 0"):
+    with pytest.raises(OptionError, match="min_leaf=0"):
         treecompile.learn(frame, target="play", min_leaf=0)
     with pytest.raises(DataError, match="'wind'"):
         tennis.predict(frame.drop(columns="wind"))

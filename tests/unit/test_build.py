@@ -41,7 +41,7 @@ def test_python_and_the_command_write_the_same_files() -> None:
     assert made.model.notes == (
         "task: classify (target 'play' is text with 2 labels)",
         "alpha: 0.01 (with fewer than 50 rows, cross-validation says too little);"
-        " --prune none keeps all leaves",
+        " prune='none' keeps all leaves",
     )
 
 
@@ -73,12 +73,12 @@ def test_rules_are_those_of_the_command(options: dict[str, Any]) -> None:
     assert made.model.program.body.__class__.__name__ == "RuleSet"
 
 
-LEARNING: list[tuple[dict[str, Any], str]] = [
-    ({"target": "play"}, "--target"),
-    ({"na_value": "?"}, "--na-value"),
-    ({"rules": "flat"}, "--rules"),
-    ({"validation": TENNIS}, "--validation"),
-]
+LEARNING: dict[str, Any] = {
+    "target": "play",
+    "na_value": "?",
+    "rules": "flat",
+    "validation": TENNIS,
+}
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_a_model_is_compiled_as_it_is(source: str, kind: str) -> None:
     if source == "model.json":
         assert contents(Path("again")) == contents(Path("out"))
         assert again.model.sha256 == first.model.sha256
-    for given, flag in LEARNING:
-        message = f"^{flag} is for learning, and 'out/{source}' is {kind}, "
+    for keyword, value in LEARNING.items():
+        message = f"^{keyword} is for learning, and 'out/{source}' is {kind}, "
         with pytest.raises(OptionError, match=message):
-            treecompile.build(f"out/{source}", "never", **given)
+            treecompile.build(f"out/{source}", "never", **{keyword: value})
     with pytest.raises(OptionError, match="is an input of this command"):
         treecompile.build(f"out/{source}", "out")
     assert not Path("never").exists()
@@ -114,21 +114,25 @@ def test_a_model_is_known_by_its_content() -> None:
         treecompile.build("damaged.json", "never")
     Path("other.json").write_text('{"format": "other"}')
     for name in ("other.json", "absent.json", "nul\0.json"):
-        with pytest.raises(OptionError, match="missing option --target"):
+        with pytest.raises(OptionError, match="missing option target=COL"):
             treecompile.build(name, "never")
     assert not Path("never").exists()
 
 
 def test_what_is_wrong_is_said_before_anything_is_written() -> None:
     for given, error, message in (
-        ({}, OptionError, "missing option --target"),
+        ({}, OptionError, "missing option target=COL"),
         ({"target": "none"}, DataError, "no column 'none'"),
         ({"target": "play", "dialect": "db2"}, TargetError, "'db2'"),
         ({"target": "play", "engine": "db2"}, TargetError, "'db2'"),
-        ({"target": "play", "rules": "some"}, OptionError, "--rules 'some'"),
-        ({"target": "play", "rules": "validation"}, OptionError, "--rules validation"),
+        ({"target": "play", "rules": "some"}, OptionError, "rules='some'"),
+        ({"target": "play", "rules": "validation"}, OptionError, "rules='validation'"),
         ({"target": "play", "max_deph": 3}, TypeError, "build.*'max_deph'"),
-        ({"target": "play", "templates": "none"}, TargetError, "--templates none"),
+        (
+            {"target": "play", "templates": "none"},
+            TargetError,
+            "templates='none': no such",
+        ),
     ):
         with pytest.raises(error, match=message):
             treecompile.build(TENNIS, "out", **given)

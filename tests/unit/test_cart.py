@@ -518,7 +518,7 @@ def test_criteria_that_are_refused() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0], "y": [0.5, 1.5]})
     with pytest.raises(OptionError, match="'y' is a number"):
         tree_of(frame, criterion="gini")
-    with pytest.raises(OptionError, match="--criterion 'gain': expected gini, entropy"):
+    with pytest.raises(OptionError, match="criterion='gain': expected gini, entropy"):
         tree_of(frame, criterion="gain", task="classify")
 
 

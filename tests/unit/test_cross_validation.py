@@ -109,11 +109,11 @@ def test_it_refuses_what_it_does_not_know() -> None:
         treecompile.cross_validate(
             sample(), target="y", validation=sample()  # type: ignore[call-arg]
         )
-    with pytest.raises(OptionError, match="--cv 1: expected 2 or more folds"):
+    with pytest.raises(OptionError, match="k=1: expected 2 or more folds"):
         treecompile.cross_validate(sample(), target="y", k=1)
-    with pytest.raises(OptionError, match=r"--cv 15: .*\(14\)"):
+    with pytest.raises(OptionError, match=r"k=15: .*\(14\)"):
         treecompile.cross_validate(TENNIS, target="play", k=15)
-    with pytest.raises(OptionError, match="--prune reduced-error needs rows"):
+    with pytest.raises(OptionError, match="prune='reduced-error' needs rows"):
         treecompile.cross_validate(TENNIS, target="play", prune="reduced-error")
 
 

@@ -130,7 +130,7 @@ def test_missing_dates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("frame", "options", "words"),
     [
-        (FRAME, {"date": ()}, "'when' holds date values: add --date 'when'.*--ignore"),
+        (FRAME, {"date": ()}, "'when' holds date values: add date='when'.*ignore"),
         (
             FRAME.astype({"when": str}).assign(when="soon"),
             {},
@@ -151,11 +151,9 @@ def test_what_is_refused(
 def test_dates_need_the_option_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(texts(DAYS))
-    with pytest.raises(
-        DataError, match=r"'when' holds dates \('2023-01-01'\): add --da"
-    ):
+    with pytest.raises(DataError, match=r"'when' holds dates \('2023-01-01'\): add da"):
         treecompile.learn(path, target="y")
-    with pytest.raises(OptionError, match="--date 'y': this column is the target"):
+    with pytest.raises(OptionError, match="date='y': this column is the target"):
         treecompile.learn(path, target="y", date="y")
 
 
@@ -165,9 +163,9 @@ def test_all_columns_of_dates_are_in_one_message(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         treecompile.learn(path, target="y")
     assert str(caught.value) == (
-        "columns 'from' and 'to' hold dates ('2020-01-31'): add --date 'from' --date"
-        " 'to' to use their year, month, weekday and days, or leave them out with"
-        " --ignore"
+        "columns 'from' and 'to' hold dates ('2020-01-31'): add date=['from',"
+        " 'to'] to use their year, month, weekday and days, or leave them out with"
+        " ignore"
     )
     treecompile.learn(path, target="y", date=["from", "to"])
 
@@ -186,7 +184,7 @@ def test_a_target_of_dates_is_not_advised_to_be_a_feature() -> None:
 
 def test_not_in_a_database(tmp_path: Path) -> None:
     FRAME.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(OptionError, match="--date needs the rows in memory"):
+    with pytest.raises(OptionError, match="date needs the rows in memory"):
         treecompile.learn(tmp_path, target="y", date="when", algorithm="cart")
 
 

@@ -57,7 +57,7 @@ def test_cart_prunes_by_the_rule_of_one_standard_error() -> None:
     assert model.n_leaves == 2
     assert learn(prune="none").n_leaves > 20
     (told,) = (note for note in model.notes if note.startswith("alpha: "))
-    assert told.endswith("--prune none keeps all")
+    assert told.endswith("prune='none' keeps all")
     again = learn(alpha=dict(model.program.options)["chosen_alpha"])
     assert again.program.body == model.program.body
 
@@ -194,7 +194,7 @@ def test_a_leak_is_said() -> None:
     model = treecompile.learn(frame, target="y", categorical="again")
     assert model.notes[-1] == (
         "again alone predicts y: if it is known only afterwards, leave it out with"
-        " --ignore again"
+        " ignore='again'"
     )
     assert not leaks_in(learn())
 
@@ -241,7 +241,7 @@ def test_several_leaks_are_in_one_line() -> None:
     model = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
     assert model.notes[-1] == (
         "x and z each predict y alone: if they are known only afterwards, leave them"
-        " out with --ignore x --ignore z"
+        " out with ignore=['x', 'z']"
     )
 
 
@@ -280,7 +280,7 @@ def test_hundreds_of_labels_are_said() -> None:
 def test_build_names_a_form_that_is_shorter_and_as_accurate() -> None:
     frame = noisy(300, seed=2).drop(columns="z")
     made = treecompile.build(frame, "one", target="y", verify=False)
-    (line,) = (note for note in made.model.notes if note.startswith("shorter"))
+    (line,) = (note for note in made.model.told if note.startswith("shorter"))
     flag = line.partition("cross-validation: ")[2].partition(" gives ")[0].split()
     frame.to_csv("d.csv", index=False)
     good("build", "d.csv", "--target", "y", *flag, "--out", "other", "--no-verify")

@@ -350,10 +350,10 @@ def test_a_model_without_names_says_which_option_is_missing(tmp_path: Path) -> N
     by_words = treecompile.learn(path, target="c3", **how)
     by_numbers = treecompile.learn(path, target="c3", ignore="c1", **how)
     path.write_text("red;x;a\n")
-    with pytest.raises(DataError, match="no column 'c1': .* data, add --no-header"):
+    with pytest.raises(DataError, match="no column 'c1': .* data, add no_header=True"):
         by_words.predict(path)
     path.write_text("c2;c3\n1,5;a\n")
-    with pytest.raises(DataError, match="'c2' is '1,5': .*add --decimal ','"):
+    with pytest.raises(DataError, match="'c2' is '1,5': .*add decimal=','"):
         by_numbers.predict(path)
 
 
@@ -582,4 +582,4 @@ def test_every_verb_reads_files_by_their_format(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="first line looks like data"):
         model.predict(path, decimal=",")
     with pytest.raises(TypeError, match="unexpected keyword argument 'dezimal'"):
-        model.predict(path, dezimal=",")  # type: ignore[call-arg]
+        model.predict(path, dezimal=",")  # type: ignore[call-overload]

@@ -364,28 +364,28 @@ def test_a_single_label_has_nothing_to_choose() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"prune": "reduced-error"}, "needs rows to prune by: add --validation"),
+        ({"prune": "reduced-error"}, "needs rows to prune by: add validation"),
         (
             {"prune": "reduced-error", "validation_fraction": 0.001},
-            "--validation-fraction .* holds out none of .* rows: use a larger",
+            "validation_fraction=.* holds out none of .* rows: use a larger",
         ),
-        ({"alpha": "cv", "prune": "none"}, "--alpha is for --prune cost-complexity"),
+        ({"alpha": "cv", "prune": "none"}, "alpha is for prune='cost-complexity'"),
         (
             {"prune": "cost-complexity", "alpha": "best"},
-            "--alpha 'best': expected 0 or more, cv",
+            "alpha='best': expected 0 or more, cv",
         ),
-        ({"prune": "cost-complexity", "alpha": float("nan")}, "--alpha nan"),
+        ({"prune": "cost-complexity", "alpha": float("nan")}, "alpha=nan"),
         (
             {"prune": "cost-complexity", "alpha_folds": 5},
-            "is for --alpha cv or --alpha 1se",
+            "is for alpha='cv' or alpha='1se'",
         ),
         (
             {"prune": "cost-complexity", "alpha": "cv", "alpha_folds": 1},
-            "--alpha-folds 1: expected 2 or more folds",
+            "alpha_folds=1: expected 2 or more folds",
         ),
         (
             {"prune": "cost-complexity", "alpha": "cv", "alpha_folds": 61},
-            "--alpha-folds 61: .*no more than there are rows to learn from .60.",
+            "alpha_folds=61: .*no more than there are rows to learn from .60.",
         ),
     ],
 )

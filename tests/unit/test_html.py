@@ -213,7 +213,7 @@ def test_too_many_rules_are_refused_with_what_to_do() -> None:
 def test_only_the_page_compares_with_the_last_version(
     model: treecompile.Model,
 ) -> None:
-    with pytest.raises(OptionError, match="--against is for html, not sql"):
+    with pytest.raises(OptionError, match="against is for html, not sql"):
         model.emit("sql", against="old.json")
 
 

@@ -137,12 +137,12 @@ def test_a_costly_column_costs_in_each_of_its_values() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"one_hot": "none"}, "--one-hot: there is no column 'none'"),
-        ({"one_hot": "y"}, "--one-hot: there is no column 'y'"),
-        ({"one_hot": "x"}, "--one-hot: column 'x' is numeric"),
+        ({"one_hot": "none"}, "one_hot: there is no column 'none'"),
+        ({"one_hot": "y"}, "one_hot: there is no column 'y'"),
+        ({"one_hot": "x"}, "one_hot: column 'x' is numeric"),
         (
             {"one_hot": "size", "ordinal": {"size": "SML"}},
-            "--one-hot: column 'size' is ordinal",
+            "one_hot: column 'size' is ordinal",
         ),
     ],
 )

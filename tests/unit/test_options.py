@@ -108,6 +108,12 @@ def test_a_default_is_what_its_own_check_accepts() -> None:
 # ---------------------------------------------------------------- learning
 
 
+def in_words(option: Option) -> str:
+    """How Python names an option in a message."""
+    is_switch = option.type is bool
+    return f"{option.keyword}={not option.default}" if is_switch else option.keyword
+
+
 @pytest.mark.parametrize("algorithm", ["id3", "c45", "cart"])
 def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
     given: dict[str, Any] = {
@@ -122,11 +128,11 @@ def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
             continue
         with pytest.raises(OptionError) as raised:
             treecompile.learn(TENNIS, **options)
-        known = " or ".join(declared)
-        flag = LEARNING[keyword].flag
+        known = " or ".join(map(repr, declared))
+        name = in_words(LEARNING[keyword])
         assert (
             str(raised.value)
-            == f"{flag} is for --algorithm {known}, not {algorithm}: leave it out"
+            == f"{name} is for algorithm={known}, not {algorithm}: leave it out"
         )
 
 
@@ -176,18 +182,18 @@ def test_a_target_takes_its_own_options_only(
     owners = [
         name for name in ("python", "sql", "markdown", "html") if keyword in OWN[name]
     ]
-    flag, known = EMITTING[keyword].flag, " or ".join(owners)
+    name, known = in_words(EMITTING[keyword]), " or ".join(owners)
     assert str(raised.value) == (
-        f"{flag} is for {known}, not {target}: leave it out, or use --to {owners[0]}"
+        f"{name} is for {known}, not {target}: leave it out, or use to={owners[0]!r}"
     )
 
 
 def test_a_foreign_option_is_refused_whatever_its_value(
     model: treecompile.Model,
 ) -> None:
-    with pytest.raises(OptionError, match="--dialect is for sql, not python"):
+    with pytest.raises(OptionError, match="dialect is for sql, not python"):
         model.emit("python", dialect="nonsense")
-    with pytest.raises(OptionError, match="--dialect is for sql, not python"):
+    with pytest.raises(OptionError, match="dialect is for sql, not python"):
         model.emit("python", dialect="sqlite")  # although that is the default
     with pytest.raises(TypeError, match="unexpected keyword argument 'dialekt'"):
         model.emit("sql", dialekt="sqlite")  # type: ignore[call-arg]
@@ -221,11 +227,11 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
     assert model.emit("./sql", dialect="duckdb", output="rule") == "made\n"
     assert model.emit("./markdown", glossary="glossary.csv") == "made\n"
     with pytest.raises(
-        OptionError, match="--glossary is for markdown or html, not ./sql"
+        OptionError, match="glossary is for markdown or html, not ./sql"
     ):
         model.emit("./sql", glossary="glossary.csv")
-    with pytest.raises(OptionError, match="--dialect is for sql, not ./python"):
+    with pytest.raises(OptionError, match="dialect is for sql, not ./python"):
         model.emit("./python", dialect="duckdb")
     # A style chooses between built-in targets, and a folder is one of its own.
-    with pytest.raises(OptionError, match="--style is for python, not ./python"):
+    with pytest.raises(OptionError, match="style is for python, not ./python"):
         model.emit("./python", style="numpy")

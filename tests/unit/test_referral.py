@@ -174,10 +174,10 @@ def test_the_options_are_in_the_model() -> None:
         (("sometimes",), "refer", "expected missing, unseen, below=SHARE or fewer"),
         (("below",), "refer", "expected missing, unseen, below=SHARE or fewer"),
         (("missing=1",), "refer", "expected missing, unseen, below=SHARE or fewer"),
-        (("below=2",), "refer", "below=2: expected a number from 0 to 1"),
-        (("below=nan",), "refer", "below=nan: expected a number from 0 to 1"),
-        (("fewer=1.5",), "refer", "fewer=1.5: expected a whole number"),
-        (("missing", "missing"), "refer", "--refer missing is given twice"),
+        (("below=2",), "refer", "below=2': expected a number from 0 to 1"),
+        (("below=nan",), "refer", "below=nan': expected a number from 0 to 1"),
+        (("fewer=1.5",), "refer", "fewer=1.5': expected a whole number"),
+        (("missing", "missing"), "refer", "refer='missing' is given twice"),
         (("missing",), "Adelie", "'Adelie' is a label of the model: choose another"),
         (("missing",), 3, "the labels are texts"),
     ],
@@ -190,7 +190,7 @@ def test_mistakes_are_named(when: tuple[str, ...], label: str, said: str) -> Non
 def test_the_label_has_the_type_of_the_others() -> None:
     frame = pd.DataFrame({"x": range(40), "y": [1, 2] * 20})
     numbers = treecompile.learn(frame, target="y")
-    with pytest.raises(OptionError, match="integers: add --refer-label -1"):
+    with pytest.raises(OptionError, match="integers: add refer_label=-1"):
         numbers.refer("missing")
     assert numbers.refer("missing", label="-1").program.body.labels == (1, 2, -1)
     truths = treecompile.learn(frame.assign(y=frame.y == 1), target="y")

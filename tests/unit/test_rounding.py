@@ -69,9 +69,9 @@ def test_every_artefact_has_the_rounded_answers(to: str) -> None:
 
 def test_labels_are_not_rounded() -> None:
     labels = FRAME.assign(y=["a", "b"] * 6)
-    with pytest.raises(OptionError, match="--round is for --task regress"):
+    with pytest.raises(OptionError, match="round is for task='regress'"):
         treecompile.learn(labels, target="y", round=1)
-    with pytest.raises(OptionError, match="^--round is for numbers"):
+    with pytest.raises(OptionError, match="^round is for numbers"):
         treecompile.api.model.Model(stump(0.5)).rules(round=1)
 
 

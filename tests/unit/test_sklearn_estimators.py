@@ -12,9 +12,9 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -136,6 +136,68 @@ def test_weights_are_routed() -> None:
         tree = TreeClassifier(max_depth=1).set_fit_request(sample_weight=True)
         pipeline = make_pipeline(tree).fit(X, y, sample_weight=weights)
     assert set(pipeline.predict(X)) == {"yes"}
+
+
+def test_weights_are_routed_through_searches_and_folds() -> None:
+    import sklearn
+
+    X, y = people()
+    weights = np.where(y == "yes", 100.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = TreeClassifier(max_depth=1).set_fit_request(sample_weight=True)
+        tree.set_score_request(sample_weight=True)
+        search = GridSearchCV(tree, {"min_samples_leaf": [1, 5]}, cv=3)
+        search.fit(X, y, sample_weight=weights)
+        folds = cross_validate(tree, X, y, cv=3, params={"sample_weight": weights})
+    assert set(search.predict(X)) == {"yes"}
+    assert folds["test_score"].min() > 0.9  # of weights, nearly all on "yes"
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_clone_has_the_parameters_and_a_pickle_also_the_model(estimator: Any) -> None:
+    X, y = people()
+    target: Any = X["age"].fillna(0) if isinstance(estimator, TreeRegressor) else y
+    made = clone(estimator).set_params(max_depth=2, min_samples_leaf=3)
+    assert clone(made).get_params() == made.get_params()
+    fitted = made.fit(X[["job", "member"]], target)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.model_.sha256 == fitted.model_.sha256
+    assert again.get_params() == fitted.get_params()
+    assert (
+        again.predict(X[["job", "member"]]) == fitted.predict(X[["job", "member"]])
+    ).all()
+
+
+@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+def test_every_output_of_a_column_transformer_is_learned_from(container: str) -> None:
+    X, y = people()
+    X = X.assign(age=X["age"].fillna(40)).drop(columns="size")
+    columns = make_column_transformer(
+        (StandardScaler(), ["age"]),
+        (OneHotEncoder(sparse_output=False), ["job"]),
+        ("passthrough", ["member"]),
+    ).set_output(transform=container)
+    pipeline = make_pipeline(columns, TreeClassifier(min_samples_leaf=1)).fit(X, y)
+    plain = TreeClassifier(min_samples_leaf=1)
+    plain.fit(np.asarray(columns.transform(X), dtype=float), y)
+    assert (
+        pipeline.predict(X)
+        == plain.predict(np.asarray(columns.transform(X), dtype=float))
+    ).all()
+    named = container != "default"
+    assert hasattr(pipeline[-1], "feature_names_in_") == named
+
+
+def test_labels_of_every_type_keep_their_order() -> None:
+    X = np.arange(12.0).reshape(-1, 1)
+    for labels in (["z", "a"], [7, -3], [True, False], [2.0, 1.0], ["10", "9"]):
+        y = np.repeat(labels, 6)
+        fitted = TreeClassifier().fit(X, y)
+        assert fitted.classes_.tolist() == sorted(labels)
+        assert fitted.classes_.dtype == y.dtype
+        assert fitted.predict(X).tolist() == y.tolist()
+    with pytest.raises(ValueError, match="continuous"):
+        TreeClassifier().fit(X, np.repeat([0.5, 1.25], 6))
 
 
 def test_a_row_of_weight_0_is_left_out() -> None:

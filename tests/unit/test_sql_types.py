@@ -69,10 +69,13 @@ def test_doubles_need_no_cast() -> None:
 @pytest.mark.parametrize(
     ("types", "said"),
     [
-        ({"y": "integer"}, "^--type 'y': the model has no such feature"),
-        ({"text": "integer"}, "^--type 'text': the feature is not numeric"),
-        ({"code": "double"}, "^--type 'code': the feature is not numeric"),
-        ({"number": "int"}, "^--type number= 'int': expected one of integer, double"),
+        ({"y": "integer"}, "^--type: the model has no feature 'y'"),
+        ({"text": "integer"}, "^--type: the feature 'text' is not numeric"),
+        ({"code": "double"}, "^--type: the feature 'code' is not numeric"),
+        (
+            {"number": "int"},
+            "^--type: 'number' is 'int': expected one of integer, double",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_refused(types: dict[str, str], said: str) -> None:
@@ -84,7 +87,7 @@ def test_a_wrong_declaration_is_refused(types: dict[str, str], said: str) -> Non
 
 
 def test_a_wrong_declaration_for_a_tree_that_divides_is_refused() -> None:
-    with pytest.raises(OptionError, match="no such feature"):
+    with pytest.raises(OptionError, match="no feature 'nowhere'"):
         emit(dividing(), "sql", EmitOptions(types={"nowhere": "integer"}))
 
 

@@ -288,7 +288,7 @@ def test_a_few_texts_among_objects_are_named(tmp_path: Path) -> None:
     path.write_text('{"x": 1, "y": "a"}\n{"x": 2.5, "y": "b"}\n{"x": "NA", "y": "b"}\n')
     with pytest.raises(
         DataError,
-        match="'x' mixes .*: if 'NA' means missing, add --na-value 'NA'; otherwise",
+        match="'x' mixes .*: if 'NA' means missing, add na_value='NA'; otherwise",
     ):
         treecompile.learn(path, target="y")
     treecompile.learn(path, target="y", na_value="NA")

@@ -161,7 +161,7 @@ def test_half_a_pair_in_a_frame() -> None:
 )
 def test_half_a_pair_in_an_option(options: dict[str, Any]) -> None:
     table = frame(x=[1, 2, 3], y=["p", "q", "p"])
-    with pytest.raises(OptionError, match=r"--[a-z-]+ '\\ud800' is not Unicode text"):
+    with pytest.raises(OptionError, match=r"[a-z_]+='\\ud800' is not Unicode text"):
         treecompile.learn(table, target="y", **options)
 
 

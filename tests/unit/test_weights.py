@@ -368,22 +368,28 @@ def test_the_row_is_that_of_the_file() -> None:
     ("options", "message"),
     [
         ({"weights": "v"}, "no column 'v'"),
-        ({"weights": "y"}, "--weights 'y': this column is the target"),
-        ({"weights": "w", "ignore": "w"}, "--weights 'w': --ignore names this column"),
+        ({"weights": "y"}, "weights='y': this column is the target"),
+        ({"weights": "w", "ignore": "w"}, "weights='w': ignore names this column"),
         ({"weights": "x"}, "'x' is 'a': expected a number"),
         ({"class_weight": {"q": 2}}, "'y' has no label 'q': expected one of n, p"),
-        ({"class_weight": {"n": 0}}, "--class-weight n=0: expected a number above 0"),
-        ({"class_weight": {"n": -2}}, "--class-weight n=-2: expected"),
-        ({"class_weight": {"n": np.inf}}, "--class-weight n=inf: expected"),
-        ({"class_weight": {"n": np.nan}}, "--class-weight n=nan: expected"),
-        ({"class_weight": "even"}, "class_weight 'even'"),
-        ({"prior": {"n": 1.0}}, "--prior lacks the label 'p'"),
+        (
+            {"class_weight": {"n": 0}},
+            "class_weight={'n': 0}: expected a number above 0",
+        ),
+        ({"class_weight": {"n": -2}}, "class_weight={'n': -2}: expected"),
+        ({"class_weight": {"n": np.inf}}, "class_weight={'n': inf}: expected"),
+        ({"class_weight": {"n": np.nan}}, "class_weight={'n': nan}: expected"),
+        (
+            {"class_weight": "even"},
+            "class_weight='even': expected a mapping or 'balanced'",
+        ),
+        ({"prior": {"n": 1.0}}, "prior lacks the label 'p'"),
         ({"prior": {"n": 0.5, "p": 0.6}}, "add up to 1.1: expected a sum of 1"),
-        ({"prior": {"n": 1.0, "p": 0}}, "--prior p=0: expected a number above 0"),
-        ({"prior": {"n": 0.5, "q": 0.5}}, "--prior: 'y' has no label 'q'"),
+        ({"prior": {"n": 1.0, "p": 0}}, "prior={'p': 0}: expected a number above 0"),
+        ({"prior": {"n": 0.5, "q": 0.5}}, "prior: 'y' has no label 'q'"),
         (
             {"prior": {"n": 0.3, "p": 0.3, "q": 0.4}, "labels": "npq"},
-            "--prior: no row has the label 'q'",
+            "prior: no row has the label 'q'",
         ),
         (
             {"prior": {"n": 0.5, "p": 0.5}, "class_weight": "balanced"},
@@ -392,7 +398,7 @@ def test_the_row_is_that_of_the_file() -> None:
         ({"target": "w", "task": "regress", "prior": {"n": 1}}, "'w' is a number"),
         (
             {"target": "w", "task": "regress", "class_weight": "balanced"},
-            "--class-weight is for labels",
+            "class_weight is for labels",
         ),
     ],
 )

@@ -44,8 +44,7 @@ from treecompile.model.display import Display, Shown
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import write_texts
-from treecompile.model.forests import single
-from treecompile.model.ir import AnyProgram, ForestProgram, Label, Program
+from treecompile.model.ir import ForestProgram, Label, Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
 from treecompile.rules import pruning
@@ -88,7 +87,7 @@ class Built(Shown):
         lines += [report.line(name) for name, report in self.reports.items()]
         lines += [f"wrote {path}" for path in self.paths.values()]
         lines += ["nothing was written"] if not self.paths else []
-        program = self.model.program
+        program = self.model.any_program
         picture = compact(program) if isinstance(program, Program) else ""
         return Display(lines, picture=picture)
 
@@ -173,16 +172,16 @@ def build(
         model = _read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
         model, history = _read_model(data, told, rows, review, feedback)
-        made, notes = referred(single(model.program, "build"), declining)
+        made, notes = referred(model.program, declining)
         feedback.notes(notes)
-        model = Model(made, (*model.notes, *notes))
+        model = Model(made, (*model.told, *notes))
     else:
         _refuse_for_models(rows, review)
         model = _learn(
             data, given, dict(options), declining, feedback, estimate=estimate
         )
 
-    program: AnyProgram = model.program
+    program = model.any_program
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
@@ -250,11 +249,11 @@ def _read_forest(
         how = read_options("build", options)
         table = read_table(in_memory(rows, "build"), how)
         feedback.notes((*table.notes, *unmatched(table, how.na_values)))
-        assert isinstance(model.program, ForestProgram)
-        made = measured_forest(model.program, table, how.na_values)
+        assert isinstance(model.any_program, ForestProgram)
+        made = measured_forest(model.any_program, table, how.na_values)
         feedback.tell(quality_line(made))
         model = Model(made, model.notes)
-    feedback.tell(size(model.program.body))
+    feedback.tell(size(model.any_program.body))
     return model
 
 

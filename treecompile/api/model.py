@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from treecompile.api import emitting, rows
 from treecompile.api.explanation import Explanation, explanation
+from treecompile.api.inputs import (
+    Row,
+    Rows,
+    answers_to,
+    as_row,
+    encoded,
+    margins_of,
+    shares_of,
+)
 from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
@@ -19,7 +28,7 @@ from treecompile.api.options import (
     with_keywords,
 )
 from treecompile.api.rows import Data
-from treecompile.database.locations import Table
+from treecompile.api.wording import all_spoken, in_python
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
@@ -28,41 +37,34 @@ from treecompile.inspect.show import show
 from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
-from treecompile.model.batch import Columns, margins, predictions, shares
+from treecompile.model.batch import predictions, shares
 from treecompile.model.display import framed
 from treecompile.model.errors import OptionError
 from treecompile.model.files import write_text
-from treecompile.model.forests import has_probabilities, single
+from treecompile.model.forests import check_probabilities, single
 from treecompile.model.ir import (
     AnyProgram,
     Forest,
     ForestProgram,
     Label,
     Program,
-    RuleSet,
-    Tree,
 )
-from treecompile.model.paths import depth, divisible, leaf_count, size
-from treecompile.model.semantics import predict
+from treecompile.model.paths import depth, kind_of, leaf_count, node_count, size
 from treecompile.pictures.draw import compact, draw
 from treecompile.pictures.options import DrawOptions
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.tables.dataset import encode_features
 from treecompile.tables.options import ReadOptions
-from treecompile.tables.read import read_table
-from treecompile.verify.cells import BUDGET, probe_rows
-from treecompile.verify.forests import ForestReference, forest_rows
-from treecompile.verify.reference import Reference
+from treecompile.verify.cells import BUDGET
+from treecompile.verify.edges import edge_rows
 from treecompile.verify.verification import Report, verify
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = {Tree: "tree", RuleSet: "rules", Forest: "forest"}
 
-
+@all_spoken
 class Model:
     """A tree, a list of rules, or a forest from another library.
 
@@ -76,49 +78,54 @@ class Model:
         notes: Sequence[str] = (),
         origin: Program | None = None,
     ) -> None:
-        self.program = program
-        self.notes = tuple(notes)
+        self.any_program = program
+        self.told = tuple(notes)  # as the command line words them
         self._origin = origin  # what pruning starts from, if it is another program
 
+    @property
+    def program(self) -> Program:
+        """What is compiled, if it is one tree or rules."""
+        return self._single("program")
+
     def _single(self, what: str) -> Program:
-        """The program, if it is one tree or rules."""
-        return single(self.program, what)
+        return single(self.any_program, what)
 
     def __repr__(self) -> str:
-        kind = KINDS[type(self.program.body)]
+        body = self.any_program.body
         return (
-            f"<treecompile.Model {kind} for {self.program.target!r}:"
-            f" {size(self.program.body)}, sha256 {self.sha256[:12]}>"
+            f"<treecompile.Model {kind_of(body)} for {self.any_program.target!r}:"
+            f" {size(body)}, sha256 {self.sha256[:12]}>"
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen and what looks odd, one line each."""
+        return tuple(map(in_python, self.told))
 
     @cached_property
     def sha256(self) -> str:
         """The identity of the model, which every artefact carries."""
-        return model_file.sha256(self.program)
+        return model_file.sha256(self.any_program)
 
     @property
     def n_nodes(self) -> int:
         """The number of splits and leaves, or of rules including the default."""
-        body = self.program.body
-        if isinstance(body, Forest):
-            return sum(len(member.tree.nodes) for member in body.members)
-        return len(body.nodes) if isinstance(body, Tree) else len(body.rules) + 1
+        return node_count(self.any_program.body)
 
     @property
     def n_trees(self) -> int:
         """The number of trees: 1, unless the model is a forest."""
-        body = self.program.body
-        return len(body.members) if isinstance(body, Forest) else 1
+        return len(getattr(self.any_program.body, "members", [None]))
 
     @property
     def n_leaves(self) -> int:
         """The number of leaves, or of rules without the default."""
-        return leaf_count(self.program.body)
+        return leaf_count(self.any_program.body)
 
     @property
     def depth(self) -> int:
         """The maximum number of tests for one row."""
-        return depth(self.program.body)
+        return depth(self.any_program.body)
 
     @property
     def importances(self) -> dict[str, float]:
@@ -204,105 +211,102 @@ class Model:
         are refused.
 
         For Python and SQL: the `layout`, `list` for one guard per rule, `decision` for
-        a nested decision, or `auto`.
-
-        For Python: the `style`, standard for one row at a time or numpy for whole
-        columns.
-
-        For JavaScript: the kind of `module`, esm or commonjs.
+        a nested decision, or `auto`. For Python: the `style`, standard for one row at a
+        time or numpy for whole columns. For JavaScript: the kind of `module`, esm or
+        commonjs.
 
         For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
         the `table` that a query reads; the `name` of the view, function or dbt model;
-        the `output` (label, probability or rule; in a query several, separated by
-        commas); the `label` whose probability to compute; `columns`, a mapping from
+        the `output` (label, probability, margin or rule; in a query several, separated
+        by commas); the `label` whose probability to compute; `columns`, a mapping from
         features to columns with other names; `types`, a mapping from numeric features
         to the types of their columns, integer or double; how names are written
         (`identifiers`: bare, quoted, upper or lower); the `alias` of the table in the
         surrounding query; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
-        unit; `about`, a TOML file with title, purpose, owner and reviewers.
-
-        For HTML: the model file of the last version to compare with (`against`).
+        unit; `about`, a TOML file with title, purpose, owner and reviewers. For HTML:
+        the model file of the last version to compare with (`against`).
         """
         chosen = emit_options(to, options)
-        return emitting.emit(self.program, to, chosen, self.sha256).text
+        return emitting.emit(self.any_program, to, chosen, self.sha256).text
+
+    @overload
+    def predict(self, data: Row, **reading: Unpack[ReadKeywords]) -> Label: ...
+
+    @overload
+    def predict(
+        self, data: Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.Series[Any]: ...
 
     @with_keywords(ReadKeywords, ReadOptions)
-    def predict(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.Series[Any]:
+    def predict(
+        self, data: Row | Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.Series[Any] | Label:
         """The prediction for each row, with the index of the frame.
+
+        The data are a DataFrame, a file, a list of mappings, or an array or list of
+        lists with the features in their order. For one mapping, or one row of a frame,
+        the result is its prediction alone.
 
         The data must have every column that a test reads; others are ignored. The
         keywords say how to read a file, as in `learn`.
         """
-        import pandas as pd
+        columns = encoded(self.any_program, data, read_options("predict", reading))
+        found = predictions(self.any_program.body, *columns)
+        return answers_to(data, found, self.any_program.body.labels)
 
-        encoded = self._encoded(data, read_options("predict", reading))
-        found = predictions(self.program.body, *encoded)
-        labels = self.program.body.labels
-        dtype = {str: "str", bool: "bool", int: "int64", float: "float64"}[
-            type(labels[0]) if labels else float
-        ]
-        if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in labels):
-            dtype = "object"
-        return pd.Series(found, index=_index(data), name="prediction", dtype=dtype)
+    @overload
+    def predict_proba(
+        self, data: Row, **reading: Unpack[ReadKeywords]
+    ) -> dict[Label, float]: ...
+
+    @overload
+    def predict_proba(
+        self, data: Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.DataFrame: ...
 
     @with_keywords(ReadKeywords, ReadOptions)
     def predict_proba(
-        self, data: Data, **reading: Unpack[ReadKeywords]
-    ) -> pd.DataFrame:
-        """The probability of each label (a column) for each row; see `predict`."""
-        import pandas as pd
+        self, data: Row | Rows, **reading: Unpack[ReadKeywords]
+    ) -> pd.DataFrame | dict[Label, float]:
+        """The probability of each label (a column) for each row; see `predict`.
 
-        labels = self.program.body.labels
+        For one mapping, the result is a dict with the probability of each label.
+        """
+        labels = self.any_program.body.labels
         if not labels:
             raise OptionError(
                 "a model that predicts a number has no probabilities: use predict"
             )
-        if isinstance(self.program.body, Forest) and not has_probabilities(
-            self.program.body
-        ):
-            raise OptionError("the model has no probabilities: use predict or margin")
-        encoded = self._encoded(data, read_options("predict_proba", reading))
-        found = shares(self.program.body, *encoded)
-        return pd.DataFrame(found, index=_index(data), columns=list(labels))
+        if isinstance(self.any_program.body, Forest):
+            check_probabilities(self.any_program.body)
+        columns = encoded(
+            self.any_program, data, read_options("predict_proba", reading)
+        )
+        found = shares(self.any_program.body, *columns)
+        return shares_of(data, found, labels)
 
     @with_keywords(ReadKeywords, ReadOptions)
-    def margin(self, data: Data, **reading: Unpack[ReadKeywords]) -> pd.DataFrame:
+    def margin(self, data: Rows, **reading: Unpack[ReadKeywords]) -> pd.DataFrame:
         """The sums of the trees of a forest for each row, exactly as its library adds.
 
         There is a column for each label, or one column `margin` if one sum decides
         between two labels or is the answer. The keywords are those of `predict`.
         """
-        import pandas as pd
+        columns = encoded(self.any_program, data, read_options("margin", reading))
+        return margins_of(data, self.any_program.body, *columns)
 
-        body = self.program.body
-        if not isinstance(body, Forest):
-            raise OptionError("only a forest has margins: use predict or predict_proba")
-        encoded = self._encoded(data, read_options("margin", reading))
-        names = list(body.labels) if len(body.start) > 1 else ["margin"]
-        return pd.DataFrame(
-            margins(body, *encoded), index=_index(data), columns=pd.Index(names)
-        )
-
-    def explain(self, row: Mapping[str, Any]) -> Explanation:
+    def explain(self, row: Row | Rows) -> Explanation:
         """Why a row gets its answer: the rule that decides it, in words.
 
         The row has a value for every column that a test reads; None is a missing one.
+        It can also be a table of one row, in any form that `predict` takes.
         The result has the `answer`, the id of the `rule` and the `probabilities`. A
         notebook shows the tree with the path of the row.
         """
-        return explanation(self._single("explain"), row)
-
-    def _encoded(self, data: Data, how: ReadOptions) -> tuple[Columns, int]:
-        """The columns of a table as the model reads them, and the number of rows."""
-        if isinstance(data, Table):
-            raise OptionError(
-                "predict needs the rows in memory, not a Table: use score, which writes"
-                " the predictions into another table"
-            )
-        table = read_table(rows.in_memory(data, "predict"), how)
-        return encode_features(self.program, table, how.na_values), table.rows
+        program = self._single("explain")
+        return explanation(program, as_row(program, row))
 
     @with_keywords(ReadKeywords, ReadOptions)
     def evaluate(self, data: Data, **reading: Unpack[ReadKeywords]) -> Evaluation:
@@ -311,7 +315,7 @@ class Model:
         The rows of a `Table`, and of many Parquet files, are counted in the database.
         The keywords say how to read a file, as in `learn`.
         """
-        return rows.evaluate(self.program, data, read_options("evaluate", reading))
+        return rows.evaluate(self.any_program, data, read_options("evaluate", reading))
 
     def score(
         self,
@@ -328,7 +332,7 @@ class Model:
         rule, or several separated by commas. For a folder or a pattern of Parquet
         files, `into` is one file.
         """
-        rows.score(self.program, data, into, output, label, several(na_value))
+        rows.score(self.any_program, data, into, output, label, several(na_value))
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Run the text of an artefact on its engine, and compare it with this model.
@@ -337,7 +341,7 @@ class Model:
         another. The options are those of `treecompile verify`: `url`, `columns`,
         `alias`, `output`, `label`, `budget`, `seed` and `timeout`.
         """
-        return verify(self.program, text, engine, **options)
+        return verify(self.any_program, text, engine, **options)
 
     def edge_rows(
         self, budget: int = BUDGET, seed: int = 0
@@ -347,18 +351,7 @@ class Model:
         They reach every cell of the model and both sides of every edge. Use them to
         test an artefact in a language that `verify` does not run.
         """
-        names = [feature.name for feature in self.program.body.features]
-        if isinstance(self.program, ForestProgram):
-            forest = self.program.body
-            tried = forest_rows(forest, budget=budget, seed=seed).rows
-            judged = ForestReference(forest).answers(tried)
-        else:
-            body = self.program.body
-            cut, scattered = Reference(self.program).body, divisible(body)
-            tried = probe_rows(cut, budget=budget, seed=seed, scattered=scattered).rows
-            judged = [predict(body, row) for row in tried]
-        rows = (dict(zip(names, row, strict=True)) for row in tried)
-        return list(zip(rows, judged, strict=True))
+        return edge_rows(self.any_program, budget, seed)
 
     def check(self, budget: int = STEPS) -> Check:
         """Which rules overlap, conflict or never decide, exactly, with example rows."""
@@ -377,7 +370,7 @@ class Model:
         *,
         max_leaves: int | None = None,
         layout: str | None = None,
-        row: Mapping[str, Any] | None = None,
+        row: Row | Rows | None = None,
     ) -> str:
         """The tree, or a table of the rules, as the text of an SVG file.
 
@@ -386,20 +379,16 @@ class Model:
         right; by default, down if the picture then fits the width of a notebook. The
         path of a `row` is lit.
         """
-        options = DrawOptions(max_depth, max_leaves, layout, row)
-        return draw(self._single("draw"), options)
+        program = self._single("draw")
+        lit = None if row is None else as_row(program, row)
+        return draw(program, DrawOptions(max_depth, max_leaves, layout, lit))
 
     def _repr_html_(self) -> str:
         """The picture for a notebook; of a large tree, the branches with most cases."""
-        if isinstance(self.program, ForestProgram):
-            return framed(f"<p>{escape(repr(self))}</p>")
-        return framed(compact(self.program))
+        program = self.any_program
+        is_forest = isinstance(program, ForestProgram)
+        return framed(f"<p>{escape(repr(self))}</p>" if is_forest else compact(program))
 
     def save(self, path: str | Path) -> None:
         """Write a model file, completely or not at all."""
-        write_text(Path(path), model_file.dumps(self.program))
-
-
-def _index(data: Data) -> pd.Index[Any] | None:
-    """The index of a frame; a str has a method of that name."""
-    return None if isinstance(data, (str, Path)) else getattr(data, "index", None)
+        write_text(Path(path), model_file.dumps(self.any_program))

@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
-from treecompile.learning.options import BALANCED, LearnOptions
+from treecompile.learning.options import BALANCED, DECLARED, LearnOptions, spelled
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
 from treecompile.model.options import Option, options_of
@@ -133,6 +133,7 @@ def learn_options(
         values |= {"class_weight": (), "balanced": True}
     if given.get("one_hot") is True:
         values |= {"one_hot": (), "one_hot_all": True}
+    values = {k: spelled(k, v) if k in DECLARED else v for k, v in values.items()}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
     return DataOptions(as_name(target), **columns), LearnOptions(**values)
 
@@ -175,7 +176,9 @@ def _plain(option: Option, value: Any) -> Any:
         is_named = option.name == "costs"
         return tuple((as_name(k) if is_named else k, v) for k, v in value.items())
     if option.name == "class_weight" and value != BALANCED:
-        raise OptionError(f"class_weight {value!r}: expected a mapping or {BALANCED!r}")
+        raise OptionError(
+            f"--class-weight {value!r}: expected a mapping or {BALANCED!r}"
+        )
     return several(value) if option.repeatable else tuple(value)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treecompile.emit.history import AnswerChange, Changes, History
 from treecompile.inspect.diff import diff
@@ -41,12 +40,7 @@ from treecompile.rules.seals import matches, seals
 from treecompile.tables.features import summaries
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
-from treecompile.tables.read import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Rows = str | Path | pd.DataFrame
+from treecompile.tables.read import Source, read_table
 
 # ---------------------------------------------------------------- measuring
 
@@ -54,7 +48,7 @@ if TYPE_CHECKING:
 def measured_on(
     source: RuleSource,
     table: RawTable,
-    validation: Rows | None,
+    validation: Source | None,
     reading: ReadOptions,
 ) -> Program:
     """The program with all that a learner would know about it, from a table.
@@ -78,7 +72,7 @@ def measured_on(
 
 
 def _held_out(
-    program: Program, validation: Rows | None, reading: ReadOptions
+    program: Program, validation: Source | None, reading: ReadOptions
 ) -> Cases | None:
     if validation is None:
         return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from treecompile.database.locations import (
@@ -26,11 +25,10 @@ from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import Start, prune, silent
 from treecompile.rules.referral import refer
 from treecompile.tables.options import DataOptions, ReadOptions
-from treecompile.tables.read import FORMAT, read_table, refuse_format
+from treecompile.tables.read import FORMAT, Source, read_table, refuse_format
 from treecompile.tables.suspicions import unmatched
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from treecompile.database.grow.levels import LevelProgress
     from treecompile.database.journal import Journal
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
     OnLevel = Callable[[LevelProgress], None]
 
-Data: TypeAlias = "str | Path | pd.DataFrame | Table | ParquetFiles"
+Data: TypeAlias = "Source | Table | ParquetFiles"
 
 
 class Feedback(Protocol):
@@ -78,7 +76,7 @@ class Silent(Feedback):
     pass
 
 
-def in_memory(data: Data, verb: str) -> str | Path | pd.DataFrame:
+def in_memory(data: Data, verb: str) -> Source:
     """The same data, unless it stays in a database."""
     if isinstance(data, (Table, ParquetFiles)):
         raise OptionError(f"{verb} needs the rows in memory, not a Table: use a file")

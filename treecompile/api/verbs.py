@@ -28,10 +28,10 @@ from treecompile.model.ir import Label
 from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_model
 from treecompile.tables.options import DataOptions, ReadOptions
-from treecompile.tables.read import read_table
+from treecompile.tables.read import Source, read_table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)
@@ -130,7 +130,7 @@ def from_sklearn(
 def diff(
     old: Model,
     new: Model,
-    data: str | Path | pd.DataFrame | None = None,
+    data: Source | None = None,
     *,
     budget: int = STEPS,
     **reading: Unpack[ReadKeywords],
@@ -142,5 +142,5 @@ def diff(
     """
     how = read_options("diff", reading)
     table = None if data is None else read_table(data, how)
-    programs = single(old.program, "diff"), single(new.program, "diff")
+    programs = single(old.any_program, "diff"), single(new.any_program, "diff")
     return inspect_diff.diff(*programs, table, budget, how.na_values)

@@ -66,10 +66,10 @@ def import_model(
     terminal = Terminal(quiet)
     names = None if labels is None else [each.strip() for each in labels.split(",")]
     model = imported(file, target=target, labels=names)
-    program = model.program
+    program = model.any_program
     output(out, dumps(program))
-    terminal.notes(model.notes)
+    terminal.notes(model.told)
     terminal.tell(f"{program.algorithm}: {size(program.body)}: wrote {out}")
     if as_json:
-        report = json_reports.made(program, [out], model.notes)
+        report = json_reports.made(program, [out], model.told)
         streams.write(json_reports.dumped(report))

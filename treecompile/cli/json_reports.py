@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, by_id, of_nodes
 from treecompile.model.file.write import sha256
-from treecompile.model.paths import depth, divisible, leaf_count
+from treecompile.model.paths import depth, divisible, kind_of, leaf_count
 
 if TYPE_CHECKING:
     from treecompile.inspect.check import Check, Fault, Finding
@@ -49,14 +49,11 @@ def plain(value: Any) -> Any:
 # ---------------------------------------------------------------- models
 
 
-KINDS = {ir.Tree: "tree", ir.RuleSet: "rules", ir.Forest: "forest"}
-
-
 def model(program: ir.AnyProgram) -> Json:
     """What a model is."""
     body = program.body
     return {
-        "kind": KINDS[type(body)],
+        "kind": kind_of(body),
         "target": program.target,
         "labels": body.labels or None,
         "algorithm": program.algorithm,

@@ -386,7 +386,7 @@ def build(
     if as_json:
         reports = itertools.starmap(json_reports.verified, made.reports.items())
         files = map(str, made.paths.values())
-        program, notes = made.model.program, made.model.notes
+        program, notes = made.model.any_program, made.model.told
         streams.write(
             json_reports.dumped(json_reports.made(program, files, notes, reports))
         )

@@ -34,7 +34,7 @@ def render(target: Target, strings: DataclassInstance, overrides: str = "") -> s
     folders = [Path(target.name)] if own else []
     if overrides:
         if not os.path.isdir(overrides):  # Path.is_dir() fails for a long name
-            raise TargetError(f"--templates {overrides}: no such folder")
+            raise TargetError(f"--templates {str(overrides)!r}: no such folder")
         folders.insert(0, Path(overrides) / target.name)
     built_in = "" if own else target.name
     return confined(target.template, folders, built_in, target.formatter, strings)

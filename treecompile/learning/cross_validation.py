@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -37,9 +36,7 @@ from treecompile.model.ir import Body, ClassQuality, Estimate, Label, Quality, T
 from treecompile.model.paths import leaf_count
 from treecompile.tables.dataset import Dataset, take
 from treecompile.tables.options import DataOptions
-
-if TYPE_CHECKING:
-    import pandas as pd
+from treecompile.tables.read import Source
 
 AnyBody = TypeVar("AnyBody", bound=Body)
 
@@ -108,7 +105,7 @@ def _score(quality: Quality) -> float:
 
 
 def cross_validate(
-    data: str | Path | pd.DataFrame,
+    data: Source,
     columns: DataOptions,
     options: LearnOptions = LearnOptions(),
     k: int = 10,

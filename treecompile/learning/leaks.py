@@ -58,7 +58,7 @@ def leak_note_of(program: Program) -> list[str]:
 def _said(features: Sequence[str], target: str) -> str:
     """The note on features that alone predict the target."""
     names = sentence(map(words.name, features), "and")
-    options = " ".join(f"--ignore {words.name(name)}" for name in features)
+    options = " ".join(f"--ignore {name!r}" for name in features)
     one = f"{names} alone predicts {words.name(target)}: if it is"
     many = f"{names} each predict {words.name(target)} alone: if they are"
     first, them = (many, "them") if features[1:] else (one, "it")

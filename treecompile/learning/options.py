@@ -284,6 +284,21 @@ def chosen(options: LearnOptions, name: str, algorithm: str) -> str:
     return given or values[algorithm][0]
 
 
+def spelled(name: str, value: Any) -> Any:
+    """The choice of an option that a text names however it is written: C4.5 is c45."""
+    each = DECLARED[name]
+    known = [*each.choices, *(v for own in (each.values or {}).values() for v in own)]
+    if name == "algorithm":
+        known = [*ALGORITHMS]
+    if not isinstance(value, str):
+        return value
+    return {_bare(choice): choice for choice in known}.get(_bare(value), value)
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
+
 def is_given(options: LearnOptions, name: str) -> bool:
     return bool(getattr(options, name) != DECLARED[name].default)
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,10 +52,7 @@ from treecompile.tables.dataset import (
 )
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
-from treecompile.tables.read import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from treecompile.tables.read import Source, read_table
 
 FEW_ROWS = (
     f"alpha: {USUAL_ALPHA} (with fewer than {ENOUGH} rows, cross-validation says too"
@@ -86,10 +81,10 @@ class Learned:
 
 
 def learn(
-    data: str | Path | pd.DataFrame,
+    data: Source,
     columns: DataOptions,
     options: LearnOptions = LearnOptions(),
-    validation: str | Path | pd.DataFrame | None = None,
+    validation: Source | None = None,
     progress: Callable[[int], Progress] = lambda rows: lambda settled: None,
     for_labels: str = "",
 ) -> Learned:
@@ -149,9 +144,7 @@ def learn(
     return Learned(known, tuple(notes), training, cases, validated, choice)
 
 
-def read_dataset(
-    data: str | Path | pd.DataFrame, columns: DataOptions, options: LearnOptions
-) -> Dataset:
+def read_dataset(data: Source, columns: DataOptions, options: LearnOptions) -> Dataset:
     """Read the data, and refuse options that do not suit it."""
     table = read_table(data, columns)
     check_costs(options.costs, table.names, columns.target)

@@ -99,6 +99,11 @@ def place_of_label(forest: ir.Forest, margins: Sequence[float]) -> int:
     return margins.index(max(margins))
 
 
+def check_probabilities(forest: ir.Forest) -> None:
+    if not has_probabilities(forest):
+        raise OptionError("the model has no probabilities: use predict or margin")
+
+
 def has_probabilities(forest: ir.Forest) -> bool:
     return bool(forest.labels) and forest.link is not ir.Link.NONE
 

@@ -129,9 +129,17 @@ def check_values(options: Any) -> None:
         if each.choices and value not in each.choices:
             known = " or ".join(each.choices)
             raise OptionError(f"{each.flag} {value!r}: expected {known}")
-        if each.accepts and not each.accepts(value):
+        if each.accepts and not _accepted(each.accepts, value):
             what = "a finite number" if value == inf else each.expected
             raise OptionError(f"{each.flag} {value!r}: expected {what}")
+
+
+def _accepted(accepts: Callable[[Any], bool], value: Any) -> bool:
+    """Whether a check holds; a caller in Python may give a value of any type."""
+    try:
+        return accepts(value)
+    except TypeError:
+        return False
 
 
 def _texts(value: Any) -> Iterator[str]:

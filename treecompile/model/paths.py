@@ -100,6 +100,21 @@ def deciding(body: ir.Body) -> dict[int, ir.Rule]:
     return found
 
 
+KINDS = {ir.Tree: "tree", ir.RuleSet: "rules", ir.Forest: "forest"}
+
+
+def kind_of(body: ir.AnyBody) -> str:
+    """What a model is, in a word."""
+    return KINDS[type(body)]
+
+
+def node_count(body: ir.AnyBody) -> int:
+    """The number of splits and leaves, or of rules including the default."""
+    if isinstance(body, ir.Forest):
+        return sum(len(member.tree.nodes) for member in body.members)
+    return len(body.nodes) if isinstance(body, ir.Tree) else len(body.rules) + 1
+
+
 def leaf_count(body: ir.AnyBody) -> int:
     """The number of leaves of all trees, or of rules without the default."""
     if isinstance(body, ir.Forest):

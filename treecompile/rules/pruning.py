@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
@@ -30,12 +28,7 @@ from treecompile.rules.passes.merge import merge
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
 from treecompile.tables.options import ReadOptions
-from treecompile.tables.read import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Data = str | Path | pd.DataFrame
+from treecompile.tables.read import Source, read_table
 
 OPTION = "rules"  # the program option that records how the rules were pruned
 VALIDATION, C45RULES = "validation", "c45rules"
@@ -175,7 +168,7 @@ def _without_estimate(program: Program) -> Program:
 def prune(
     program: Program,
     how: str,
-    data: Data,
+    data: Source,
     reading: ReadOptions = ReadOptions(),
     start: Start = silent,
 ) -> NotedProgram:

@@ -13,10 +13,8 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -27,14 +25,27 @@ from sklearn.utils.validation import (
 from treecompile.api.explanation import Explanation
 from treecompile.api.model import Model
 from treecompile.api.options import learn_options
-from treecompile.learning.options import CART, COST_COMPLEXITY, NONE, USUAL_ALPHA
+from treecompile.api.wording import in_python
+from treecompile.learning.options import (
+    CART,
+    COST_COMPLEXITY,
+    NONE,
+    USUAL_ALPHA,
+    spelled,
+)
 from treecompile.learning.training import Learned
 from treecompile.learning.training import learn as learn_tree
 from treecompile.model.batch import answers, shares
 from treecompile.model.errors import TreecompileError
 from treecompile.model.ir import Label
 from treecompile.rules.pruning import C45RULES, VALIDATION, prune_by, silent, simplify
-from treecompile.sklearn.frames import checked_frame, free_name, kinds_of, names_of
+from treecompile.sklearn.frames import (
+    checked_frame,
+    coded_labels,
+    free_name,
+    kinds_of,
+    names_of,
+)
 from treecompile.tables.dataset import encode_features
 from treecompile.tables.options import CLASSIFY, REGRESS
 from treecompile.tables.read import read_table
@@ -48,6 +59,7 @@ RENAMED = {
     "ccp_alpha": "alpha",
     "random_state": "seed",
 }
+PARAMETERS = {option: parameter for parameter, option in RENAMED.items()}
 SHARES = ("min_samples_split", "min_samples_leaf")  # may be shares of the rows
 OWN = ("form",)  # parameters that are no options of learning
 WEIGHT = "sample_weight"
@@ -85,7 +97,7 @@ class _Estimator(BaseEstimator):
             )
             self.model_ = self._made(learn_tree(table, columns, how))
         except TreecompileError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(in_python(str(error), PARAMETERS)) from error
         return self
 
     def _encoded_target(self, y: np.ndarray) -> Any:
@@ -104,7 +116,8 @@ class _Estimator(BaseEstimator):
                 value = max(1, ceil(value * rows))
             if parameter == "random_state" and not isinstance(value, Integral):
                 value = check_random_state(value).randint(2**31)
-            found[RENAMED.get(parameter, parameter)] = value
+            option = RENAMED.get(parameter, parameter)
+            found[option] = spelled(option, value)
         if isinstance(found.get("class_weight"), Mapping):
             weights = found["class_weight"].items()
             found["class_weight"] = {_plain(label): w for label, w in weights}
@@ -127,7 +140,7 @@ class _Estimator(BaseEstimator):
         try:
             return encode_features(self.model_.program, read_table(frame)), len(frame)
         except TreecompileError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(in_python(str(error), PARAMETERS)) from error
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -186,9 +199,8 @@ class _Classifier(ClassifierMixin, _Estimator):
 
     def _encoded_target(self, y: np.ndarray) -> Any:
         """The labels; all classes are declared, also those of rows of weight 0."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return pd.Categorical.from_codes(codes, categories=self.classes_.tolist())
+        self.classes_, found = coded_labels(y)
+        return found
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""

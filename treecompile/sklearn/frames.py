@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from treecompile.model.values import is_missing
+from treecompile.tables.polars import from_polars, is_polars
 
+REPEATED = 3  # times that a label must occur, or scikit-learn doubts that it is one
 CELLS = (str, Number, Decimal, np.generic)
 
 
@@ -26,8 +29,8 @@ def checked_frame(estimator: Any, X: Any, *, reset: bool) -> pd.DataFrame:
     `reset` records the names and the number of columns; otherwise they must be those
     that the estimator was fitted on.
     """
-    if _is_polars(X):
-        X = _from_polars(X)
+    if is_polars(X):
+        X = from_polars(X)
     if isinstance(X, pd.DataFrame):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _check_size(estimator, X)
@@ -74,6 +77,16 @@ def kinds_of(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     return {"numeric": tuple(numeric), "categorical": tuple(categorical)}
 
 
+def coded_labels(y: np.ndarray) -> tuple[np.ndarray, pd.Categorical]:
+    """The classes in their order, and the labels as codes."""
+    codes, values = pd.factorize(y, use_na_sentinel=False)
+    # Sorting all rows, as the check does, would take longer than learning from them.
+    is_many = len(y) <= REPEATED * len(values)
+    check_classification_targets(y if is_many else np.tile(values, REPEATED))
+    classes, places = np.unique(values, return_inverse=True)
+    return classes, pd.Categorical.from_codes(places[codes], classes.tolist())
+
+
 def _is_ordered(dtype: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
 
@@ -99,19 +112,3 @@ def _typed(cells: np.ndarray) -> pd.Series[Any]:
                 f" {type(cell).__name__!r}"
             )
     return pd.Series(cells).infer_objects()
-
-
-def _is_polars(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "polars"
-
-
-def _from_polars(X: Any) -> pd.DataFrame:
-    """A polars frame without pyarrow: columns of numbers as arrays, others by value."""
-    columns = {}
-    for name in X.columns:
-        series = X[name]
-        if series.dtype.is_numeric():
-            columns[name] = pd.Series(series.to_numpy())
-        else:
-            columns[name] = pd.Series(series.to_list(), dtype=object)
-    return pd.DataFrame(columns, columns=X.columns)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.options import check_values, options_of
@@ -24,6 +24,7 @@ from treecompile.tables.json_objects import read_json, read_json_lines
 from treecompile.tables.lines import inner_suffix, open_lines, standard_input
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.packed import PACKED
+from treecompile.tables.polars import PolarsFrame, from_polars, is_polars
 from treecompile.tables.raw import RawTable, check_names
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ PARQUET = ".parquet"
 STANDARD_INPUT = "-"
 
 
+Source: TypeAlias = "str | Path | pd.DataFrame | PolarsFrame"
 Reader = Callable[[TextIO, str, ReadOptions], RawTable]
 DELIMITED: dict[str, Reader] = {  # by suffix
     ".csv": read_delimited,
@@ -51,19 +53,22 @@ READERS: dict[str, Reader] = {  # of text files
 OTHERS = (PARQUET, EXCEL)
 
 
-def read_table(
-    source: str | Path | pd.DataFrame, how: ReadOptions = ReadOptions()
-) -> RawTable:
-    """Read a file by its suffix, "-" (CSV on standard input), or a frame."""
+def read_table(source: Source, how: ReadOptions = ReadOptions()) -> RawTable:
+    """Read a file by its suffix, "-" (CSV on standard input), or a frame.
+
+    A frame is one of pandas, or of polars.
+    """
     check_values(how)
     if isinstance(source, (str, Path)):
         table = replace(_read_file(str(source), how), reading=how)
     else:
         import pandas as pd
 
+        if is_polars(source):
+            source = from_polars(source)
         if not isinstance(source, pd.DataFrame):
             found = type(source).__name__
-            raise DataError(f"a table is a file or a pandas DataFrame, not {found}")
+            raise DataError(f"a table is a file or a DataFrame, not {found}")
         refuse_format(how, "a DataFrame", FORMAT)
         table = _from_frame(source, "")
     for name in how.clean_numbers:

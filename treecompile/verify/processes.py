@@ -52,6 +52,10 @@ class ModuleAnswer:
     probabilities: tuple[float, ...]
     reasons: tuple[Any, ...]  # the rule that decides, or the margins of a forest
 
+    @property
+    def rule(self) -> str:
+        return str(self.reasons[0])
+
 
 def check_timeout(timeout: float) -> None:
     if not 0 < timeout <= MOST_SECONDS:

@@ -127,7 +127,7 @@ def column_names(
     known = {feature.name for feature in body.features}
     for name in renamed:
         if name not in known:
-            raise OptionError(f"--column {name!r}: the model has no such feature")
+            raise OptionError(f"--column: the model has no feature {name!r}")
     actual = [renamed.get(feature.name, feature.name) for feature in body.features]
     times = Counter(map(str.casefold, actual))
     columns = {}
@@ -212,11 +212,11 @@ def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]
     found = {}
     indices = {feature.name: index for index, feature in enumerate(body.features)}
     for name, declared in types.items():
-        check_choice(f"--type {name}=", declared, DECLARED)
+        check_choice(f"--type: {name!r} is", declared, DECLARED)
         if name not in indices:
-            raise OptionError(f"--type {name!r}: the model has no such feature")
+            raise OptionError(f"--type: the model has no feature {name!r}")
         if body.features[indices[name]].kind is not ir.Kind.NUMERIC:
-            raise OptionError(f"--type {name!r}: the feature is not numeric")
+            raise OptionError(f"--type: the feature {name!r} is not numeric")
         found[indices[name]] = declared
     return found
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from sys import float_info
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treecompile.model.arrays import Mask, Positions
+from treecompile.model.arrays import Floats, Mask, Positions
 
+Ordinals = NDArray[np.int64]
 LARGEST = float_info.max
 AROUND = 40  # doubles on each side of an edge that are tried
 MOST_POINTS = 63  # between two doubles that are asked at once
 ROWS = 20_000  # to ask in one call
 
 
-def neighbours(value: float) -> list[float]:
-    """The doubles around one."""
-    middle = ordinal(value)
-    return [
-        double(middle + step)
-        for step in range(-AROUND, AROUND + 1)
-        if abs(middle + step) <= ordinal(LARGEST)
-    ]
+def neighbours(values: Floats) -> Floats:
+    """The doubles around each of these, in their order, each once."""
+    steps = np.arange(-AROUND, AROUND + 1)
+    near = np.unique(ordinals(values)[:, None] + steps)
+    return doubles(near[np.abs(near) <= ordinals(np.array([LARGEST]))])
 
 
 def spread() -> list[float]:
@@ -34,43 +33,52 @@ def spread() -> list[float]:
 # Doubles by their place in the order of all doubles: 0 is at 0.
 
 
-def ordinal(value: float) -> int:
-    bits = int(np.float64(value).view(np.int64))
-    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)
+def ordinals(values: Floats) -> Ordinals:
+    bits = np.asarray(values, dtype=np.float64).view(np.int64)
+    found: Ordinals = np.where(bits >= 0, bits, -(bits & 0x7FFF_FFFF_FFFF_FFFF))
+    return found
 
 
-def double(ordinal: int) -> float:
-    size = float(np.int64(abs(ordinal)).view(np.float64))
-    return -size if ordinal < 0 else size
+def doubles(ordinals: Ordinals) -> Floats:
+    sizes = np.abs(ordinals).view(np.float64)
+    found: Floats = np.where(ordinals < 0, -sizes, sizes)
+    return found
 
 
 def narrow(
-    low: list[int],
-    high: list[int],
-    places: Sequence[int],
-    is_as_low: Callable[[Positions, list[int]], Mask],
-) -> None:
-    """Move `low` and `high` together, until they are neighbours.
+    low: Floats,
+    high: Floats,
+    is_as_low: Callable[[Positions, Floats], Mask],
+    most: int = MOST_POINTS,
+) -> tuple[Floats, Floats]:
+    """Move each `low` and `high` together, until they are neighbours.
 
     `is_as_low` tells which doubles are on the side of their `low`. Many are asked at
-    once: the cost of a question is mostly that of a call.
+    once, at most `most` of each: the cost of a question is mostly that of a call.
     """
-    while places := [place for place in places if high[place] - low[place] > 1]:
-        points = min(MOST_POINTS, max(1, ROWS // len(places)))
-        tried = [
-            [
-                low[place] + (high[place] - low[place]) * step // (points + 1)
-                for step in range(1, points + 1)
-            ]
-            for place in places
-        ]
-        asked = np.repeat(np.array(places, dtype=np.intp), points)
-        same = is_as_low(asked, [each for own in tried for each in own])
-        for place, own, sides in zip(
-            places, tried, same.reshape(-1, points).tolist(), strict=True
-        ):
-            turn = sides.index(False) if False in sides else points
-            if turn:
-                low[place] = own[turn - 1]
-            if turn < points:
-                high[place] = own[turn]
+    lows, highs = ordinals(low), ordinals(high)
+    places = np.arange(len(lows))
+    while len(places := places[_distance(lows, highs)[places] > 1]):
+        points = min(most, max(1, ROWS // len(places)))
+        tried = _between(lows[places], highs[places], points)
+        asked = np.repeat(places, points)
+        same = is_as_low(asked, doubles(tried.ravel())).reshape(-1, points)
+        turn = np.where(same.all(axis=1), points, np.argmin(same, axis=1))
+        above, below = np.flatnonzero(turn > 0), np.flatnonzero(turn < points)
+        lows[places[above]] = tried[above, turn[above] - 1]
+        highs[places[below]] = tried[below, turn[below]]
+    return doubles(lows), doubles(highs)
+
+
+def _distance(low: Ordinals, high: Ordinals) -> NDArray[np.uint64]:
+    """Unsigned, since the line of all doubles is longer than the largest integer."""
+    return high.view(np.uint64) - low.view(np.uint64)
+
+
+def _between(low: Ordinals, high: Ordinals, points: int) -> Ordinals:
+    """Points at equal distances between each two."""
+    steps = np.arange(1, points + 1, dtype=np.uint64)
+    parts = np.uint64(points + 1)
+    whole, rest = np.divmod(_distance(low, high)[:, None], parts)
+    found = low.view(np.uint64)[:, None] + whole * steps + rest * steps // parts
+    return found.view(np.int64)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treecompile.importers.sklearn.boosting import gradient_boosting, hist_boosting
-from treecompile.importers.sklearn.doubles import double, narrow, neighbours, ordinal
+from treecompile.importers.sklearn.doubles import narrow, neighbours
 from treecompile.importers.sklearn.features import numeric
 from treecompile.importers.sklearn.trees import (
     SUPPORTED,
@@ -23,7 +23,7 @@ from treecompile.importers.sklearn.trees import (
     refuse_categorical,
 )
 from treecompile.model import forests, ir
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Floats, Mask
 from treecompile.model.errors import DataError
 
 Made = tuple[ir.Forest, list[str]]
@@ -191,19 +191,15 @@ def _cut(estimator: Any, most: float) -> float:
     if ends[1]:
         return most * 2
 
-    def is_as_low(places: Positions, ordinals: list[int]) -> Mask:
-        return is_outlier(np.array([double(each) for each in ordinals]))
-
-    low, high = [0], [ordinal(most * 2)]
-    narrow(low, high, [0], is_as_low)
-    cut = double(low[0])
-    near: Array = np.array(neighbours(cut))
+    low, high = np.array([0.0]), np.array([most * 2])
+    (cut,), _ = narrow(low, high, lambda _, sums: is_outlier(sums))
+    near = neighbours(np.array([cut]))
     if (is_outlier(near) != (near <= cut)).any():
         raise DataError(
             "cannot import the IsolationForest exactly: its score does not fall near"
             f" offset_ = {estimator.offset_!r}: move it a little"
         )
-    return cut
+    return float(cut)
 
 
 Importer = Callable[[Any, Sequence[str], tuple[ir.Label, ...]], Made]

@@ -13,14 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecompile.importers.sklearn.doubles import (
-    LARGEST,
-    double,
-    narrow,
-    neighbours,
-    ordinal,
-    spread,
-)
+from treecompile.importers.sklearn.doubles import LARGEST, narrow, neighbours, spread
 from treecompile.importers.sklearn.probing import (
     USUAL,
     Line,
@@ -107,26 +100,27 @@ class _LineSearch:
                 f"cannot fold {raw.name!r}: the pipeline refuses every number that was"
                 " tried: leave the column out"
             )
-        ends = []
-        for end in (-LARGEST, LARGEST):
-            if accepted(end):
-                ends.append(end)
-                continue
-            good, bad = ordinal(inside), ordinal(end)
-            while abs(good - bad) > 1:
-                middle = (good + bad) // 2
-                if accepted(double(middle)):
-                    good = middle
-                else:
-                    bad = middle
-            ends.append(double(good))
-        return ends[0], ends[1]
+        # One number at a time: a pipeline that refuses one refuses the whole call.
+        low, high = np.array([-LARGEST, inside]), np.array([inside, LARGEST])
+        if accepted(-LARGEST):
+            high[0] = low[0]
+        if accepted(LARGEST):
+            low[1] = high[1]
+        low, high = narrow(
+            low,
+            high,
+            lambda ends, values: np.array(
+                [accepted(v) == (end == 1) for end, v in zip(ends, values, strict=True)]
+            ),
+            most=1,
+        )
+        return float(high[0]), float(low[1])
 
     def _holes(self, domains: dict[int, tuple[float, float]]) -> dict[int, set[float]]:
         """Where a transformed number begins or ceases to exist, as log(x) at 0."""
         gaps: list[int] = []
-        low: list[int] = []
-        high: list[int] = []
+        low: list[float] = []
+        high: list[float] = []
         states = []
         origins = np.array([column.source for column in self.probe.structure.columns])
         for source, (least, greatest) in domains.items():
@@ -135,22 +129,23 @@ class _LineSearch:
             known = ~np.isnan(self.probe.transformed({source: tried}, len(tried)))
             for place in np.flatnonzero((known[1:] != known[:-1]).any(axis=1)):
                 gaps.append(source)
-                low.append(ordinal(tried[place]))
-                high.append(ordinal(tried[place + 1]))
+                low.append(tried[place])
+                high.append(tried[place + 1])
                 states.append(known[place])
+        sources = np.array(gaps, dtype=np.intp)
 
-        def is_as_low(places: Positions, ordinals: list[int]) -> Mask:
-            rows = self.probe.at([gaps[place] for place in places], ordinals)
+        def is_as_low(places: Positions, values: Floats) -> Mask:
+            rows = self.probe.at(sources[places], values)
             is_same = ~np.isnan(rows) == np.array(states)[places]
             # A row probes other raw columns, too: only its own say something.
-            is_other = origins != np.array(gaps)[places, None]
+            is_other = origins != sources[places, None]
             found: Mask = (is_same | is_other).all(axis=1)
             return found
 
-        narrow(low, high, list(range(len(gaps))), is_as_low)
+        ends, _ = narrow(np.array(low), np.array(high), is_as_low)
         found: dict[int, set[float]] = {source: set() for source in domains}
-        for source, end in zip(gaps, low, strict=True):
-            found[source].add(double(end))
+        for source, end in zip(gaps, ends.tolist(), strict=True):
+            found[source].add(end)
         return found
 
     def _pieces(
@@ -170,36 +165,36 @@ class _LineSearch:
         self, tests: Sequence[Test], pieces: Sequence[Piece]
     ) -> list[list[tuple[float, bool]]]:
         """Each piece as one or two: their ends, and whether they go left."""
-        low = [ordinal(piece.low) for piece in pieces]
-        high = [ordinal(piece.high) for piece in pieces]
+        low = np.array([piece.low for piece in pieces])
+        high = np.array([piece.high for piece in pieces])
+        sources = np.array([piece.source for piece in pieces], dtype=np.intp)
+        own = [tests[piece.test] for piece in pieces]
+        columns = np.array([test.column for test in own], dtype=np.intp)
+        limits = np.array([test.limit for test in own])
+        missing = np.array([test.missing_left for test in own])
 
-        def lefts(places: Positions, ordinals: list[int]) -> Mask:
-            chosen = [pieces[place] for place in places]
-            rows = self.probe.at([piece.source for piece in chosen], ordinals)
-            own = [tests[piece.test] for piece in chosen]
-            z = rows[np.arange(len(own)), [test.column for test in own]]
-            limits = np.array([test.limit for test in own])
-            found: Mask = np.where(
-                np.isnan(z), [test.missing_left for test in own], z <= limits
-            )
+        def lefts(places: Positions, values: Floats) -> Mask:
+            rows = self.probe.at(sources[places], values)
+            z = rows[np.arange(len(places)), columns[places]]
+            found: Mask = np.where(np.isnan(z), missing[places], z <= limits[places])
             return found
 
         every = np.arange(len(pieces))
         first, last = lefts(every, low), lefts(every, high)
-        narrow(
-            low,
-            high,
-            np.flatnonzero(first != last).tolist(),
-            lambda places, ordinals: lefts(places, ordinals) == first[places],
+        split = np.flatnonzero(first != last)
+        low[split], _ = narrow(
+            low[split],
+            high[split],
+            lambda places, values: lefts(split[places], values) == first[split[places]],
         )
         return [
             (
                 [(piece.high, begins)]
                 if begins == ends
-                else [(double(end), begins), (piece.high, ends)]
+                else [(end, begins), (piece.high, ends)]
             )
             for piece, end, begins, ends in zip(
-                pieces, low, first.tolist(), last.tolist(), strict=True
+                pieces, low.tolist(), first.tolist(), last.tolist(), strict=True
             )
         ]
 
@@ -213,18 +208,10 @@ class _LineSearch:
         """Refuse a transformation that is not monotone around an edge."""
         for source, places in lines.items():
             low, high = domains[source]
-            tried = sorted(
-                {
-                    value
-                    for place in places
-                    for end in found[place].ends[:-1]
-                    for value in neighbours(end)
-                    if low <= value <= high
-                }
-                | {v for v in spread() if low <= v <= high}
-            )
-            values = np.array(tried)
-            got = self.probe.transformed({source: tried}, len(tried))
+            ends = {end for place in places for end in found[place].ends[:-1]}
+            tried = {*neighbours(np.array([*ends])).tolist(), *spread()}
+            values = np.array(sorted(v for v in tried if low <= v <= high))
+            got = self.probe.transformed({source: values}, len(values))
             extremes: dict[int, _Extremes] = {}
             for place in places:
                 test, line = tests[place], found[place]
@@ -238,7 +225,7 @@ class _LineSearch:
                     )
                     raise DataError(
                         f"cannot fold the {way} of {raw.name!r}: it is not monotone"
-                        f" near {values[wrong]!r}: leave it out of the pipeline"
+                        f" near {float(values[wrong])!r}: leave it out of the pipeline"
                     )
 
 

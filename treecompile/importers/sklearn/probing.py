@@ -8,7 +8,7 @@ every known category, an unseen one and a missing one are transformed and compar
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treecompile.importers.sklearn.doubles import double
 from treecompile.importers.sklearn.structure import RawColumn, Structure
-from treecompile.model.arrays import Floats, Mask
+from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.errors import DataError
 
 USUAL = 1.0  # a number for the columns that are not probed
@@ -66,11 +65,13 @@ class Probe:
         self.named = named  # fitted on a frame
         self.names = [raw.name for raw in structure.raw]
 
-    def transformed(self, changed: dict[int, Sequence[Any]], rows: int) -> Floats:
+    def transformed(
+        self, changed: Mapping[int, Sequence[Any] | Floats], rows: int
+    ) -> Floats:
         """The transformed columns of rows that differ in some raw columns."""
         data = {}
         for place, raw in enumerate(self.structure.raw):
-            values = changed.get(place)
+            values: Any = changed.get(place)
             if values is None:
                 values = [_usual(raw)] * rows
             data[raw.name] = pd.Series(values, dtype=object if raw.encoder else float)
@@ -92,21 +93,19 @@ class Probe:
             )
         return found
 
-    def at(self, sources: Sequence[int], ordinals: Sequence[int]) -> Floats:
-        """The transformed row of each double of a raw column.
+    def at(self, sources: Positions, values: Floats) -> Floats:
+        """The transformed row of each value of a raw column.
 
         Columns do not depend on each other, so one row probes a value of each.
         """
-        columns: dict[int, list[float]] = {}
-        rows = []
-        for source, place in zip(sources, ordinals, strict=True):
-            own = columns.setdefault(source, [])
-            rows.append(len(own))
-            own.append(double(place))
-        count = max(map(len, columns.values()))
-        for own in columns.values():
-            own += [own[-1]] * (count - len(own))
-        return self.transformed(dict(columns), count)[rows]
+        columns: dict[int, Floats] = {}
+        rows = np.empty(len(sources), dtype=np.intp)
+        count = int(np.bincount(sources).max())
+        for source in np.unique(sources).tolist():
+            places = np.flatnonzero(sources == source)
+            rows[places] = np.arange(len(places))
+            columns[source] = np.resize(values[places], count)
+        return self.transformed(columns, count)[rows]
 
     # ------------------------------------------------------------ categories
 
