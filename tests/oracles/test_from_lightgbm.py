@@ -219,18 +219,6 @@ def test_codes_are_integers_of_which_unseen_ones_go_right() -> None:
         compared(booster, forest, rows, boosted.numbers(rows))
 
 
-def with_categories(forest: ir.Forest, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows as LightGBM wants them: its categories, and more, in another order."""
-    made = {}
-    for feature in forest.features:
-        column = rows[feature.name]
-        if feature.kind is not ir.Kind.NUMERIC:
-            known = list(dict.fromkeys(v for v in column if not boosted.is_missing(v)))
-            column = pd.Series(pd.Categorical(column, categories=known[::-1]))
-        made[feature.name] = column
-    return pd.DataFrame(made)
-
-
 def test_categories_of_pandas_have_their_names() -> None:
     dice = np.random.default_rng(5)
     count = 600
@@ -263,7 +251,7 @@ def test_categories_of_pandas_have_their_names() -> None:
     assert found["flag"] == (False, True)
     assert found["constant"] == ("only",)
     rows = boosted.table(forest, frame.astype({"number": float}), dice)
-    given = with_categories(forest, rows)
+    given = boosted.as_categories(forest, rows)
     compared(model.booster_, forest, rows, given)
     labels = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
     assert labels.tolist() == np.asarray(model.predict(given)).tolist()
@@ -301,6 +289,24 @@ def test_classifiers_of_real_tables(name: str) -> None:
     compared(model.booster_, forest, rows, given)
     found = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
     assert found.tolist() == np.asarray(model.predict(given)).tolist()
+
+
+@pytest.mark.parametrize("name", boosted.REAL)
+def test_tables_with_text(name: str) -> None:
+    frame, target = boosted.real(name)
+    is_regression = pd.api.types.is_numeric_dtype(target) and target.nunique() > 9
+    kind = lightgbm.LGBMRegressor if is_regression else lightgbm.LGBMClassifier
+    model = kind(n_estimators=20, num_leaves=9, verbose=-1, n_jobs=1, cat_smooth=1)
+    model.fit(frame, target)
+    forest = importer.from_object(model).program.body
+    rows = boosted.table(forest, frame, np.random.default_rng(8), most=20)
+    given = boosted.as_categories(forest, rows)
+    compared(model.booster_, forest, rows, given)
+    found = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
+    answers = np.asarray(model.predict(given))
+    if forest.labels:
+        assert found.tolist() == answers.tolist()
+    assert set(forest.labels) == (set() if is_regression else set(target))
 
 
 def test_early_stopping_keeps_the_trees_that_predict_uses() -> None:
@@ -446,6 +452,15 @@ def test_other_objects_are_refused() -> None:
     x, y = sample()
     with pytest.raises(DataError, match="the Booster: tree 0 has linear models"):
         importer.from_object(train({"linear_tree": True}, x[:, 2:], y))
+
+
+def test_a_note_where_probabilities_are_rounded_to_1() -> None:
+    x, y = sample()
+    y = np.clip(y, 0, 2).astype(int)
+    parameters = {"objective": "multiclassova", "num_class": 3}
+    assert not importer.from_object(train(parameters, x, y, 2)).notes
+    steep = train({**parameters, "learning_rate": 3.0}, x, y)
+    assert "rounds both probabilities to 1" in importer.from_object(steep).notes[0]
 
 
 # ---------------------------------------------------------------- a stored file

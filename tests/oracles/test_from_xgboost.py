@@ -333,14 +333,31 @@ def test_categories_of_pandas_have_their_names() -> None:
     assert found["text"] == ("A", "a,b", 'it"s', "z")
     assert found["integer"] == (-3, 5, 900)
     rows = boosted.table(forest, frame, dice, unseen=False)
-    given = rows.assign(
-        **{
-            name: pd.Categorical(rows[name], categories=found[name][::-1])
-            for name in ("text", "integer")
-        }
-    )
+    given = boosted.as_categories(forest, rows)
     sums = model.predict(given, output_margin=True)
     assert boosted.differing(forest, rows, sums) == 0
+
+
+@pytest.mark.parametrize("name", boosted.REAL)
+def test_tables_with_text(name: str) -> None:
+    frame, target = boosted.real(name)
+    is_regression = pd.api.types.is_numeric_dtype(target) and target.nunique() > 9
+    kind = xgboost.XGBRegressor if is_regression else xgboost.XGBClassifier
+    y = target if is_regression else target.astype("category").cat.codes
+    model = kind(n_estimators=15, max_depth=4, n_jobs=1, enable_categorical=True)
+    model.fit(frame, y)
+    if any(not text.isascii() for column in frame for text in map(str, frame[column])):
+        with pytest.raises(DataError, match="XGBoost garbles categories"):
+            importer.from_object(model)
+        return
+    forest = importer.from_object(model).program.body
+    rows = boosted.table(forest, frame, np.random.default_rng(8), most=20, unseen=False)
+    given = boosted.as_categories(forest, rows)
+    sums = model.predict(given, output_margin=True)
+    assert boosted.differing(forest, rows, sums) == 0
+    if forest.labels:
+        found = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
+        assert found.tolist() == model.predict(given).tolist()
 
 
 def test_categories_that_xgboost_garbles_are_refused() -> None:
