@@ -336,6 +336,8 @@ def small(objective: str = "binary", **more: Any) -> str:
     x[:, 3] = np.abs(x[:, 3])
     y = np.clip(y, 0, 2).astype(int) if objective.startswith("multi") else (y > 0) * 1
     parameters = {"objective": objective, "num_leaves": 5, **more}
+    parameters |= {"max_cat_to_onehot": 1, "min_data_per_group": 2, "cat_smooth": 1}
+    y = np.where(np.isin(x[:, 3], [1, 4]), y, 0)
     text: str = train(parameters, x, y, 3, categorical_feature=[3]).model_to_string()
     return text
 
@@ -409,6 +411,30 @@ def test_damaged_files_end_in_one_line(objective: str) -> None:
     ]
     assert not any(survivors[:49])
     assert any(survivors)
+
+
+def test_too_many_categories_are_refused_before_they_take_memory() -> None:
+    for words, tests in ((200_000, 1), (1_000, 200)):
+        lines = {
+            "num_leaves": tests + 1,
+            "num_cat": 1,
+            "cat_boundaries": f"0 {words}",
+            "cat_threshold": " ".join(["4294967295"] * words),
+            "split_feature": " ".join(["0"] * tests),
+            "threshold": " ".join(["0"] * tests),
+            "decision_type": " ".join(["1"] * tests),
+            "left_child": " ".join(str(-i - 1) for i in range(tests)),
+            "right_child": " ".join([*map(str, range(1, tests)), str(-tests - 1)]),
+            "leaf_value": " ".join(["1"] * (tests + 1)),
+        }
+        text = (
+            "tree\nversion=v4\nnum_tree_per_iteration=1\nmax_feature_idx=0\n"
+            "objective=regression\nfeature_names=a\nfeature_infos=none\n\nTree=0\n"
+            + "".join(f"{key}={value}\n" for key, value in lines.items())
+            + "\nend of trees\n\nparameters:\nend of parameters\n"
+        )
+        with pytest.raises(ModelFileError, match="more than 5,000,000 categories"):
+            importer.read(text.encode())
 
 
 def test_labels_are_given_or_numbers() -> None:

@@ -376,8 +376,9 @@ def small(form: str = "json", **more: Any) -> bytes:
     x, y = sample()
     x = x.copy()
     x[:, 3] = np.abs(x[:, 3])
+    y = (y > 0) * 1 + np.isin(x[:, 3], [1, 4]) > 1
     data = xgboost.DMatrix(
-        x, (y > 0) * 1, feature_types=["q", "q", "q", "c"], enable_categorical=True
+        x, y, feature_types=["q", "q", "q", "c"], enable_categorical=True
     )
     parameters = {"objective": "binary:logistic", "max_depth": 2, **more}
     return bytes(train(parameters, data, 3).save_raw(form))
@@ -429,10 +430,13 @@ PARAMETERS = "learner_model_param"
         (f"{TREE}/left_children/0", 0, "node 0 is the child of two others"),
         (f"{TREE}/left_children/0", 99, "there is no node 99"),
         (f"{TREE}/split_indices/0", 77, "there is no feature 77"),
-        (f"{TREE}/split_conditions/0", float("nan"), "no finite threshold"),
-        (f"{TREE}/split_conditions/6", float("inf"), "no finite value"),
-        (f"{TREE}/split_conditions/6", "1", "expected a list of numbers"),
-        (f"{TREE}/split_conditions/6", 10**400, "expected a list of numbers"),
+        (f"{TREE}/split_conditions/1", float("nan"), "no finite threshold"),
+        (f"{TREE}/split_conditions/4", float("inf"), "no finite value"),
+        (f"{TREE}/split_conditions/4", "1", "expected a list of numbers"),
+        (f"{TREE}/split_conditions/4", 10**400, "expected a list of numbers"),
+        (f"{TREE}/categories/0", -1, "expected codes from 0"),
+        (f"{TREE}/categories_sizes/0", 99, "categories_sizes: the file is damaged"),
+        (f"{TREE}/categories_nodes/0", 3, "categories_nodes: the file is damaged"),
         (f"{TREE}/tree_param/size_leaf_vector", "3", "one_output_per_tree"),
         ("feature_types", ["q"], "feature_types: expected one for each"),
         ("feature_names", ["a", "b"], "2 names for 4 features"),

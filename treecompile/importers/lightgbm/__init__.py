@@ -13,7 +13,7 @@ from treecompile.importers import boosted
 from treecompile.importers.lightgbm.features import ZERO, columns
 from treecompile.importers.lightgbm.links import CUSTOM, objective
 from treecompile.importers.lightgbm.text import is_model, parsed
-from treecompile.importers.lightgbm.trees import raw_tree, tree
+from treecompile.importers.lightgbm.trees import raw_trees, tree
 from treecompile.model import ir
 from treecompile.model.errors import DataError, ModelFileError
 
@@ -34,7 +34,7 @@ def read(
     goal = objective(document, labels)
     features = document.header.integer("max_feature_idx") + 1
     outputs = len(goal.start)
-    raw = [raw_tree(block, features) for block in document.trees]
+    raw = list(raw_trees(document.trees, features))
     found, missing = columns(document, (test for each in raw for test in each.tests()))
     if len(raw) % outputs:
         raise ModelFileError(
