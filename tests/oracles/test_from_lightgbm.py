@@ -468,7 +468,18 @@ def test_an_objective_of_the_user_is_a_sum_with_a_note() -> None:
     compared(booster, program.body, boosted.frame_of(x, booster.feature_name()), x)
 
 
+def test_a_ranker() -> None:
+    x, y = sample()
+    model = lightgbm.LGBMRanker(n_estimators=9, num_leaves=7, verbose=-1, n_jobs=1)
+    model.fit(x, np.clip(y, 0, 4).astype(int), group=[25] * 20)
+    forest = importer.from_object(model).program.body
+    names = [feature.name for feature in forest.features]
+    compared(model.booster_, forest, boosted.frame_of(x, names), x)
+
+
 def test_other_objects_are_refused() -> None:
+    with pytest.raises(DataError, match="cannot import a Booster: expected"):
+        importer.from_object(type("Booster", (), {})())
     with pytest.raises(
         DataError, match="cannot import a list: expected LGBMClassifier"
     ):

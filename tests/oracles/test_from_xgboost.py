@@ -491,7 +491,20 @@ def test_only_nan_is_missing() -> None:
         importer.read(small(), missing=-999.0)
 
 
+@pytest.mark.parametrize("kind", ["XGBRanker", "XGBRFRegressor"])
+def test_other_estimators(kind: str) -> None:
+    x, y = sample()
+    model = getattr(xgboost, kind)(n_estimators=9, max_depth=4, n_jobs=1)
+    more = {"qid": np.arange(len(y)) // 25} if kind == "XGBRanker" else {}
+    model.fit(x, np.clip(y, 0, 4).astype(int), **more)
+    forest = importer.from_object(model).program.body
+    rows = boosted.frame_of(x, [feature.name for feature in forest.features])
+    assert boosted.differing(forest, rows, model.predict(x, output_margin=True)) == 0
+
+
 def test_other_objects_are_refused() -> None:
+    with pytest.raises(DataError, match="cannot import a Booster: expected"):
+        importer.from_object(type("Booster", (), {})())
     with pytest.raises(DataError, match="cannot import a list: expected XGBClassifier"):
         importer.from_object([])
     with pytest.raises(DataError, match="XGBRegressor is not fitted: call fit first"):

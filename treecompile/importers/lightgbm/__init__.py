@@ -90,10 +90,7 @@ def from_object(
     After early stopping, the trees up to the best iteration are imported: those that
     `predict` uses.
     """
-    kind = next(
-        (each.__name__ for each in type(model).__mro__ if each.__name__ in SUPPORTED),
-        "",
-    )
+    kind = boosted.kind_of(model, "lightgbm", SUPPORTED)
     if not kind:
         raise DataError(
             f"cannot import a {type(model).__name__}: expected {', '.join(SUPPORTED)}"
