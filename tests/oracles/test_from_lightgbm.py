@@ -219,18 +219,6 @@ def test_codes_are_integers_of_which_unseen_ones_go_right() -> None:
         compared(booster, forest, rows, boosted.numbers(rows))
 
 
-def with_categories(forest: ir.Forest, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows as LightGBM wants them: its categories, and more, in another order."""
-    made = {}
-    for feature in forest.features:
-        column = rows[feature.name]
-        if feature.kind is not ir.Kind.NUMERIC:
-            known = list(dict.fromkeys(v for v in column if not boosted.is_missing(v)))
-            column = pd.Series(pd.Categorical(column, categories=known[::-1]))
-        made[feature.name] = column
-    return pd.DataFrame(made)
-
-
 def test_categories_of_pandas_have_their_names() -> None:
     dice = np.random.default_rng(5)
     count = 600
@@ -263,7 +251,7 @@ def test_categories_of_pandas_have_their_names() -> None:
     assert found["flag"] == (False, True)
     assert found["constant"] == ("only",)
     rows = boosted.table(forest, frame.astype({"number": float}), dice)
-    given = with_categories(forest, rows)
+    given = boosted.as_categories(forest, rows)
     compared(model.booster_, forest, rows, given)
     labels = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
     assert labels.tolist() == np.asarray(model.predict(given)).tolist()
@@ -303,6 +291,24 @@ def test_classifiers_of_real_tables(name: str) -> None:
     assert found.tolist() == np.asarray(model.predict(given)).tolist()
 
 
+@pytest.mark.parametrize("name", boosted.REAL)
+def test_tables_with_text(name: str) -> None:
+    frame, target = boosted.real(name)
+    is_regression = pd.api.types.is_numeric_dtype(target) and target.nunique() > 9
+    kind = lightgbm.LGBMRegressor if is_regression else lightgbm.LGBMClassifier
+    model = kind(n_estimators=20, num_leaves=9, verbose=-1, n_jobs=1, cat_smooth=1)
+    model.fit(frame, target)
+    forest = importer.from_object(model).program.body
+    rows = boosted.table(forest, frame, np.random.default_rng(8), most=20)
+    given = boosted.as_categories(forest, rows)
+    compared(model.booster_, forest, rows, given)
+    found = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
+    answers = np.asarray(model.predict(given))
+    if forest.labels:
+        assert found.tolist() == answers.tolist()
+    assert set(forest.labels) == (set() if is_regression else set(target))
+
+
 def test_early_stopping_keeps_the_trees_that_predict_uses() -> None:
     x, y = sample()
     more: dict[str, Any] = {"valid_sets": [lightgbm.Dataset(x[:100], -y[:100])]}
@@ -330,6 +336,8 @@ def small(objective: str = "binary", **more: Any) -> str:
     x[:, 3] = np.abs(x[:, 3])
     y = np.clip(y, 0, 2).astype(int) if objective.startswith("multi") else (y > 0) * 1
     parameters = {"objective": objective, "num_leaves": 5, **more}
+    parameters |= {"max_cat_to_onehot": 1, "min_data_per_group": 2, "cat_smooth": 1}
+    y = np.where(np.isin(x[:, 3], [1, 4]), y, 0)
     text: str = train(parameters, x, y, 3, categorical_feature=[3]).model_to_string()
     return text
 
@@ -405,6 +413,30 @@ def test_damaged_files_end_in_one_line(objective: str) -> None:
     assert any(survivors)
 
 
+def test_too_many_categories_are_refused_before_they_take_memory() -> None:
+    for words, tests in ((200_000, 1), (1_000, 200)):
+        lines = {
+            "num_leaves": tests + 1,
+            "num_cat": 1,
+            "cat_boundaries": f"0 {words}",
+            "cat_threshold": " ".join(["4294967295"] * words),
+            "split_feature": " ".join(["0"] * tests),
+            "threshold": " ".join(["0"] * tests),
+            "decision_type": " ".join(["1"] * tests),
+            "left_child": " ".join(str(-i - 1) for i in range(tests)),
+            "right_child": " ".join([*map(str, range(1, tests)), str(-tests - 1)]),
+            "leaf_value": " ".join(["1"] * (tests + 1)),
+        }
+        text = (
+            "tree\nversion=v4\nnum_tree_per_iteration=1\nmax_feature_idx=0\n"
+            "objective=regression\nfeature_names=a\nfeature_infos=none\n\nTree=0\n"
+            + "".join(f"{key}={value}\n" for key, value in lines.items())
+            + "\nend of trees\n\nparameters:\nend of parameters\n"
+        )
+        with pytest.raises(ModelFileError, match="more than 5,000,000 categories"):
+            importer.read(text.encode())
+
+
 def test_labels_are_given_or_numbers() -> None:
     data = small().encode()
     assert importer.read(data).program.body.labels == (0, 1)
@@ -436,7 +468,18 @@ def test_an_objective_of_the_user_is_a_sum_with_a_note() -> None:
     compared(booster, program.body, boosted.frame_of(x, booster.feature_name()), x)
 
 
+def test_a_ranker() -> None:
+    x, y = sample()
+    model = lightgbm.LGBMRanker(n_estimators=9, num_leaves=7, verbose=-1, n_jobs=1)
+    model.fit(x, np.clip(y, 0, 4).astype(int), group=[25] * 20)
+    forest = importer.from_object(model).program.body
+    names = [feature.name for feature in forest.features]
+    compared(model.booster_, forest, boosted.frame_of(x, names), x)
+
+
 def test_other_objects_are_refused() -> None:
+    with pytest.raises(DataError, match="cannot import a Booster: expected"):
+        importer.from_object(type("Booster", (), {})())
     with pytest.raises(
         DataError, match="cannot import a list: expected LGBMClassifier"
     ):
@@ -446,6 +489,15 @@ def test_other_objects_are_refused() -> None:
     x, y = sample()
     with pytest.raises(DataError, match="the Booster: tree 0 has linear models"):
         importer.from_object(train({"linear_tree": True}, x[:, 2:], y))
+
+
+def test_a_note_where_probabilities_are_rounded_to_1() -> None:
+    x, y = sample()
+    y = np.clip(y, 0, 2).astype(int)
+    parameters = {"objective": "multiclassova", "num_class": 3}
+    assert not importer.from_object(train(parameters, x, y, 2)).notes
+    steep = train({**parameters, "learning_rate": 3.0}, x, y)
+    assert "rounds both probabilities to 1" in importer.from_object(steep).notes[0]
 
 
 # ---------------------------------------------------------------- a stored file

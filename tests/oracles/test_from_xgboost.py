@@ -333,14 +333,31 @@ def test_categories_of_pandas_have_their_names() -> None:
     assert found["text"] == ("A", "a,b", 'it"s', "z")
     assert found["integer"] == (-3, 5, 900)
     rows = boosted.table(forest, frame, dice, unseen=False)
-    given = rows.assign(
-        **{
-            name: pd.Categorical(rows[name], categories=found[name][::-1])
-            for name in ("text", "integer")
-        }
-    )
+    given = boosted.as_categories(forest, rows)
     sums = model.predict(given, output_margin=True)
     assert boosted.differing(forest, rows, sums) == 0
+
+
+@pytest.mark.parametrize("name", boosted.REAL)
+def test_tables_with_text(name: str) -> None:
+    frame, target = boosted.real(name)
+    is_regression = pd.api.types.is_numeric_dtype(target) and target.nunique() > 9
+    kind = xgboost.XGBRegressor if is_regression else xgboost.XGBClassifier
+    y = target if is_regression else target.astype("category").cat.codes
+    model = kind(n_estimators=15, max_depth=4, n_jobs=1, enable_categorical=True)
+    model.fit(frame, y)
+    if any(not text.isascii() for column in frame for text in map(str, frame[column])):
+        with pytest.raises(DataError, match="XGBoost garbles categories"):
+            importer.from_object(model)
+        return
+    forest = importer.from_object(model).program.body
+    rows = boosted.table(forest, frame, np.random.default_rng(8), most=20, unseen=False)
+    given = boosted.as_categories(forest, rows)
+    sums = model.predict(given, output_margin=True)
+    assert boosted.differing(forest, rows, sums) == 0
+    if forest.labels:
+        found = batch.predictions(forest, boosted.columns(forest, rows), len(rows))
+        assert found.tolist() == model.predict(given).tolist()
 
 
 def test_categories_that_xgboost_garbles_are_refused() -> None:
@@ -359,8 +376,9 @@ def small(form: str = "json", **more: Any) -> bytes:
     x, y = sample()
     x = x.copy()
     x[:, 3] = np.abs(x[:, 3])
+    y = (y > 0) * 1 + np.isin(x[:, 3], [1, 4]) > 1
     data = xgboost.DMatrix(
-        x, (y > 0) * 1, feature_types=["q", "q", "q", "c"], enable_categorical=True
+        x, y, feature_types=["q", "q", "q", "c"], enable_categorical=True
     )
     parameters = {"objective": "binary:logistic", "max_depth": 2, **more}
     return bytes(train(parameters, data, 3).save_raw(form))
@@ -412,10 +430,13 @@ PARAMETERS = "learner_model_param"
         (f"{TREE}/left_children/0", 0, "node 0 is the child of two others"),
         (f"{TREE}/left_children/0", 99, "there is no node 99"),
         (f"{TREE}/split_indices/0", 77, "there is no feature 77"),
-        (f"{TREE}/split_conditions/0", float("nan"), "no finite threshold"),
-        (f"{TREE}/split_conditions/6", float("inf"), "no finite value"),
-        (f"{TREE}/split_conditions/6", "1", "expected a list of numbers"),
-        (f"{TREE}/split_conditions/6", 10**400, "expected a list of numbers"),
+        (f"{TREE}/split_conditions/1", float("nan"), "no finite threshold"),
+        (f"{TREE}/split_conditions/4", float("inf"), "no finite value"),
+        (f"{TREE}/split_conditions/4", "1", "expected a list of numbers"),
+        (f"{TREE}/split_conditions/4", 10**400, "expected a list of numbers"),
+        (f"{TREE}/categories/0", -1, "expected codes from 0"),
+        (f"{TREE}/categories_sizes/0", 99, "categories_sizes: the file is damaged"),
+        (f"{TREE}/categories_nodes/0", 3, "categories_nodes: the file is damaged"),
         (f"{TREE}/tree_param/size_leaf_vector", "3", "one_output_per_tree"),
         ("feature_types", ["q"], "feature_types: expected one for each"),
         ("feature_names", ["a", "b"], "2 names for 4 features"),
@@ -470,7 +491,20 @@ def test_only_nan_is_missing() -> None:
         importer.read(small(), missing=-999.0)
 
 
+@pytest.mark.parametrize("kind", ["XGBRanker", "XGBRFRegressor"])
+def test_other_estimators(kind: str) -> None:
+    x, y = sample()
+    model = getattr(xgboost, kind)(n_estimators=9, max_depth=4, n_jobs=1)
+    more = {"qid": np.arange(len(y)) // 25} if kind == "XGBRanker" else {}
+    model.fit(x, np.clip(y, 0, 4).astype(int), **more)
+    forest = importer.from_object(model).program.body
+    rows = boosted.frame_of(x, [feature.name for feature in forest.features])
+    assert boosted.differing(forest, rows, model.predict(x, output_margin=True)) == 0
+
+
 def test_other_objects_are_refused() -> None:
+    with pytest.raises(DataError, match="cannot import a Booster: expected"):
+        importer.from_object(type("Booster", (), {})())
     with pytest.raises(DataError, match="cannot import a list: expected XGBClassifier"):
         importer.from_object([])
     with pytest.raises(DataError, match="XGBRegressor is not fitted: call fit first"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, nan, nextafter
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -157,6 +158,39 @@ def ulps(found: Array, expected: Array, kind: Any) -> int:
 
 def frame_of(array: Array, names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(names, array.T, strict=True)))
+
+
+TABLES = Path(__file__).parents[1] / "tables"
+REAL = {
+    "penguins.csv": "species",
+    "titanic_all.csv": "survived",
+    "churn.csv": "churn",
+    "hmda.csv": "deny",
+    "attrition.csv": "Attrition",
+    "mpg.csv": "hwy",
+}
+
+
+def real(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """A real table: numbers, and text as categories. And its target."""
+    table = pd.read_csv(TABLES / name).dropna(axis="columns", how="all")
+    target = table.pop(REAL[name])
+    for column in table:
+        numeric = pd.api.types.is_numeric_dtype(table[column])
+        table[column] = table[column].astype(float if numeric else "category")
+    return table[target.notna()], target[target.notna()]
+
+
+def as_categories(forest: ir.Forest, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with columns of categories, in another order than in the model."""
+    made = {}
+    for feature in forest.features:
+        column = rows[feature.name]
+        if feature.kind is not ir.Kind.NUMERIC:
+            known = list(dict.fromkeys(v for v in column if not is_missing(v)))
+            column = pd.Series(pd.Categorical(column, categories=known[::-1]))
+        made[feature.name] = column
+    return pd.DataFrame(made)
 
 
 def damaged(data: bytes, mutants: int, seed: int = 0) -> Iterable[bytes]:

@@ -58,6 +58,14 @@ class Columns:
         return in_order(self.features[index], [categories[code] for code in codes])
 
 
+def kind_of(model: object, library: str, supported: Sequence[str]) -> str:
+    """Which of the supported classes of a library a model is of; "" if of none."""
+    for each in type(model).__mro__:
+        if each.__module__.split(".")[0] == library and each.__name__ in supported:
+            return each.__name__
+    return ""
+
+
 def check_bytes(data: bytes) -> None:
     if len(data) > MOST_BYTES:
         raise ModelFileError(

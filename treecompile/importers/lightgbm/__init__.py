@@ -6,19 +6,20 @@ They are read from the text that it saves, so it need not be installed. It compu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treecompile.importers import boosted
 from treecompile.importers.lightgbm.features import ZERO, columns
 from treecompile.importers.lightgbm.links import CUSTOM, objective
 from treecompile.importers.lightgbm.text import is_model, parsed
-from treecompile.importers.lightgbm.trees import raw_tree, tree
+from treecompile.importers.lightgbm.trees import raw_trees, tree
 from treecompile.model import ir
 from treecompile.model.errors import DataError, ModelFileError
 
 __all__ = ["from_object", "is_model", "read"]
 
+CERTAIN = 30.0  # 1 / (1 + exp(-30)) and what is above it are 1, or nearly
 SUPPORTED = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
 
 
@@ -33,7 +34,7 @@ def read(
     goal = objective(document, labels)
     features = document.header.integer("max_feature_idx") + 1
     outputs = len(goal.start)
-    raw = [raw_tree(block, features) for block in document.trees]
+    raw = list(raw_trees(document.trees, features))
     found, missing = columns(document, (test for each in raw for test in each.tests()))
     if len(raw) % outputs:
         raise ModelFileError(
@@ -55,13 +56,30 @@ def read(
         cut=goal.cut,
         zero_is_missing=tuple(sorted(f for f in missing if missing[f] == ZERO)),
     )
-    notes: tuple[str, ...] = ()
-    if goal.name == CUSTOM:
-        notes = (
+    program = boosted.program("LightGBM", goal.name, target, forest)
+    return ir.NotedForest(program, tuple(_notes(goal.name, forest)))
+
+
+def _notes(objective: str, forest: ir.Forest) -> Iterator[str]:
+    if objective == CUSTOM:
+        yield (
             "the objective of this LightGBM model is not in it, so its answer is the"
-            " sum of the trees",
+            " sum of the trees"
         )
-    return ir.NotedForest(boosted.program("LightGBM", goal.name, target, forest), notes)
+    if objective == "multiclassova" and _highest(forest) * forest.slope > CERTAIN:
+        yield (
+            "where two classes are nearly certain, LightGBM rounds both probabilities"
+            " to 1 and answers the first class: here, the class with the greater sum is"
+            " the answer"
+        )
+
+
+def _highest(forest: ir.Forest) -> float:
+    """The second highest sum that a row may have."""
+    sums = list(forest.start)
+    for each in forest.members:
+        sums[each.outputs[0]] += max(values[0] for values in each.values)
+    return sorted(sums)[-2] / forest.divisor
 
 
 def from_object(
@@ -72,10 +90,7 @@ def from_object(
     After early stopping, the trees up to the best iteration are imported: those that
     `predict` uses.
     """
-    kind = next(
-        (each.__name__ for each in type(model).__mro__ if each.__name__ in SUPPORTED),
-        "",
-    )
+    kind = boosted.kind_of(model, "lightgbm", SUPPORTED)
     if not kind:
         raise DataError(
             f"cannot import a {type(model).__name__}: expected {', '.join(SUPPORTED)}"

@@ -11,6 +11,7 @@ from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type
+MOST_CODES = 5_000_000
 NONE, ZERO, NAN = 0, 1, 2  # what is missing: the two bits above
 
 
@@ -23,6 +24,15 @@ def bits(words: Sequence[int]) -> list[int]:
         for bit in range(32)
         if word >> bit & 1
     ]
+
+
+def check_codes(count: int) -> None:
+    """Refuse tests whose categories would take too much memory."""
+    if count > MOST_CODES:
+        raise ModelFileError(
+            f"the tests name more than {MOST_CODES:,} categories in total: group the"
+            " categories and train again"
+        )
 
 
 def category_sets(block: Block) -> list[list[int]]:
@@ -38,6 +48,7 @@ def category_sets(block: Block) -> list[list[int]]:
     words = block.integers("cat_threshold", bounds[-1])
     if not all(0 <= word < 1 << 32 for word in words):
         raise ModelFileError(f"{block.where}: cat_threshold: expected 32-bit words")
+    check_codes(sum(word.bit_count() for word in words))
     return [bits(words[low:high]) for low, high in pairwise(bounds)]
 
 

@@ -144,7 +144,7 @@ def parsed(data: bytes) -> Document:
             " LightGBM 4 and save it again"
         )
     sizes = header.lines.get("tree_sizes", "").split()
-    if len(sizes) != len(trees):
+    if sizes and len(sizes) != len(trees):
         raise ModelFileError(
             f"tree_sizes: {len(sizes):,} trees are announced, and {len(trees):,} are"
             " there: the file is damaged"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, nextafter
 
@@ -12,6 +12,7 @@ from treecompile.importers.lightgbm.features import (
     DEFAULT_LEFT,
     NONE,
     category_sets,
+    check_codes,
 )
 from treecompile.importers.lightgbm.text import Block
 from treecompile.model import ir
@@ -53,6 +54,18 @@ class TreeLists:
                 " file is damaged"
             )
         return self.sets[int(which)]
+
+
+def raw_trees(blocks: Iterable[Block], features: int) -> Iterator[TreeLists]:
+    """The lists of all trees, whose sets of categories are not too large."""
+    codes = 0
+    for block in blocks:
+        made = raw_tree(block, features)
+        for place, decision in enumerate(made.decisions):
+            if decision & CATEGORICAL:
+                codes += len(made.chosen(place))
+        check_codes(codes)
+        yield made
 
 
 def raw_tree(block: Block, features: int) -> TreeLists:

@@ -58,10 +58,7 @@ def from_object(
     and those up to the best iteration of the others. Unless `missing` is given, it is
     the parameter of the model.
     """
-    kind = next(
-        (each.__name__ for each in type(model).__mro__ if each.__name__ in SUPPORTED),
-        "",
-    )
+    kind = boosted.kind_of(model, "xgboost", SUPPORTED)
     if not kind:
         raise DataError(
             f"cannot import a {type(model).__name__}: expected {', '.join(SUPPORTED)}"

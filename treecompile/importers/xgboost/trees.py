@@ -122,12 +122,14 @@ def _sets(tree: Section, count: int) -> dict[int, list[int]]:
         raise ModelFileError(
             f"{tree.where}.categories: expected codes from 0 to {MOST_CATEGORIES - 1:,}"
         )
+    if sum(sizes) > len(codes):
+        raise ModelFileError(f"{tree.where}.categories_sizes: the file is damaged")
     found: dict[int, list[int]] = {}
     for node, start, size in zip(nodes, starts, sizes, strict=True):
         if min(start, size) < 0 or start + size > len(codes):
             raise ModelFileError(f"{tree.where}.categories_sizes: the file is damaged")
         found[node] = sorted(set(codes[start : start + size]))
-    if sum(sizes) > len(codes) or found.keys() != {n for n, t in enumerate(types) if t}:
+    if found.keys() != {n for n, t in enumerate(types) if t}:
         raise ModelFileError(f"{tree.where}.categories_nodes: the file is damaged")
     return found
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from treecompile.model.errors import ModelFileError
-from treecompile.model.file.limits import MOST_PARTS
 
 MOST_NESTED = 32
+MOST_PARTS = 4_000_000  # besides the numbers of arrays of one type
 NUMBERS = {
     b"i": ">i1",
     b"U": ">u1",
