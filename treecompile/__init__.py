@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from treecompile.api.building import build
+    from treecompile.api.distilling import distil
     from treecompile.api.model import Model
     from treecompile.api.verbs import cross_validate, diff, from_sklearn, learn, load
     from treecompile.database.locations import Table
@@ -46,6 +47,7 @@ __all__ = [
     "build",
     "cross_validate",
     "diff",
+    "distil",
     "from_sklearn",
     "learn",
     "load",
@@ -56,6 +58,7 @@ HOMES = {
     "Model": "api.model",
     "Table": "database.locations",
     "build": "api.building",
+    "distil": "api.distilling",
 }
 
 
