@@ -23,7 +23,8 @@ NUMBERS = "x,colour,y\n" + "".join(
     f"{n},{'rg'[n % 2]},{n * n / 4 + n % 2}\n" for n in range(40)
 )
 REPORTING = (
-    *("learn", "rules", "build", "show", "evaluate", "verify", "check", "diff"),
+    *("learn", "rules", "build", "distil", "show"),
+    *("evaluate", "verify", "check", "diff"),
 )
 
 

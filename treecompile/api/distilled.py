@@ -53,8 +53,8 @@ class BothFigures(NamedTuple):
 class Distilled(Shown):
     """A model that stands in for a forest, and how faithful it is on held-out rows."""
 
-    model: Model
-    forest: ir.ForestProgram
+    model: Model  # the tree or the rules
+    forest: ir.ForestProgram  # that it stands in for
     agreement: ir.Quality  # on the held-out rows; "actual" is the forest's answer
     against_target: BothQualities | None  # None: no held-out row has a known target
     witnesses: tuple[Witness, ...]  # the most frequent, or largest, differences first

@@ -68,7 +68,7 @@ HELD_OUT = 1 / 3
 
 @with_keywords(DistilKeywords, ReadOptions, LearnOptions)
 def distil(
-    forest: Model | ir.ForestProgram,
+    forest: Model | ir.AnyProgram,
     data: Data,
     *,
     held_out: float = HELD_OUT,

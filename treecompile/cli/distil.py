@@ -19,7 +19,10 @@ from treecompile.cli.options import (
     value,
 )
 from treecompile.learning.options import LearnOptions
-from treecompile.model.options import COMMON, RULES
+from treecompile.model.options import COMMON, RULES, options_of
+
+OWN = ("algorithm", "max_leaves")  # have other defaults here
+SHARED = [name for name in options_of(LearnOptions) if name not in OWN]
 
 
 @command(
@@ -32,7 +35,16 @@ from treecompile.model.options import COMMON, RULES
 )
 @argument("forest")
 @argument("data")
-@declared(LearnOptions)
+@value("--algorithm", "NAME", "id3, c45 or cart. [default: cart]", group=COMMON)
+@value(
+    "--max-leaves",
+    "N",
+    "Maximum number of leaves. The best splits are made first. Only for cart and id3."
+    " [default: 30]",
+    type=int,
+    group=COMMON,
+)
+@declared(LearnOptions, *SHARED)
 @value(
     "--held-out",
     "F",
