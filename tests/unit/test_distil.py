@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from math import isnan, nan
 from pathlib import Path
@@ -17,7 +16,6 @@ import treecompile
 from tests.support.commands import good, run
 from tests.support.forests import random_forest, random_row, stump, tennis_forest
 from tests.support.samples import ROOT, TENNIS
-from tests.unit.test_json_reports import report
 from treecompile import Model, OptionError, Table
 from treecompile.api.distilled import telling
 from treecompile.model import forests, ir
@@ -367,27 +365,6 @@ def test_the_command() -> None:
     quiet = good("distil", "x.json", "data.csv", "-q", "-o", "-")
     assert quiet.stderr == ""
     assert loads(quiet.stdout).target == "y"
-
-
-@pytest.mark.usefixtures("_folder")
-def test_the_report_as_json() -> None:
-    command = ("distil", PENGUINS / "forest.json", PENGUINS / "penguins.csv", "-q")
-    found = report("distil", *command)
-    forest = treecompile.model.file.read_any_program(PENGUINS / "forest.json")
-    assert found["forest"] == {
-        "algorithm": "LightGBM binary",
-        "trees": 20,
-        "sha256": sha256(forest),
-    }
-    assert found["rows"] + found["agreement"]["rows"] == 344
-    assert found["against_target"]["forest"]["accuracy"] > 0.9
-    assert len(found["witnesses"]) == 5
-    assert found["files"] == ["model.json"]
-    Path("n.json").write_text(dumps(numbers()))
-    other = report("distil", "distil", "n.json", "data.csv", "-o", "n-tree.json")
-    assert other["against_target"] is None
-    assert other["agreement"]["r_squared"] == 1.0
-    assert json.loads(Path("n-tree.json").read_text())["target"] == "y"
 
 
 REFUSED = [
