@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from treecompile.api.building import build
+    from treecompile.api.distilling import distil
     from treecompile.api.importing import (
         from_catboost,
         from_lightgbm,
@@ -53,6 +54,7 @@ __all__ = [
     "build",
     "cross_validate",
     "diff",
+    "distil",
     "from_catboost",
     "from_lightgbm",
     "from_onnx",
@@ -68,6 +70,7 @@ HOMES = {
     "Model": "api.model",
     "Table": "database.locations",
     "build": "api.building",
+    "distil": "api.distilling",
     **dict.fromkeys(
         (
             *("from_catboost", "from_lightgbm", "from_onnx", "from_xgboost"),

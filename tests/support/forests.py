@@ -28,6 +28,39 @@ LINKS = {
 }
 
 
+def stump(
+    feature: ir.Feature,
+    test: ir.Condition,
+    values: tuple[float, float],
+    labels: tuple[ir.Label, ...] = (),
+) -> ir.Forest:
+    """A forest of one tree with one test; of two labels, 0 is between them."""
+    nodes: list[SplitNode | LeafNode] = [SplitNode(test, 1, 2)]
+    nodes += [LeafNode((value,)) for value in values]
+    features = (feature,)
+    return ir.Forest(
+        features,
+        labels,
+        (member(features, (0,), nodes),),
+        (0.0,),
+        link=ir.Link.LOGISTIC if labels else ir.Link.IDENTITY,
+        cut=0.0 if labels else None,
+    )
+
+
+def tennis_forest() -> ir.ForestProgram:
+    """A forest of one tree, for the columns of tennis.csv."""
+    outlook = ir.Feature(
+        "outlook",
+        ir.Kind.CATEGORICAL,
+        ir.ValueType.STR,
+        ("cloudy", "rainy", "sunny"),
+    )
+    test = ir.Condition(0, ir.Op.IN, ("cloudy",), False)
+    forest = stump(outlook, test, (1.0, -1.0), ("no", "yes"))
+    return ir.ForestProgram("play", "a stump", forest)
+
+
 def random_forest(dice: Random, trees: int | None = None) -> ir.Forest:
     """A forest of any kind: one or several outputs, 32 or 64 bits, any link."""
     features = _features(dice)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import click
 
 from tests.support.samples import ROOT
-from treecompile.cli import main
+from treecompile.cli import distil, main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
@@ -99,8 +99,9 @@ def _flags(command: str) -> list[str]:
     return [_flag(each) for each in _options(command)]
 
 
-def _declared(*kinds: type) -> list[str]:
-    return [each.flag for kind in kinds for each in options_of(kind).values()]
+def _declared(*kinds: type, without: Sequence[str] = ()) -> list[str]:
+    declared = [each for kind in kinds for each in options_of(kind).values()]
+    return [each.flag for each in declared if each.name not in without]
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -117,10 +118,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "evaluate": lambda: command_table(
         "evaluate", without=_declared(DataOptions, LearnOptions)
     ),
+    "distil": lambda: command_table(
+        "distil", without=_declared(LearnOptions, without=distil.OWN)
+    ),
     **{
         name: lambda name=name: command_table(name)  # type: ignore[misc]
         for name in main.commands
-        if name not in ("learn", "build", "emit", "evaluate") and _options(name)
+        if name not in ("learn", "build", "emit", "evaluate", "distil")
+        and _options(name)
     },
 }
 

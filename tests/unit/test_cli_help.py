@@ -13,6 +13,7 @@ import pytest
 
 import treecompile
 from tests.support.commands import good, run
+from tests.support.forests import tennis_forest
 from tests.support.reviews import accepting, save
 from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import COMMANDS, main
@@ -20,6 +21,7 @@ from treecompile.cli.command import Command, CommandOption
 from treecompile.cli.inspect import wrapped
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
+from treecompile.model.file import dumps
 from treecompile.model.options import COMMON, HEADINGS, OUTPUT, options_of
 from treecompile.tables.options import DataOptions
 
@@ -116,6 +118,7 @@ def prepared(tmp_path: Path) -> Path:
         shop.execute(f"COPY ({rows}) TO 'events/1.parquet'")
     good("rules", "model.json", "-q")
     good("emit", "model.json", "--to", "javascript", "-o", "predict.mjs")
+    Path("forest.json").write_text(dumps(tennis_forest()), encoding="utf-8")
     save(accepting(treecompile.load("model.json").program), Path("review.json"))
     return tmp_path
 

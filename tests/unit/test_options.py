@@ -13,13 +13,18 @@ import treecompile
 from tests.support.commands import good, run
 from tests.support.samples import TENNIS
 from treecompile import OptionError
-from treecompile.api.options import EmitKeywords, LearnKeywords, keywords_of
+from treecompile.api.options import (
+    DistilKeywords,
+    EmitKeywords,
+    LearnKeywords,
+    keywords_of,
+)
 from treecompile.cli import main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
 from treecompile.model.options import Option, options_of
-from treecompile.tables.options import DataOptions
+from treecompile.tables.options import DataOptions, ReadOptions
 
 LEARNING = keywords_of(DataOptions, LearnOptions)
 EMITTING = keywords_of(EmitOptions)
@@ -56,6 +61,7 @@ def test_the_command_line_has_every_declared_option(
         (treecompile.learn, LearnKeywords, LEARNING),
         (treecompile.cross_validate, LearnKeywords, LEARNING),
         (treecompile.build, LearnKeywords, LEARNING),
+        (treecompile.distil, DistilKeywords, keywords_of(ReadOptions, LearnOptions)),
         (treecompile.Model.emit, EmitKeywords, EMITTING),
     ],
 )

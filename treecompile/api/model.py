@@ -386,8 +386,9 @@ class Model:
     def _repr_html_(self) -> str:
         """The picture for a notebook; of a large tree, the branches with most cases."""
         program = self.any_program
-        is_forest = isinstance(program, ForestProgram)
-        return framed(f"<p>{escape(repr(self))}</p>" if is_forest else compact(program))
+        if isinstance(program, ForestProgram):
+            return framed(f"<p>{escape(repr(self))}</p>")
+        return framed(compact(program))
 
     def save(self, path: str | Path) -> None:
         """Write a model file, completely or not at all."""

@@ -32,7 +32,7 @@ class ReadKeywords(TypedDict, total=False):
     sheet: str
 
 
-class LearnKeywords(ReadKeywords, total=False):
+class DataKeywords(ReadKeywords, total=False):
     task: str | None
     labels: Sequence[str]
     categorical: str | Sequence[str]
@@ -41,6 +41,9 @@ class LearnKeywords(ReadKeywords, total=False):
     date: str | Sequence[str]
     ignore: str | Sequence[str]
     weights: str
+
+
+class GrowthKeywords(TypedDict, total=False):
     algorithm: str
     max_depth: int | None
     min_split: int
@@ -67,6 +70,14 @@ class LearnKeywords(ReadKeywords, total=False):
     prior: Mapping[Label, float] | None
     validation_fraction: float
     seed: int
+
+
+class LearnKeywords(DataKeywords, GrowthKeywords, total=False):
+    pass
+
+
+class DistilKeywords(ReadKeywords, GrowthKeywords, total=False):
+    pass
 
 
 class EmitKeywords(TypedDict, total=False):
@@ -128,14 +139,29 @@ def learn_options(
     function: str, target: str, given: Mapping[str, Any]
 ) -> tuple[DataOptions, LearnOptions]:
     """Check the names of the keywords, and sort them by what they are about."""
-    values = _values(function, given, DataOptions, LearnOptions)
+    columns, how = _learning(function, given, DataOptions)
+    return DataOptions(as_name(target), **columns), how
+
+
+def distil_options(
+    function: str, given: Mapping[str, Any]
+) -> tuple[ReadOptions, LearnOptions]:
+    """The same, where a forest says what the columns are."""
+    reading, how = _learning(function, given, ReadOptions)
+    return ReadOptions(**reading), how
+
+
+def _learning(
+    function: str, given: Mapping[str, Any], about_data: type
+) -> tuple[dict[str, Any], LearnOptions]:
+    values = _values(function, given, about_data, LearnOptions)
     if given.get("class_weight") == BALANCED:
         values |= {"class_weight": (), "balanced": True}
     if given.get("one_hot") is True:
         values |= {"one_hot": (), "one_hot_all": True}
     values = {k: spelled(k, v) if k in DECLARED else v for k, v in values.items()}
-    columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
-    return DataOptions(as_name(target), **columns), LearnOptions(**values)
+    columns = {key: values.pop(key) for key in options_of(about_data) if key in values}
+    return columns, LearnOptions(**values)
 
 
 def refer_options(

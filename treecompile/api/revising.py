@@ -13,7 +13,7 @@ from treecompile.emit.history import AnswerChange, Changes, History
 from treecompile.inspect.diff import diff
 from treecompile.inspect.differences import Diff
 from treecompile.measure.cases import Cases
-from treecompile.measure.quality import MEASURED, measured, read_cases
+from treecompile.measure.quality import measured, read_cases
 from treecompile.model import words
 from treecompile.model.errors import (
     DataError,
@@ -21,6 +21,7 @@ from treecompile.model.errors import (
     ReviewError,
     TargetError,
 )
+from treecompile.model.evidence import MEASURED
 from treecompile.model.file.write import sha256
 from treecompile.model.ir import Program, Rule, RuleSet, Training
 from treecompile.model.referral import refer_label

@@ -16,6 +16,7 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     completion,
+    distil,
     emit,
     failures,
     importing,
@@ -29,7 +30,10 @@ from treecompile.cli.command import HELP, Command, write_rows, write_text
 
 NAME = "treecompile"
 COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the work
-    "Make a model": (learn.build, learn.learn, learn.rules, importing.import_model),
+    "Make a model": (
+        *(learn.build, learn.learn, learn.rules),
+        *(importing.import_model, distil.distil),
+    ),
     "Compile and prove": (emit.emit, emit.verify),
     "Predict": (predict.predict, predict.score),
     "Examine": (

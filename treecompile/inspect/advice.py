@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from treecompile.measure.quality import MEASURED, accuracy
+from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
+from treecompile.model.evidence import MEASURED
 from treecompile.model.paths import leaf_count
 from treecompile.model.referral import refer_label, referred_rows
+from treecompile.model.stand_in import compares_with_forest, learner
 
 READABLE = 50  # leaves that a person may read
 FITS_NOISE = 0.1  # of the rows: right in training, wrong in cross-validation
@@ -40,6 +42,8 @@ def quality_line(program: ir.AnyProgram) -> str:
         for quality, on in measured
     )
     name = "accuracy" if program.body.labels else "RMSE"
+    if compares_with_forest(program):
+        name = f"{name} against the forest's answers"
     return f"{name}: {figures}{_baseline(program, measured[0][0])}"
 
 
@@ -52,7 +56,8 @@ def _measured(program: ir.AnyProgram) -> Iterator[tuple[ir.Quality, str]]:
         yield training.estimate.quality, _how(training.estimate)
     elif training.validation is not None:
         pruned = ", which pruned the model" if was_pruned_by_validation(program) else ""
-        yield training.validation, f"{_rows(training.validation, 'validation')}{pruned}"
+        kind = "held-out" if compares_with_forest(program) else "validation"
+        yield training.validation, f"{_rows(training.validation, kind)}{pruned}"
     if training.quality is not None:
         is_measured = MEASURED in dict(program.options)
         rows = _rows(training.quality, "given" if is_measured else "training")
@@ -60,6 +65,8 @@ def _measured(program: ir.AnyProgram) -> Iterator[tuple[ir.Quality, str]]:
 
 
 def was_pruned_by_validation(program: ir.AnyProgram) -> bool:
+    if compares_with_forest(program):
+        return False  # other rows did, and these measure it
     options = dict(program.options)
     return options.get("prune") == "reduced-error" or (
         options.get("rules") == "validation"
@@ -164,7 +171,7 @@ def _smaller(program: ir.Program) -> str:
     """The options that make a smaller model; for rules, those that make their tree."""
     if isinstance(program.body, ir.RuleSet):
         return "a lower --max-depth or a higher --min-leaf"
-    return SMALLER.get(program.algorithm, "--max-leaves")
+    return SMALLER.get(learner(program), "--max-leaves")
 
 
 def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:

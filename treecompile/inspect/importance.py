@@ -10,6 +10,7 @@ from math import fsum, log2
 
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Leaf, Moments, Program, Split, Stats, Tree
+from treecompile.model.stand_in import learner
 
 GINI, ENTROPY, VARIANCE = "gini", "entropy", "variance"
 MEASURES = {"id3": ENTROPY, "c45": ENTROPY, "cart": GINI}  # without --criterion
@@ -30,11 +31,12 @@ def measure_of(program: Program) -> str | None:
     Options name it, or the algorithm has one by default. Trees that another library
     learned have only the gains of their splits.
     """
-    if program.algorithm not in MEASURES:
+    algorithm = learner(program)
+    if algorithm not in MEASURES:
         return None
     if not program.body.labels:
         return VARIANCE
-    given = dict(program.options).get("criterion", MEASURES[program.algorithm])
+    given = dict(program.options).get("criterion", MEASURES[algorithm])
     return GINI if given == GINI else ENTROPY
 
 

@@ -309,7 +309,6 @@ def accuracy(quality: ir.ClassQuality) -> float | None:
 
 
 PREDICTION = "prediction"
-MEASURED = "measured"  # the program option that names the data of all figures
 
 
 def scored_csv(

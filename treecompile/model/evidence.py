@@ -18,6 +18,8 @@ from treecompile.model.paths import DIVIDED, deciding, divisible, outcomes, upwa
 from treecompile.model.referral import refer_label
 from treecompile.model.semantics import answer
 
+MEASURED = "measured"  # the program option that names the data of all figures
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -15,6 +15,7 @@ from treecompile.model import ir, words
 from treecompile.model.paths import DIVIDED
 from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.semantics import answer, is_fractional
+from treecompile.model.stand_in import compares_with_forest, titled
 from treecompile.model.words import rounded
 
 # ---------------------------------------------------------------- the model
@@ -51,7 +52,7 @@ def quality(program: ir.Program) -> list[QualityPart]:
         (f"Validation data{_seen(program)}", training.validation),
     ]
     return [
-        _quality_part(title, quality, program, base)
+        _quality_part(titled(program, title), quality, program, base)
         for title, quality in measured
         if quality is not None
     ]
@@ -65,6 +66,8 @@ def _estimated(estimate: ir.Estimate) -> str:
 
 def _seen(program: ir.Program) -> str:
     """A model that was pruned to fit these rows fits them better than others."""
+    if compares_with_forest(program):
+        return ""  # other rows pruned it
     if pruned_by(program) == "validation":
         return ", which also pruned the rules: expect less on new rows"
     is_fitted = dict(program.options).get("prune") == "reduced-error"
@@ -182,9 +185,11 @@ def statistics(program: ir.Program) -> list[StatisticsPart]:
         ("Validation data", training.validation_rules, training.validation),
     )
     own = PRUNED_BY.get(pruned_by(program), "")
+    if own == "Validation data" and compares_with_forest(program):
+        own = ""  # other rows pruned the rules
     return [
         StatisticsPart(
-            title,
+            titled(program, title),
             SELECTED if title == own else "",
             _table(program.body, tallies, quality),
         )

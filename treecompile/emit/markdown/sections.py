@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from treecompile.emit.markdown import md
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
-from treecompile.measure.quality import MEASURED
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
-from treecompile.model.evidence import Evidence, by_id
+from treecompile.model.evidence import MEASURED, Evidence, by_id
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
+from treecompile.model.stand_in import FOREST, compares_with_forest, learner, original
 from treecompile.model.words import Rounding, rounded
 from treecompile.pictures.draw import compact
 from treecompile.rules.language.evidence import ALGORITHM
@@ -33,7 +33,8 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     columns = (
         f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
     )
-    algorithm = ALGORITHMS.get(program.algorithm) or md.name(program.algorithm)
+    by = learner(program) if original(program) else program.algorithm
+    algorithm = ALGORITHMS.get(by) or md.name(by)
     if is_fractional(body):
         order = "exactly one rule applies to every case whose values are known"
     elif isinstance(body, ir.Tree):
@@ -70,6 +71,14 @@ def data(program: ir.Program, every: Evidence) -> str:
         origin = md.name(training.source) if training.source else "a table in memory"
         rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
+    if (forest := original(program)) is not None:
+        del options[FOREST]
+        text += (
+            f" It stands in for a forest ({md.name(forest.algorithm)}, SHA-256"
+            f" {forest.sha256}): it was learned from the answers of the forest."
+        )
+        if compares_with_forest(program):
+            text += " In this document, a right answer is one that the forest gives."
     if options:
         alpha = options.pop("chosen_alpha", None)
         chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in options.items()]
