@@ -236,15 +236,29 @@ def test_many_thresholds_are_thinned() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [[], [0.0], [-1.7e308, 1.7e308], [1.0, 1.0000000000000002], [5e-324]]
+    "limits", [[], [0.0], [1.0, 1.0000000000000002], [5e-324], [3.0, 4.0]]
 )
 def test_odd_thresholds_are_drawn(limits: list[float]) -> None:
     forest = stumps(limits)
     (found,) = dependences(forest, [0])
     assert np.isfinite(found.margins).all()
     assert np.isfinite(found.edges).all()
-    assert len(found.margins) == len(limits) + 1 or limits == [-1.7e308, 1.7e308]
+    assert len(found.margins) == len(limits) + 1
     picture = draw_dependence(forest, found, shown_outputs(forest, [found]), (0, 1))
+    assert "nan" not in picture
+    assert "inf" not in picture
+
+
+def test_huge_thresholds_do_not_stretch_the_curve() -> None:
+    (found,) = dependences(stumps([1.0, 1e300, 2.0, -1.7e308]), [0])
+    assert found.edges == pytest.approx((0.95, 1.0, 2.0, 2.05))
+    assert found.margins[:, 0].tolist() == [1, 2, 3]
+    (found,) = dependences(stumps([1e300]), [0])
+    assert found.margins[:, 0].tolist() == [0]
+    training = ir.Training("", 5, (ir.ColumnSummary(0, -1.7e308, 1.7e308),))
+    (found,) = dependences(stumps([-1e308, 1e308]), [0], training)
+    assert found.margins[:, 0].tolist() == [0, 1, 2]
+    picture = draw_dependence(stumps([1.0]), found, [0], (0, 2))
     assert "nan" not in picture
     assert "inf" not in picture
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from stat import S_ISREG
 
 from treecompile.model.errors import OptionError, RulesError
+from treecompile.model.files import read_text
 from treecompile.rules.language.document import MARKDOWN, read_whole
+from treecompile.rules.language.record import is_as_written
 
 BEGINNING = 1 << 20  # bytes; the example in a Python module of many columns is long
 
@@ -88,6 +90,8 @@ def is_touched(path: Path) -> bool:
     if path.suffix.lower() not in MARKDOWN:
         return False
     try:
+        if is_as_written(read_text(path, RulesError)):
+            return False
         found = read_whole(path)
     except RulesError:
         return True

@@ -6,7 +6,7 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treecompile import __version__
 from treecompile.emit import code
@@ -20,6 +20,7 @@ from treecompile.emit.lowering import (
     Lowered,
     lower_rules,
 )
+from treecompile.emit.markdown import forest as markdown_forest
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
@@ -49,6 +50,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "sql": sql_forest.lower,
+    "markdown": markdown_forest.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
 
@@ -84,6 +86,8 @@ def emit(
         if isinstance(program, ForestProgram):
             forest = ForestInput(program, identity, __version__, description)
             lowered = _forest_lowering(description)(forest, options)
+            own = description.forest or description.template
+            description = replace(description, template=own)
         else:
             source = CompilerInput(
                 program, identity, __version__, description, history, facts

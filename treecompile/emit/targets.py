@@ -31,6 +31,10 @@ def template_problem(name: str) -> str:
     return "expected the name of a file in the folder of the target"
 
 
+def forest_problem(name: str) -> str:
+    return template_problem(name) if name else ""
+
+
 def suffix_problem(text: str) -> str:
     is_suffix = re.fullmatch(r"(?:\.[\w-]+)*", text)
     return "" if is_suffix else "expected a full stop and letters, as in '.py'"
@@ -43,6 +47,7 @@ class Target:
         problem=template_problem
     )  # in its folder: "module.py.jinja"
     suffix: str = checked(problem=suffix_problem)  # of the artefact: ".py"
+    forest: str = checked("", problem=forest_problem)  # its template; "": the same
     formatter: str = checked("", choices=("", "black"))  # "" for none
     longest: int = checked(0, least=1)  # characters that its engine reads; 0: any
     spelling: Mapping[str, Any] = field(default_factory=dict)  # sections: see code.py

@@ -23,6 +23,7 @@ from treecompile.model.semantics import threshold
 
 MOST_STEPS = 60  # of the curve of a numeric feature
 BEYOND = 0.05  # how much wider the curve is than its thresholds, if no range is known
+HUGE = 1e100  # a threshold beyond it, such as 1e300, only tells missing values apart
 NO_FEATURE = -1
 UNKNOWN_WEIGHTS = (0.0, 1.0)  # what an importer writes that finds none
 
@@ -154,7 +155,7 @@ def _edges(limits: set[float], known: ir.ColumnSummary | None) -> tuple[float, .
     low = known.low if known else None
     high = known.high if known else None
     if low is None or high is None or not (isfinite(low) and isfinite(high)):
-        low, high = _ends(inner)
+        low, high = _ends([limit for limit in inner if abs(limit) < HUGE])
     inner = [limit for limit in inner if low <= limit < high]
     if len(inner) >= MOST_STEPS:
         places = np.linspace(0, len(inner) - 1, MOST_STEPS - 1).round().astype(int)

@@ -69,7 +69,7 @@ def draw_dependence(
     else:
         listed = _listed(feature, found, outputs)
         body = _bars(listed, found, outputs, scale, top)
-        high = top + ROW * len(listed) + 22
+        high = max(top + ROW * len(listed), top + HIGH) + 24
     return svg.document(WIDE, high, f"Partial dependence on {name}", [*head, *body])
 
 
