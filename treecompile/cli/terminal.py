@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treecompile.database.grow.levels import LevelProgress
     from treecompile.database.journal import Journal
     from treecompile.learning.training import Learned
-    from treecompile.model.ir import Program
+    from treecompile.model.ir import AnyProgram, Program
     from treecompile.rules.pruning import Start
 
 STANDARD_OUTPUT = (None, "-", "/dev/stdout")
@@ -129,6 +129,22 @@ def read_model(path: str, terminal: Terminal = Terminal(False)) -> Program:
     program, notes = read_source(path)
     terminal.notes(notes)
     return program
+
+
+def read_any(path: str, terminal: Terminal = Terminal(False)) -> AnyProgram:
+    """The same for a model of any kind, forests included."""
+    from treecompile.rules.language.document import read_model as read
+
+    program, notes = read(path)
+    terminal.notes(notes)
+    return program
+
+
+def read_single(path: str, what: str, terminal: Terminal = Terminal(False)) -> Program:
+    """One tree or rules; a forest is refused, and the message says what cannot be."""
+    from treecompile.model.forests import single
+
+    return single(read_any(path, terminal), what)
 
 
 def output(path: str | None, text: str) -> None:
