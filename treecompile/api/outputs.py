@@ -90,12 +90,18 @@ def is_touched(path: Path) -> bool:
     if path.suffix.lower() not in MARKDOWN:
         return False
     try:
-        if is_as_written(read_text(path, RulesError)):
-            return False
         found = read_whole(path)
     except RulesError:
-        return True
+        return not _is_whole(path)
     return found.is_edited or bool(found.notes)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a document without rules, as of a forest, is as it was written."""
+    try:
+        return is_as_written(read_text(path, RulesError))
+    except RulesError:
+        return False
 
 
 def _beginning(path: str | Path) -> bytes:
