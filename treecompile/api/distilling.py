@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -56,11 +55,11 @@ from treecompile.rules.pruning import C45RULES, VALIDATION, Start
 from treecompile.tables.dataset import Dataset, encode_answers
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
-from treecompile.tables.read import read_table
+from treecompile.tables.read import Source, read_table
 from treecompile.tables.suspicions import unmatched
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 LEAVES = 30  # that a person reads, unless the user says how large the tree may be
 HELD_OUT = 1 / 3
@@ -126,7 +125,7 @@ def forest_of(
     )
 
 
-def _rows_in_memory(data: Data) -> Rows:
+def _rows_in_memory(data: Data) -> Source:
     if in_database(data):
         raise OptionError(
             "distil needs the rows in memory: use one file, such as a sample of the"

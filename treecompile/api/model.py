@@ -130,7 +130,7 @@ class Model:
     @property
     def importances(self) -> dict[str, float]:
         """The importance of each feature: its share of the decrease of impurity."""
-        return importances(self._single("importances"))
+        return importances(self.any_program)
 
     @property
     def alphas(self) -> tuple[PruningStep, ...]:

@@ -14,7 +14,9 @@ from pathlib import Path
 from stat import S_ISREG
 
 from treecompile.model.errors import OptionError, RulesError
+from treecompile.model.files import read_text
 from treecompile.rules.language.document import MARKDOWN, read_whole
+from treecompile.rules.language.record import is_as_written
 
 BEGINNING = 1 << 20  # bytes; the example in a Python module of many columns is long
 
@@ -90,8 +92,16 @@ def is_touched(path: Path) -> bool:
     try:
         found = read_whole(path)
     except RulesError:
-        return True
+        return not _is_whole(path)
     return found.is_edited or bool(found.notes)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a document without rules, as of a forest, is as it was written."""
+    try:
+        return is_as_written(read_text(path, RulesError))
+    except RulesError:
+        return False
 
 
 def _beginning(path: str | Path) -> bytes:

@@ -28,7 +28,7 @@ from treecompile.model.options import DATA, SEARCH
 from treecompile.pictures.options import LAYOUTS, MOST, DrawOptions
 
 if TYPE_CHECKING:
-    from treecompile.model.ir import Program
+    from treecompile.model.ir import ForestProgram, Program
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
 INDENT = "    "  # of the further lines of a rule
@@ -65,7 +65,7 @@ def wrapped(line: str) -> str:
 
 @command(
     "show",
-    "Show the tree, or the rules, in the terminal.",
+    "Show the tree, the rules or the forest, in the terminal.",
     "treecompile show model.json\ntreecompile show model.json --importance",
     "No file. The tree goes to standard output.",
 )
@@ -77,23 +77,36 @@ def wrapped(line: str) -> str:
     is_flag=True,
     help="The sequence of trees that cost-complexity pruning would make.",
 )
+@value("--tree", "N", "Show this tree of a forest; the first is 1.", type=int)
 @json_option
 def show(
-    model: str, stats: bool, importance: bool, alphas: bool, as_json: bool
+    model: str,
+    stats: bool,
+    importance: bool,
+    alphas: bool,
+    tree: int | None,
+    as_json: bool,
 ) -> None:
     """Show the tree, or the rules, in the terminal.
 
-    Each leaf has the id of its rule and the training cases that reach it.
+    Each leaf has the id of its rule and the training cases that reach it. Of a forest,
+    it shows how the sum of its trees becomes an answer, and the importance of the
+    features.
     """
-    from treecompile.cli.terminal import read_single
+    from treecompile.cli.terminal import read_model
     from treecompile.inspect.importance import importances, tree_of
     from treecompile.inspect.show import plain
     from treecompile.inspect.show import show as text_of
-    from treecompile.model.ir import RuleSet
+    from treecompile.model.ir import ForestProgram, RuleSet
     from treecompile.model.paths import size
     from treecompile.model.semantics import is_fractional
 
-    program = read_single(model, "show")
+    program = read_model(model)
+    if isinstance(program, ForestProgram):
+        _show_forest(program, stats, importance, alphas, tree, as_json)
+        return
+    if tree is not None:
+        raise OptionError("--tree is for forests, and this is one tree or rules")
     if stats or importance or alphas:
         tree_of(program)  # refuses a list of rules before anything is printed
     if as_json:
@@ -117,6 +130,45 @@ def show(
 
         streams.show("\ncost-complexity pruning at each alpha:")
         streams.show("\n".join(pruning_sequence(weakest_links(tree_of(program)))))
+
+
+def _show_forest(
+    program: ForestProgram,
+    stats: bool,
+    importance: bool,
+    alphas: bool,
+    tree: int | None,
+    as_json: bool,
+) -> None:
+    from treecompile.inspect.show import plain
+    from treecompile.inspect.show_forest import check_number, show_forest, show_tree
+    from treecompile.model.forests import single
+
+    if alphas:
+        single(program, "--alphas")
+    if tree is not None:
+        check_number(program.body, tree)
+    elif stats:
+        raise OptionError("--stats is about the nodes of one tree: add --tree N")
+    if as_json:
+        from treecompile.cli import json_reports
+
+        report = json_reports.shown_forest(program, tree)
+        streams.write(json_reports.dumped(report))
+        return
+    paint = coloured if has_colours() else plain
+    if tree is None:
+        text = show_forest(program, is_whole=importance)
+    else:
+        text = show_tree(program, tree, paint, stats=stats)
+    lines = text.split("\n")
+    if sys.stdout.isatty() and tree is None:
+        lines = list(map(wrapped, lines))
+    streams.show("\n".join(lines))
+    if importance and tree is not None:
+        from treecompile.inspect.show_forest import importance_lines
+
+        streams.show("\n".join(["", *importance_lines(program.body, is_whole=True)]))
 
 
 def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) -> None:
@@ -297,8 +349,8 @@ def diff(
     how = read_options("diff", given(options))
     table = read_table(data, how) if data else None
     na_values = how.na_values
-    models = read_single(old, "diff"), read_single(new, "diff")
-    result = differences(*models, table, budget, na_values)
+    programs = read_single(old, "diff"), read_single(new, "diff")
+    result = differences(*programs, table, budget, na_values)
     if as_json:
         shown = len(result.regions) if most is None else most
         streams.write(json_reports.dumped(json_reports.compared(result, shown)))

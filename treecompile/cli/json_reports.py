@@ -148,6 +148,46 @@ def shown(
     return report
 
 
+def shown_forest(program: ir.ForestProgram, tree: int | None = None) -> Json:
+    """The result of `show` for a forest; with the number of a tree, its nodes."""
+    from treecompile.inspect.importance import importances
+    from treecompile.measure.forest_importance import split_shares
+    from treecompile.model.forest_words import exactness, steps
+
+    forest = program.body
+    report: Json = {
+        "model": model(program),
+        "trees": len(forest.members),
+        "steps": steps(forest),
+        "exactness": exactness(forest),
+        "importance": importances(program),
+        "importance_by": "gain" if split_shares(forest).are_gains else "splits",
+    }
+    if tree is not None:
+        report["tree"] = tree
+        report["nodes"] = _member_nodes(forest.members[tree - 1])
+    return report
+
+
+def _member_nodes(member: ir.Member) -> list[Json]:
+    """The nodes of a tree of a forest, each after its parent."""
+    above: dict[int, Json] = {0: {"parent": None, "test": None}}
+    nodes = []
+    for position, node in enumerate(member.tree.nodes):
+        if isinstance(node, ir.Leaf):
+            assert isinstance(node.value, int)
+            adds = {"outputs": member.outputs, "adds": member.values[node.value]}
+            nodes.append({**above[position], "weight": node.weight, **adds})
+            continue
+        weight = node.stats.weight
+        nodes.append({**above[position], "weight": weight, "gain": node.gain})
+        for branch in node.branches:
+            feature = member.tree.features[branch.when.feature]
+            test = words.phrase([branch.when], feature)
+            above[branch.then] = {"parent": position, "test": test}
+    return nodes
+
+
 def _rule(rule: ir.Rule, rules: ir.RuleSet, rows: Evidence) -> Json:
     tests = words.conjunction(rule.conditions, rules.features)
     cases = _cases(rows, rules.labels)

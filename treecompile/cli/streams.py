@@ -16,7 +16,7 @@ import click
 
 from treecompile.model.errors import TreecompileError, shortened
 
-ASCII = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
+ASCII = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-", "█": "#"})
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
 
 results: list[str | bytes] = []

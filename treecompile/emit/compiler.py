@@ -20,6 +20,7 @@ from treecompile.emit.lowering import (
     Lowered,
     lower_rules,
 )
+from treecompile.emit.markdown import forest as markdown_forest
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
@@ -51,6 +52,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": python_forest.lower,
     "sql": sql_forest.lower,
+    "markdown": markdown_forest.lower,
 }
 STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
 

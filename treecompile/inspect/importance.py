@@ -1,15 +1,26 @@
 """The impurity of nodes, and the importance of features.
 
 The importance of a feature is the decrease of impurity at its splits, weighted by their
-cases, divided by the sum over all features.
+cases, divided by the sum over all features. In a forest, it is the share of the gain of
+all splits, or of their number (see `measure.forest_importance`).
 """
 
 from __future__ import annotations
 
 from math import fsum, log2
 
+from treecompile.measure.forest_importance import split_shares
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Leaf, Moments, Program, Split, Stats, Tree
+from treecompile.model.ir import (
+    AnyProgram,
+    ForestProgram,
+    Leaf,
+    Moments,
+    Program,
+    Split,
+    Stats,
+    Tree,
+)
 from treecompile.model.stand_in import learner
 
 GINI, ENTROPY, VARIANCE = "gini", "entropy", "variance"
@@ -52,8 +63,12 @@ def impurity(stats: Stats, measure: str) -> float | None:
     return fsum(-share * log2(share) for share in shares) + 0.0
 
 
-def importances(program: Program) -> dict[str, float]:
+def importances(program: AnyProgram) -> dict[str, float]:
     """The importance of each feature, in column order; they sum to 1, or are all 0."""
+    if isinstance(program, ForestProgram):
+        features = program.body.features
+        shares = split_shares(program.body).shares
+        return {f.name: share for f, share in zip(features, shares, strict=True)}
     tree = tree_of(program)
     measure = measure_of(program)
     parts: list[list[float]] = [[] for _ in tree.features]

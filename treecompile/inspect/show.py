@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treecompile.inspect.importance import impurity, measure_of, tree_of
 from treecompile.model import ir, words
@@ -79,18 +79,30 @@ def _tree_lines(
     program: ir.Program, tree: ir.Tree, paint: Paint, *, stats: bool
 ) -> Iterator[str]:
     ids, rows = rule_ids(tree), of_nodes(program, tree)
-    notes = _notes(program, rows) if stats else {}
+
+    def answer(position: int, leaf: ir.Leaf) -> str:
+        said = words.evidence(rows[position], tree.labels)
+        shown = paint(words.value(leaf.value), _code(leaf.value, tree.labels))
+        return f"{shown}  {paint(f'({ids[position]}: {said})', ASIDE)}"
+
+    yield from branches(tree, answer, _notes(program, rows) if stats else {})
+    if shared := divided(program):
+        said = words.evidence(shared, tree.labels)
+        yield f"divided among several leaves, by a missing or unseen value: {said}"
+
+
+def branches(
+    tree: ir.Tree, answer: Callable[[int, ir.Leaf], str], notes: Mapping[int, str]
+) -> Iterator[str]:
+    """The tree with a line for each node: its test, the answer of a leaf, its note."""
     stack = [(0, "", "", "")]  # position, its margin, its children's margin, its test
     while stack:
         position, margin, below, test = stack.pop()
         node = tree.nodes[position]
         if isinstance(node, ir.Leaf):
-            said = words.evidence(rows[position], tree.labels)
             arrow = " -> " if test else ""
-            answer = paint(words.value(node.value), _code(node.value, tree.labels))
-            aside = paint(f"({ids[position]}: {said})", ASIDE)
             note = notes.get(position, "")
-            yield f"{margin}{test}{arrow}{answer}  {aside}{note}"
+            yield f"{margin}{test}{arrow}{answer(position, node)}{note}"
             continue
         if test or notes:
             yield f"{margin}{test or 'all'}{notes.get(position, '')}"
@@ -101,6 +113,3 @@ def _tree_lines(
             head, tail = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
             inner.append((branch.then, below + head, below + tail, phrase))
         stack.extend(reversed(inner))
-    if shared := divided(program):
-        said = words.evidence(shared, tree.labels)
-        yield f"divided among several leaves, by a missing or unseen value: {said}"

@@ -14,7 +14,7 @@ from treecompile.model import ir
 WHEN, LABEL = "refer", "refer_label"  # options of a model
 
 
-def refer_label(program: ir.Program) -> ir.Label | None:
+def refer_label(program: ir.AnyProgram) -> ir.Label | None:
     """The label of rows that are referred; None if the model answers every row."""
     found = dict(program.options).get(LABEL)
     return found if found is not None and found in program.body.labels else None

@@ -41,7 +41,7 @@ def compares_with_forest(program: ir.AnyProgram) -> bool:
     return original(program) is not None and MEASURED not in dict(program.options)
 
 
-def titled(program: ir.Program, rows: str) -> str:
+def titled(program: ir.AnyProgram, rows: str) -> str:
     """The title of figures on some rows, which says what the answers are compared with.
 
     The rows that are called validation data elsewhere are those that were held out.

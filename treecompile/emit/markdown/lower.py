@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from treecompile.emit.about import NOT_SAID
 from treecompile.emit.history import History
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.markdown import md, quality, sections, signing
+from treecompile.emit.markdown import quality, sections, signing
 from treecompile.emit.markdown.changes import ChangesText, changes
 from treecompile.emit.markdown.conditions import terms
 from treecompile.emit.markdown.groups import GroupText, grouped
@@ -18,7 +18,6 @@ from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.review import review
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.options import MOST_RULES, EmitOptions
-from treecompile.model import words
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import outcomes
@@ -121,17 +120,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         signing=signing.where_to_sign(source.sha256),
         signatures=signing.signatures(about),
     )
-    known = {program.target, *(feature.name for feature in body.features)}
-    strange = [words.name(name) for name in options.glossary if name not in known]
-    said = "the glossary explains names that the model does not have"
-    warnings = (f"{said}: {md.listing(strange)}",) if strange else ()
     notes = (
         f"the document shows the most frequent of {len(rules.rules):,} rules: --full"
         " writes them all",
     )
     return Lowered(
         document,
-        warnings,
+        sections.strange_entries(program, options.glossary),
         notes if is_summary else (),
         finish=lambda text: _finished(text, program, history),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from treecompile.emit.markdown import md
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
+from treecompile.model.forests import is_forest
 from treecompile.model.paths import DIVIDED
 from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.semantics import answer, is_fractional
@@ -26,7 +27,7 @@ def actual_counts(quality: ir.ClassQuality) -> ir.ClassCounts:
     return ir.ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
 
 
-def training_counts(program: ir.Program) -> ir.Stats | None:
+def training_counts(program: ir.AnyProgram) -> ir.Stats | None:
     """The statistics of all training cases; None if they are not known."""
     measured = program.training.quality if program.training else None
     if isinstance(measured, ir.ClassQuality):
@@ -41,7 +42,7 @@ class QualityPart:
     table: str  # the confusion matrix, or the errors of a regression
 
 
-def quality(program: ir.Program) -> list[QualityPart]:
+def quality(program: ir.AnyProgram) -> list[QualityPart]:
     training, base = program.training, training_counts(program)
     if training is None:
         return []
@@ -64,7 +65,7 @@ def _estimated(estimate: ir.Estimate) -> str:
     return "New data, estimated on held-out rows"
 
 
-def _seen(program: ir.Program) -> str:
+def _seen(program: ir.AnyProgram) -> str:
     """A model that was pruned to fit these rows fits them better than others."""
     if compares_with_forest(program):
         return ""  # other rows pruned it
@@ -75,10 +76,11 @@ def _seen(program: ir.Program) -> str:
 
 
 def _quality_part(
-    title: str, quality: ir.Quality, program: ir.Program, base: ir.Stats | None
+    title: str, quality: ir.Quality, program: ir.AnyProgram, base: ir.Stats | None
 ) -> QualityPart:
     if isinstance(quality, ir.ValueQuality):
-        return _value_quality(title, quality)
+        remover = "the model removes" if is_forest(program.body) else "the rules remove"
+        return _value_quality(title, quality, remover)
     labels, refers = program.body.labels, refer_label(program)
     actual = actual_counts(quality)
     total = actual.weight
@@ -86,8 +88,9 @@ def _quality_part(
     common = answer(base or actual, labels)  # the most common label in training
     baseline = actual.weights[labels.index(common)]
     names = [md.value(label) for label in labels]
+    decider = "The model is" if is_forest(program.body) else "The rules are"
     summary = (
-        f"The rules are right in {right} of {words.quantity(total)}:"
+        f"{decider} right in {right} of {words.quantity(total)}:"
         f" accuracy {md.share(right, total)}."
         f" Always answering {md.value(common)}, the most common answer in training,"
         f" would be right in {words.amount(baseline)}: {md.share(baseline, total)}."
@@ -109,11 +112,11 @@ def _quality_part(
     return QualityPart(title, summary, md.table(head, rows))
 
 
-def _value_quality(title: str, quality: ir.ValueQuality) -> QualityPart:
+def _value_quality(title: str, quality: ir.ValueQuality, remover: str) -> QualityPart:
     summary = (
         f"Measured on {words.quantity(quality.rows, 'row')}. The baseline answers the"
-        " same mean for every case: R² is the share of its squared error that the rules"
-        " remove (1: all of it, 0: none)."
+        " same mean for every case: R² is the share of its squared error that"
+        f" {remover} (1: all of it, 0: none)."
     )
     r_squared = quality.r_squared
     rows = [
@@ -161,7 +164,7 @@ class StatisticsPart:
     table: str  # one row for each rule
 
 
-def pruned_by(program: ir.Program) -> str:
+def pruned_by(program: ir.AnyProgram) -> str:
     """How the rules of a program were pruned; "" if they were not."""
     how = dict(program.options).get("rules", "")
     return str(how) if isinstance(program.body, ir.RuleSet) else ""

@@ -53,7 +53,8 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
     )
 
 
-def data(program: ir.Program, every: Evidence) -> str:
+def data(program: ir.AnyProgram, every: Evidence | None = None) -> str:
+    """Where the model comes from; `every` are all training rows, if they are known."""
     training = program.training
     options = dict(program.options)
     if training is not None and options.pop(MEASURED, None) is not None:
@@ -88,7 +89,7 @@ def data(program: ir.Program, every: Evidence) -> str:
                 " Cross-validation chose how far the tree is pruned: each leaf of a"
                 f" split saves at least {100 * alpha:.3g} % of the error without tests."
             )
-    if every.mean is not None:
+    if every is not None and every.mean is not None:
         text += (
             f" Over all {words.quantity(every.rows)}, {md.name(program.target)} has"
             f" mean {rounded(every.mean)},"
@@ -102,7 +103,7 @@ def data(program: ir.Program, every: Evidence) -> str:
 SQL_TYPES = ByType("DOUBLE PRECISION", "VARCHAR", "BIGINT", "BOOLEAN")
 
 
-def features_note(program: ir.Program) -> str:
+def features_note(program: ir.AnyProgram) -> str:
     body = program.body
     note = (
         "The SQL type is the type that the column must have in a database;"
@@ -117,7 +118,7 @@ def features_note(program: ir.Program) -> str:
     return note
 
 
-def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) -> str:
+def features(body: ir.AnyBody, training: ir.Training | None, glossary: Glossary) -> str:
     """The table of the columns: what they contain and mean, and their SQL types."""
     tested = set(required_features(body))
     entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
@@ -149,6 +150,14 @@ def features(body: ir.Body, training: ir.Training | None, glossary: Glossary) ->
     return md.table_of(rows)
 
 
+def strange_entries(program: ir.AnyProgram, glossary: Glossary) -> tuple[str, ...]:
+    """A warning if the glossary explains names that the model does not have."""
+    known = {program.target, *(feature.name for feature in program.body.features)}
+    strange = [words.name(name) for name in glossary if name not in known]
+    said = "the glossary explains names that the model does not have"
+    return (f"{said}: {md.listing(strange)}",) if strange else ()
+
+
 # ---------------------------------------------------------------- missing values
 
 DIVIDED = (
@@ -170,16 +179,21 @@ MARKED = (
 )
 
 
+def what_is_missing(na_values: Sequence[str]) -> list[str]:
+    sentences = ["A value is missing if its field is empty, NULL or NaN."]
+    if na_values:
+        texts = ", ".join(map(md.name, na_values))
+        sentences.append(f"In text files, these fields also count as empty: {texts}.")
+    return sentences
+
+
 def missing(rules: ir.RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
     """What the rules do with missing and unseen values, in sentences."""
     tests = [condition for rule in rules.rules for condition in rule.conditions]
     kinds = {rules.features[test.feature].kind for test in tests}
     if not tests:
         return ["No column is used, so no value can be missing or unseen."]
-    sentences = ["A value is missing if its field is empty, NULL or NaN."]
-    if na_values:
-        texts = ", ".join(map(md.name, na_values))
-        sentences.append(f"In text files, these fields also count as empty: {texts}.")
+    sentences = what_is_missing(na_values)
     if fractional:
         return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
     if any(test.missing for test in tests):
@@ -225,7 +239,11 @@ def embedded(program: ir.Program, tree: ir.Tree) -> str:
     """
     if leaf_count(tree) > MAX_DRAWN:
         return ""
-    data = base64.b64encode(compact(program).encode()).decode()
+    return data_uri(compact(program))
+
+
+def data_uri(picture: str) -> str:
+    data = base64.b64encode(picture.encode()).decode()
     return f"data:image/svg+xml;base64,{data}"
 
 

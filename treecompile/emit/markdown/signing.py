@@ -16,8 +16,8 @@ ROOM = "…" * 14  # a line to sign on
 UNNAMED = (Reviewer(""), Reviewer(""))
 
 
-def title(about: About, target: str) -> str:
-    return md.prose(about.title) or f"Rules for predicting {target}"
+def title(about: About, target: str, what: str = "Rules") -> str:
+    return md.prose(about.title) or f"{what} for predicting {target}"
 
 
 def opening(about: About) -> list[str]:
@@ -26,10 +26,15 @@ def opening(about: About) -> list[str]:
     return [f"**{head}:** {md.prose(text)}" for head, text in said if text]
 
 
-def where_to_sign(sha256: str) -> str:
+RULES_ACCEPTED = "the rules of the model {model} as they stand here"
+MODEL_ACCEPTED = "the model {model} as it is described here"
+
+
+def where_to_sign(sha256: str, accepted: str = RULES_ACCEPTED) -> str:
+    what = accepted.format(model=f"`{sha256[:16]}...`")
     return (
-        "Sign a printed copy or a PDF of this document. A signature accepts the rules"
-        f" of the model `{sha256[:16]}...` as they stand here, and no other version:"
+        "Sign a printed copy or a PDF of this document. A signature accepts"
+        f" {what}, and no other version:"
         " code that was generated from this model carries the same SHA-256."
     )
 

@@ -131,6 +131,28 @@ def _check(found: DocumentLines, texts: Mapping[str, str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+# ---------------------------------------------------------------- without rules
+
+CHECKED = re.compile(r"<!-- treecompile check ([0-9a-f]{64}) -->")
+
+
+def with_check(text: str) -> str:
+    """A document that has no rules, with a checksum of its text at the end."""
+    return f"{text.rstrip()}\n\n<!-- treecompile check {_digest(text)} -->\n"
+
+
+def is_as_written(text: str) -> bool:
+    """Whether such a document has the text that treecompile wrote."""
+    rest, _, last = text.rstrip().rpartition("\n")
+    found = CHECKED.fullmatch(last)
+    return found is not None and found[1] == _digest(rest)
+
+
+def _digest(text: str) -> str:
+    lines = filter(None, map(str.rstrip, text.splitlines()))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 # ---------------------------------------------------------------- reading
 
 

@@ -1,0 +1,151 @@
+"""A forest -> the strings of its document, for readers who do not program.
+
+A forest has no rules that a person can read. The document says so, and describes the
+model as a whole: how an answer is computed, from which columns, and what it depends on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treecompile.emit.about import NOT_SAID
+from treecompile.emit.lowering import ForestInput, Lowered
+from treecompile.emit.markdown import effects, md, quality, sections, signing
+from treecompile.emit.markdown.effects import EffectText
+from treecompile.emit.markdown.quality import QualityPart
+from treecompile.emit.options import NO_ENTRY, EmitOptions, Glossary
+from treecompile.measure.forest_importance import split_shares
+from treecompile.model import ir
+from treecompile.model.errors import OptionError
+from treecompile.model.forest_words import exactness, steps
+from treecompile.model.paths import size
+from treecompile.model.semantics import required_features
+from treecompile.rules.language.record import with_check
+
+
+@dataclass(frozen=True, slots=True)
+class ForestDocument:
+    """The strings of the document, as Markdown; an empty one is left out."""
+
+    title: str  # Model for predicting churn
+    about: list[str]  # ["**Owner:** Field team"]
+    target: str  # churn
+    summary: str  # The model predicts **churn**, one of no, yes. It uses ...
+    sha256: str  # of the model
+    version: str  # of treecompile: 0.9
+    no_rules: str  # The model is a sum of 100 trees. ...
+    steps: list[str]  # ["The sum starts at 0.5.", "Each of the 100 trees ...", ...]
+    exactness: list[str]  # ["Exact: the margin and the label. They are ...", ...]
+    data: str  # The model was learned from churn.csv, 7043 rows. Options: ...
+    quality: list[QualityPart]  # for training and validation data
+    features_note: str  # The SQL type is the type that the column must have ...
+    features: str  # the table of columns
+    importance_note: str  # The importance of a feature is its share of ...
+    importance: str  # the table of features, with bars
+    unused: str  # Not used: city, zip.
+    effects_note: str  # Each picture shows how the margin depends on one feature ...
+    effects: list[EffectText]  # the pictures
+    effects_table: str  # the same in figures
+    missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
+    signing: str  # Sign a printed copy ...
+    signatures: str  # the table to sign
+
+
+def lower(source: ForestInput, options: EmitOptions) -> Lowered:
+    program, about = source.program, options.about or NOT_SAID
+    forest = program.body
+    if options.full:
+        raise OptionError(
+            "--full is for rules, and a forest has none that a person can read: leave"
+            " it out"
+        )
+    target = md.name(program.target)
+    shares = split_shares(forest)
+    shown = effects.effects(program, shares)
+    document = ForestDocument(
+        title=signing.title(about, target, "Model"),
+        about=signing.opening(about),
+        target=target,
+        summary=_summary(program, options.glossary),
+        sha256=source.sha256,
+        version=source.version,
+        no_rules=_no_rules(forest),
+        steps=steps(forest, md.shown),
+        exactness=exactness(forest),
+        data=sections.data(program),
+        quality=quality.quality(program),
+        features_note=sections.features_note(program),
+        features=sections.features(forest, program.training, options.glossary),
+        importance_note=effects.importance_note(shares),
+        importance=effects.importance(forest, shares),
+        unused=effects.unused(forest, shares),
+        effects_note=shown.note,
+        effects=list(shown.effects),
+        effects_table=shown.table,
+        missing=_missing(program),
+        signing=signing.where_to_sign(source.sha256, signing.MODEL_ACCEPTED),
+        signatures=signing.signatures(about),
+    )
+    warnings = sections.strange_entries(program, options.glossary)
+    return Lowered(document, warnings, finish=with_check)
+
+
+def _summary(program: ir.ForestProgram, glossary: Glossary) -> str:
+    forest = program.body
+    labels = [md.value(label) for label in forest.labels]
+    kind = f"one of {md.listing(labels)}" if labels else "a number"
+    told = md.prose(glossary.get(program.target, NO_ENTRY).description)
+    said = f" ({told})" if told else ""
+    tested = [md.name(forest.features[i].name) for i in required_features(forest)]
+    given = f"{len(forest.features)} column{'s' * (len(forest.features) != 1)}"
+    columns = (
+        f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
+    )
+    return (
+        f"The model predicts **{md.name(program.target)}**{said}, {kind}."
+        f" It uses {columns}. It is a forest, made by {md.name(program.algorithm)}:"
+        f" {size(forest)}."
+    )
+
+
+def _no_rules(forest: ir.Forest) -> str:
+    count = len(forest.members)
+    trees = f"{count:,} tree{'s' * (count != 1)}"
+    return (
+        f"The model is a sum of {trees}. Each tree adds a number, and the answer"
+        " follows from the sum of all, so no part of the model decides alone. It has no"
+        " rules that a person could read and accept one by one, and this document lists"
+        " none. It says how an answer is computed, from what, and what the model relies"
+        " on.\n\nWhere people must be able to read the decision, use `treecompile"
+        " distil`: it learns one tree that answers like this forest as often as it can."
+        " That tree is another model, with rules, a document and a quality of its own."
+    )
+
+
+def _missing(program: ir.ForestProgram) -> list[str]:
+    """What the trees do with missing and unseen values, in sentences."""
+    forest = program.body
+    tested = [forest.features[index] for index in required_features(forest)]
+    if not tested:
+        return ["No column is used, so no value can be missing or unseen."]
+    sentences = sections.what_is_missing(program.na_values)
+    if forest.zero_is_missing:
+        names = [md.name(forest.features[i].name) for i in forest.zero_is_missing]
+        sentences.append(f"In these columns, 0 counts as missing: {md.listing(names)}.")
+    sentences.append(
+        "Each test of each tree says where a missing value goes. Nothing has to be"
+        " filled in before."
+    )
+    kinds = {feature.kind for feature in tested}
+    if ir.Kind.CATEGORICAL in kinds:
+        sentences.append(
+            "A category that is not listed above is unseen. A test names some"
+            " categories, and an unseen one goes where those go that the test does not"
+            " name."
+        )
+    if ir.Kind.ORDINAL in kinds:
+        sentences.append(
+            "In an ordinal column, a category that is not listed above has no place in"
+            " the order and is treated as missing."
+        )
+    return sentences
