@@ -221,7 +221,7 @@ def test_other_losses_and_objects_are_refused() -> None:
     x, y = DIABETES
     for loss in ("RMSEWithUncertainty", "MultiRMSE"):
         model = trained("CatBoostRegressor", x, y, loss_function=loss, iterations=2)
-        with pytest.raises(ModelFileError, match=f"loss function {loss}"):
+        with pytest.raises(ModelFileError, match=f"loss function {loss!r}"):
             importer.from_object(model)
     with pytest.raises(DataError, match="not fitted"):
         importer.from_object(catboost.CatBoostRegressor())

@@ -54,7 +54,7 @@ from treecompile.model.file import dumps, loads_any
 Floats = NDArray[np.float64]
 DATA = Path(__file__).parent / "data"
 EXTRA = [np.nan, inf, -inf, 3.4e38, -3.4e38, 1e300, 1e-46, -1e-300, 1.0, -1.0, 2.0]
-MOST_ULPS = 8  # of a probability, in 32 bits
+MOST_ULPS = 64  # of a probability, in 32 bits: their `exp` is one of 32 bits
 WINE = datasets.load_wine(return_X_y=True)
 IRIS = datasets.load_iris(return_X_y=True)
 DIABETES = datasets.load_diabetes(return_X_y=True)
@@ -96,7 +96,7 @@ def check_classes(model: ModelProto, x: Floats) -> ir.Forest:
     else:
         found = shares(forest, X)
         # onnxruntime computes a share below one half as 1 - p: small ones lose digits.
-        assert np.abs(found - scores).max() <= 2**-23
+        assert np.abs(found - scores).max() <= 2**-22
         if forest.link is ir.Link.SOFTMAX:
             assert ulps(found, scores, np.float32) <= MOST_ULPS
     return forest
@@ -443,7 +443,7 @@ def operator(kind: str, **how: Any) -> Any:
                 before=[operator("Scaler", offset=[1.0], scale=[2.0])],
                 source="Z",
             ),
-            "cannot import the operator Scaler",
+            "cannot import the operator 'Scaler'",
         ),
         (
             model_of(
@@ -452,7 +452,7 @@ def operator(kind: str, **how: Any) -> Any:
                 stumps(),
                 after=[helper.make_node("Exp", ["Y"], ["E"])],
             ),
-            "cannot import the operator Exp",
+            "cannot import the operator 'Exp'",
         ),
         (
             model_of(
@@ -461,9 +461,9 @@ def operator(kind: str, **how: Any) -> Any:
                 stumps(),
                 after=[helper.make_node("Cast", ["Y"], ["E"], to=TensorProto.INT64)],
             ),
-            "cannot import the operator Cast",
+            "cannot import the operator 'Cast'",
         ),
-        (model_of("Scaler", 1, {}), "its operators are Scaler"),
+        (model_of("Scaler", 1, {}), "its operators are 'Scaler'"),
         (
             model_of(
                 "TreeEnsembleRegressor",
@@ -480,11 +480,11 @@ def operator(kind: str, **how: Any) -> Any:
         ),
         (
             model_of("TreeEnsembleRegressor", 1, stumps(post_transform="PROBIT")),
-            "post_transform PROBIT",
+            "post_transform 'PROBIT'",
         ),
         (
             model_of("TreeEnsembleRegressor", 1, stumps(aggregate_function="MAX")),
-            "aggregate_function MAX",
+            "aggregate_function 'MAX'",
         ),
         (model_of("TreeEnsembleRegressor", 1, stumps(n_targets=2)), "2 numbers"),
         (
@@ -497,7 +497,7 @@ def operator(kind: str, **how: Any) -> Any:
                 1,
                 stumps(nodes_modes=["BRANCH_MEMBER", "LEAF", "LEAF"]),
             ),
-            "mode BRANCH_MEMBER",
+            "mode 'BRANCH_MEMBER'",
         ),
         (
             model_of("TreeEnsembleRegressor", 1, stumps(nodes_truenodeids=[0, 0, 0])),
@@ -539,7 +539,7 @@ def operator(kind: str, **how: Any) -> Any:
             model_of("TreeEnsembleRegressor", 1, stumps(target_weights=[1e38, 0.0])),
             "does not fit into 32 bits",
         ),
-        (two_classes(0, (0.5, 1.0), "PROBIT", []), "post_transform PROBIT"),
+        (two_classes(0, (0.5, 1.0), "PROBIT", []), "post_transform 'PROBIT'"),
         (two_classes(1, (0.5, 1.0), "NONE", []), "a score of the second one"),
         (two_classes(0, (0.5, 1.0), "NONE", [0.5, 0.5]), "2 base_values"),
         (

@@ -218,7 +218,9 @@ def test_boosted_trees(name: str) -> None:
     if forest.labels:
         assert labels(forest, X) == expected.tolist()
         known = estimator.predict_proba(X.to_numpy())
-        assert ulps(shares(forest, X), known) <= MOST_ULPS
+        # The share of the first of two labels is the rest: small ones lose digits.
+        assert ulps(shares(forest, X)[:, 1:], known[:, 1:]) <= MOST_ULPS
+        assert np.abs(shares(forest, X) - known).max() <= 2**-51
     else:
         assert ulps(labels(forest, X), expected) <= (0, MOST_ULPS)["exp" in forest.link]
 

@@ -28,6 +28,7 @@ from treecompile.model.forests import LeafNode
 WHAT = "a JSON model of CatBoost"
 MOST_DEPTH = 16  # of a symmetric tree; CatBoost has the same limit
 MOST_LEVELS = 900  # of other trees
+OTHER_FEATURES = ("categorical", "text", "embedding")
 TREATMENTS = {"AsIs": False, "AsFalse": False, "AsTrue": True}
 IDENTITY = (
     *("RMSE", "MAE", "Quantile", "LogLinQuantile", "MAPE", "Lq", "Huber", "Expectile"),
@@ -132,8 +133,9 @@ def _columns(model: dict[str, Any]) -> tuple[dict[int, _Numbered], list[str]]:
         )
         for place, (_, index, name, is_above) in enumerate(found)
     }
-    others = [key for key in info if key != "float_features" and info[key]]
-    kinds = " and ".join(sorted(key.replace("_", " ") for key in others))
+    kinds = " and ".join(
+        f"{kind} features" for kind in OTHER_FEATURES if info.get(f"{kind}_features")
+    )
     notes = [f"the {kinds} of the model are in no tree"] if kinds else []
     return columns, notes
 
@@ -277,7 +279,7 @@ def _with_answers(
     loss = _loss(info)
     if loss not in LINKS:
         raise ModelFileError(
-            f"cannot import a model with the loss function {loss}: expected one of"
+            f"cannot import a model with the loss function {loss!r}: expected one of"
             f" {', '.join(LINKS)}"
         )
     forest = replace(forest, link=LINKS[loss])

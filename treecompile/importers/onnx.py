@@ -106,7 +106,9 @@ def _ensemble(graph: Graph) -> Operator:
         return found[0]
     if found:
         raise ModelFileError(f"{len(found)} ensembles of trees: expected one")
-    kinds = ", ".join(dict.fromkeys(node.kind for node in graph.operators)) or "none"
+    kinds = (
+        ", ".join(dict.fromkeys(repr(each.kind) for each in graph.operators)) or "none"
+    )
     raise ModelFileError(
         f"the graph has no ensemble of trees: its operators are {kinds}, expected one"
         f" of {', '.join(ENSEMBLES)}"
@@ -166,7 +168,7 @@ def _refuse_other_operators(
 
 def _unknown_operator(node: Operator) -> ModelFileError:
     return ModelFileError(
-        f"cannot import the operator {node.kind}: expected an ensemble of trees, with"
+        f"cannot import the operator {node.kind!r}: expected an ensemble of trees, with"
         " nothing but Cast, Identity and ZipMap around it"
     )
 

@@ -46,7 +46,7 @@ def _transform(node: Operator) -> str:
         name = node.text("post_transform", "NONE")
     if name not in LINKS:
         raise ModelFileError(
-            f"cannot import the post_transform {name}: expected one of"
+            f"cannot import the post_transform {name!r}: expected one of"
             f" {', '.join(LINKS)}"
         )
     return name
@@ -85,7 +85,7 @@ def _aggregate(node: Operator) -> str:
         name = node.text("aggregate_function", "SUM")
     if name not in ("SUM", "AVERAGE"):
         raise ModelFileError(
-            f"cannot import the aggregate_function {name}: expected SUM or AVERAGE"
+            f"cannot import the aggregate_function {name!r}: expected SUM or AVERAGE"
         )
     return name
 

@@ -172,6 +172,8 @@ def new_trees(node: Operator) -> Trees:
 
 def check(trees: Trees, columns: int | None) -> int:
     """The number of features; refuse nodes that do not form trees."""
+    if not trees.roots:
+        raise ModelFileError("the ensemble has no trees")
     seen: set[int] = set()
     for root in trees.roots:
         waiting = [root]
@@ -270,6 +272,6 @@ def _inner(key: NodeKey, test: TreeTest, limits: Limits) -> Inner:
             second = key._replace(is_second=True)
             return Inner(le(limits.below(limit), not missing_hits), miss, second)
     raise ModelFileError(
-        f"cannot import a node of mode {test.mode}: expected one of"
+        f"cannot import a node of mode {test.mode!r}: expected one of"
         f" {', '.join(MODES[:-1])}, {LEAF}"
     )
