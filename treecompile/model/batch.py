@@ -294,18 +294,18 @@ def linked(forest: ir.Forest, found: Floats) -> Floats:
     most = largest_power(forest)
 
     def power(of: Floats) -> Floats:
-        return np.exp(np.clip(of, -most, most))
+        return _rounded(forest, np.exp(np.clip(of, -most, most)))
 
     made = found
     match forest.link:
         case ir.Link.LOGISTIC:
-            made = 1 / (1 + power(-forest.slope * found))
+            made = 1 / _rounded(forest, 1 + power(-forest.slope * found))
         case ir.Link.SOFTMAX:
             parts = power(found - found.max(axis=1, keepdims=True))
             total = np.zeros(len(found))
             for place in range(parts.shape[1]):  # in order: np.sum adds in pairs
                 total += parts[:, place]
-            made = parts / total[:, None]
+            made = parts / _rounded(forest, total)[:, None]
         case ir.Link.EXP:
             made = power(found)
         case ir.Link.SIGNED_SQUARE:

@@ -118,31 +118,35 @@ def probabilities(forest: ir.Forest, margins: Sequence[float]) -> tuple[float, .
 
 def linked(forest: ir.Forest, margins: Sequence[float]) -> tuple[float, ...]:
     """The link of each margin."""
-    most = largest_power(forest)
     if forest.link is ir.Link.SOFTMAX:
         top = max(margins)
-        parts = [exp(max(margin - top, -most)) for margin in margins]
+        parts = [power(forest, margin - top) for margin in margins]
         total = 0.0
         for part in parts:
             total += part
+        total = rounded_link(forest, total)
         return tuple(rounded_link(forest, part / total) for part in parts)
-    return tuple(
-        rounded_link(forest, _linked(forest.link, forest.slope, margin, most))
-        for margin in margins
-    )
+    return tuple(rounded_link(forest, _linked(forest, each)) for each in margins)
 
 
-def _linked(link: ir.Link, slope: float, margin: float, most: float) -> float:
-    match link:
+def _linked(forest: ir.Forest, margin: float) -> float:
+    match forest.link:
         case ir.Link.LOGISTIC:
-            return 1 / (1 + exp(max(-most, min(most, -slope * margin))))
+            odds = power(forest, -forest.slope * margin)
+            return 1 / rounded_link(forest, 1 + odds)
         case ir.Link.EXP:
-            return exp(max(-most, min(most, margin)))
+            return power(forest, margin)
         case ir.Link.SIGNED_SQUARE:
             return margin * abs(margin)
         case ir.Link.SOFTPLUS:
-            return log1p(exp(max(-most, min(most, margin))))
+            return log1p(power(forest, margin))
     return margin
+
+
+def power(forest: ir.Forest, number: float) -> float:
+    """The exponential, which an engine computes in its own way."""
+    most = largest_power(forest)
+    return rounded_link(forest, exp(max(-most, min(most, number))))
 
 
 def largest_power(forest: ir.Forest) -> float:

@@ -91,7 +91,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     renamed = {"Answer": answer_type, "TARGET": target, **VERSIONS}
     first, others = functions(forest)
     math = ["nan"] * bool(forest.zero_is_missing)
-    if "bounded" in others:
+    if "power" in others:
         math += ["exp", *["log1p"] * (forest.link is ir.Link.SOFTPLUS)]
     imports: dict[str, set[str]] = {**IMPORTED, "typing": {"Any", "TextIO"}}
     imports |= {"math": set(math)} if math else {}
@@ -153,7 +153,7 @@ def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
         others.append(f"linked__{forest.link}")
         is_plain = forest.link is ir.Link.IDENTITY and (several or not forest.labels)
         others += ["rounded"] * (not is_plain)
-        others += ["bounded"] * (not forests.is_exact(forest))
+        others += ["power"] * (not forests.is_exact(forest))
     is_single = forest.arithmetic is ir.Arithmetic.SINGLE
     return first, [*others, *["single"] * is_single]
 
@@ -163,7 +163,7 @@ def _constants(forest: ir.Forest, used: Sequence[str]) -> Iterator[str]:
         yield f"CUT = {forest.cut!r}  # of the margin: the second label is above it"
     if forest.link is ir.Link.LOGISTIC:
         yield f"SLOPE = {forest.slope!r}"
-    if "bounded" in used:
+    if "power" in used:
         yield f"LARGEST = {forests.largest_power(forest)!r}  # that is exponentiated"
 
 

@@ -85,36 +85,36 @@ def linked__signed_square(found: tuple[float, ...]) -> tuple[float, ...]:
 
 def linked__logistic(found: tuple[float, ...]) -> tuple[float, ...]:
     """The logistic function of each margin."""
-    powers = [exp(bounded(-SLOPE * each)) for each in found]
-    return tuple(rounded(1 / (1 + power)) for power in powers)
+    odds = [power(-SLOPE * each) for each in found]
+    return tuple(rounded(1 / rounded(1 + each)) for each in odds)
 
 
 def linked__softmax(found: tuple[float, ...]) -> tuple[float, ...]:
     """The exponential of each margin, over the sum of all."""
     top = max(found)
-    parts = [exp(bounded(each - top)) for each in found]
+    parts = [power(each - top) for each in found]
     total = 0.0
     for part in parts:
         total += part
-    return tuple(rounded(part / total) for part in parts)
+    return tuple(rounded(part / rounded(total)) for part in parts)
 
 
 def linked__exp(found: tuple[float, ...]) -> tuple[float, ...]:
     """The exponential of each margin."""
-    return tuple(rounded(exp(bounded(each))) for each in found)
+    return tuple(power(each) for each in found)
 
 
 def linked__softplus(found: tuple[float, ...]) -> tuple[float, ...]:
     """The logarithm of 1 + the exponential of each margin."""
-    return tuple(rounded(log1p(exp(bounded(each)))) for each in found)
+    return tuple(rounded(log1p(power(each))) for each in found)
 
 
 linked = linked__identity
 
 
-def bounded(power: float) -> float:
-    """A number whose exponential is a number."""
-    return max(-LARGEST, min(LARGEST, power))
+def power(number: float) -> float:
+    """The exponential of a number, of which the largest and smallest are cut off."""
+    return rounded(exp(max(-LARGEST, min(LARGEST, number))))
 
 
 def rounded(number: float) -> float:

@@ -48,7 +48,7 @@ class ForestAnswers:
         forest = self.forest
         if forest.link is ir.Link.SOFTMAX:
             parts = self._parts()
-            total = f"({' + '.join(parts)})"
+            total = self._rounded(f"({' + '.join(parts)})")
             # The part of the predicted label is exp(0).
             part = self._number(1.0) if label is None else parts[label]
             return self._rounded(f"{part} / {total}")
@@ -69,9 +69,10 @@ class ForestAnswers:
         match self.forest.link:
             case ir.Link.LOGISTIC:
                 power = f"{self._number(-self.forest.slope)} * {margin}"
-                return self._rounded(f"{one} / ({one} + {self._exp(power)})")
+                odds = self._rounded(f"({one} + {self._exp(power)})")
+                return self._rounded(f"{one} / {odds}")
             case ir.Link.EXP:
-                return self._rounded(self._exp(margin))
+                return self._exp(margin)
             case ir.Link.SIGNED_SQUARE:
                 return self._rounded(f"{margin} * ABS({margin})")
             case ir.Link.SOFTPLUS:
@@ -89,7 +90,7 @@ class ForestAnswers:
         most = largest_power(self.forest)
         high, low = self._number(most), self._number(-most)
         arms = f"WHEN {power} > {high} THEN {high} WHEN {power} < {low} THEN {low}"
-        return f"EXP(CASE {arms} ELSE {power} END)"
+        return self._rounded(f"EXP(CASE {arms} ELSE {power} END)")
 
     def _number(self, number: float) -> str:
         return literal(number, self.dialect)

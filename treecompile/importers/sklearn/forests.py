@@ -163,7 +163,14 @@ def _isolation(
         f" {INLIER} is an inlier, {OUTLIER} an outlier"
     ]
     return (
-        ir.Forest(features, (OUTLIER, INLIER), tuple(members), (0.0,), cut=cut),
+        ir.Forest(
+            features,
+            (OUTLIER, INLIER),
+            tuple(members),
+            (0.0,),
+            link=ir.Link.NONE,
+            cut=cut,
+        ),
         notes,
     )
 

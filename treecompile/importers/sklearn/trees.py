@@ -158,7 +158,7 @@ def nodes_of(
         if columns is not None:
             test = replace(test, feature=columns[test.feature])
         gain = _gain(weights, impurity, position, left, right)
-        nodes.append(SplitNode(test, left, right, weight, gain))
+        nodes.append(SplitNode(test, left, right, weight, gain * weight))
     return nodes
 
 

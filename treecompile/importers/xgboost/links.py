@@ -45,7 +45,7 @@ def _log(score: float) -> float:
 LINKS: dict[str, tuple[ir.Link, Callable[[float], float]]] = {
     "binary:logistic": (ir.Link.LOGISTIC, _logit),
     "binary:logitraw": (ir.Link.IDENTITY, _same),
-    "binary:hinge": (ir.Link.IDENTITY, _same),
+    "binary:hinge": (ir.Link.NONE, _same),
     "multi:softprob": (ir.Link.SOFTMAX, _same),
     "multi:softmax": (ir.Link.SOFTMAX, _same),
     "reg:squarederror": (ir.Link.IDENTITY, _same),
