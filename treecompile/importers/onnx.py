@@ -37,7 +37,7 @@ from treecompile.model.errors import DataError, ModelFileError
 ENSEMBLES = (CLASSIFIER, REGRESSOR, ENSEMBLE)
 THREADS = (
     "with several threads, onnxruntime adds trees in another order for some numbers of"
-    " rows, and the last bits of its sums change; the model adds them as with one thread"
+    " rows, and the last bits of its sums change; the model adds as with one thread"
 )
 SECOND_TAGS = (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)  # of the fields of a model
 MOST_VERSION = 64
