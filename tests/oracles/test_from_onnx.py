@@ -597,6 +597,8 @@ def test_tests_of_equality_may_not_grow_without_end() -> None:
 def test_names_can_be_given() -> None:
     model = model_of("TreeEnsembleRegressor", 1, stumps())
     noted = importer.from_object(model, "price", ["size"])
+    assert noted.notes == ()
+    assert "threads" in importer.from_object(random_regressor(4)).notes[0]
     assert noted.program.target == "price"
     assert noted.program.body.features[0].name == "size"
     for names, message in ((["a", "b"], "2 names for 1"), ([], "0 names for 1")):

@@ -35,6 +35,10 @@ from treecompile.model import forests, ir
 from treecompile.model.errors import DataError, ModelFileError
 
 ENSEMBLES = (CLASSIFIER, REGRESSOR, ENSEMBLE)
+THREADS = (
+    "with several threads, onnxruntime adds trees in another order for some numbers of"
+    " rows, and the last bits of its sums change; the model adds as with one thread"
+)
 SECOND_TAGS = (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)  # of the fields of a model
 MOST_VERSION = 64
 
@@ -94,7 +98,8 @@ def read(
     if problem := forests.problem(forest):
         raise ModelFileError(f"cannot import the model: {problem}")
     program = ir.ForestProgram(target or "prediction", f"ONNX {node.kind}", forest)
-    return ir.NotedForest(program, answers.notes)
+    notes = answers.notes if len(made) == 1 else (*answers.notes, THREADS)
+    return ir.NotedForest(program, notes)
 
 
 # ---------------------------------------------------------------- the graph
