@@ -54,15 +54,15 @@ def follows(forest: ir.Forest, rows: pd.DataFrame, answers: Any) -> None:
     columns = boosted.columns(forest, rows)
     if not forest.labels:
         found = batch.predictions(forest, columns, len(rows))
-    elif forest.link is ir.Link.IDENTITY or answers.ndim < len(forest.start):
+    elif forest.link is ir.Link.NONE or answers.ndim < len(forest.start):
         return  # labels, and no probabilities
     else:
         found = batch.shares(forest, columns, len(rows))
     if forest.cut is not None:  # the other probability is 1 less this one
         found, answers = found[:, 1], answers.reshape(len(rows), -1)[:, -1]
-    # XGBoost computes them in 32 bits, and we in 64. It also rounds the differences of
-    # margins, so that small probabilities of several classes have a few bits less.
-    most = 32 if forest.link is ir.Link.SOFTMAX else 4
+    # XGBoost rounds the difference of two margins to 32 bits before it exponentiates
+    # it, so that small probabilities of several classes have a few bits less.
+    most = 32 if forest.link is ir.Link.SOFTMAX else 2
     assert boosted.ulps(found, answers, np.float32) <= most
 
 

@@ -409,7 +409,7 @@ def test_what_python_refuses(tmp_path: Path) -> None:
         treecompile.distil(labelled(), Table("duckdb://x.db", "t"))
     with pytest.raises(OptionError, match="expected one of flat"):
         treecompile.distil(labelled(), frame(), rules="all")
-    with pytest.raises(OptionError, match="held-out"):
+    with pytest.raises(OptionError, match="held_out"):
         treecompile.distil(labelled(), frame(), held_out=nan)
     with pytest.raises(TypeError, match="unexpected keyword argument 'target'"):
         treecompile.distil(labelled(), frame(), target="y")  # type: ignore[call-arg]

@@ -24,7 +24,7 @@ from treecompile.learning import cross_validation
 from treecompile.learning.cross_validation import CrossValidation
 from treecompile.learning.options import LearnOptions
 from treecompile.model.forests import single
-from treecompile.model.ir import Label
+from treecompile.model.ir import Label, NotedForest
 from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_model
 from treecompile.tables.options import DataOptions, ReadOptions
@@ -108,22 +108,26 @@ def from_sklearn(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[Label] | None = None,
 ) -> Model:
-    """A model from a fitted decision tree, or from a Pipeline that ends in one.
+    """A model from a fitted tree or forest, or from a Pipeline that ends in one.
 
     It predicts what `estimator.predict` predicts, for every row of raw doubles, texts
-    and missing values. The preprocessing is folded into the tree: a test of a scaled or
-    encoded column becomes a test of the raw column, exactly. A step that cannot be
+    and missing values. The preprocessing is folded into the trees: a test of a scaled
+    or encoded column becomes a test of the raw column, exactly. A step that cannot be
     folded exactly is refused by name.
+
+    Forests are RandomForest, ExtraTrees, Bagging of trees, GradientBoosting,
+    HistGradientBoosting and IsolationForest.
 
     With `X` and `y`, the model also knows its quality and the rows behind each rule.
     Names that are not given come from the estimator and from `y`.
     """
     name = target or getattr(y, "name", None) or "prediction"
     found = import_model(estimator, feature_names, class_names, str(name))
-    program, notes = single(found.program, "from_sklearn"), found.notes
-    if X is not None:
-        program = with_data(program, X, y)
-    return Model(program, notes)
+    if X is None:
+        return Model(*found)
+    if isinstance(found, NotedForest):
+        return Model(with_data(found.program, X, y), found.notes)
+    return Model(with_data(found.program, X, y), found.notes)
 
 
 @with_keywords(ReadKeywords, ReadOptions)

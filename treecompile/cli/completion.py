@@ -22,7 +22,7 @@ Complete: TypeAlias = Callable[
 SHELLS = ("bash", "zsh", "fish")
 TARGETS = ("python", "javascript", "sql", "markdown", "rules")
 FORMS = ("expression", "select", "view", "function", "dbt")
-OUTPUTS = ("label", "probability", "rule")
+OUTPUTS = ("label", "probability", "margin", "rule")
 LONGEST = 1 << 20  # characters of the line with the names of columns
 # In a zsh that is not set up, what registers a completion has to be loaded first.
 REGISTER = "    compdef _treecompile_completion treecompile"

@@ -258,11 +258,7 @@ def evaluated(program: ir.AnyProgram, result: Evaluation) -> Json:
     if isinstance(quality, ir.ClassQuality):
         actual = [float(sum(row)) for row in quality.confusion]
     rules = []
-    body = program.body
-    counted = (
-        () if isinstance(body, ir.Forest) else figures(body, result.tallies, actual)
-    )
-    for entry in counted:
+    for entry in figures(program.body, result.tallies, actual):
         own: Json = {"id": entry.rule.id, "then": entry.rule.value}
         own |= {"rows": entry.matched, "coverage": entry.coverage}
         own |= {"left": entry.left, "decided": entry.decided}

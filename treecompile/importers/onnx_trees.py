@@ -211,12 +211,11 @@ class Limits(NamedTuple):
         """The greatest double that counts as `<= threshold`."""
         if isnan(threshold):
             raise ModelFileError("a threshold is not a number")
-        found = threshold
-        if self.is_single and threshold != inf:
-            found = double_threshold(threshold)
-        if found == -inf:
+        if threshold == -inf:
             raise ModelFileError(f"a test against {threshold!r}: expected a number")
-        return found + 0.0
+        if self.is_single and threshold != inf:
+            return double_threshold(threshold) + 0.0
+        return threshold + 0.0
 
     def below(self, threshold: float) -> float:
         """The greatest double that counts as `< threshold`."""

@@ -25,8 +25,10 @@ import numpy as np
 from treecompile.measure.cases import Cases
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import (
+    AnyBody,
     Body,
     ClassCounts,
+    Forest,
     Moments,
     Rule,
     RuleSet,
@@ -116,9 +118,11 @@ class Figures:
 
 
 def figures(
-    body: Body, counted: Sequence[RuleTally], actual: Sequence[float] | None
+    body: AnyBody, counted: Sequence[RuleTally], actual: Sequence[float] | None
 ) -> list[Figures]:
     """The figures of all rules; `actual` has the rows of each label, if known."""
+    if isinstance(body, Forest):
+        return []  # it has no rules
     total = left = sum(tally.decided for tally in counted)
     found = []
     for rule, tally in zip(deciding(body).values(), counted, strict=True):
