@@ -130,12 +130,13 @@ def build(
     The code is predict.py and predict.sql. A model with too many rules for a page has
     no review.html.
 
-    `data` can also be a model: a model file, a `.rules` file, or a document with rules
-    such as RULES.md. Then nothing is learned, and `target` and the other options of
-    `learn` are refused. With `rows`, which have known answers, the rules are measured
-    again, and counted if they were edited; `validation` and the options for reading
-    files go with it. `review` is a review.json: what was rejected, or edited since it
-    was reviewed, is refused.
+    `data` can also be a model: a model file, a `.rules` file, a document with rules
+    such as RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX, for which
+    `target` and `labels` are as for `import_model`. Then nothing is learned, and the
+    other options of `learn` are refused. With `rows`, which have known answers, the
+    rules are measured again, and counted if they were edited; `validation` and the
+    options for reading files go with it. `review` is a review.json: what was rejected,
+    or edited since it was reviewed, is refused.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
     `refer_label` are as for `Model.refer`, also for a model. `layout` is
@@ -242,8 +243,9 @@ def _read_forest(
     data: Any, given: Mapping[str, Any], rows: Data | None, feedback: Feedback
 ) -> Model:
     """The forest in a file, measured if there are rows."""
-    options = _reading(data, given, rows, allowed=("target",))
-    model = importing.import_model(data, target=given.get("target"))
+    options = _reading(data, given, rows, allowed=("target", "labels"))
+    names = {name: given.get(name) or None for name in ("target", "labels")}
+    model = importing.import_model(data, **names)
     feedback.notes(model.notes)
     if rows is not None:
         how = read_options("build", options)

@@ -11,6 +11,7 @@ from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.quality import Measured, measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError
+from treecompile.model.evidence import MEASURED
 from treecompile.model.ir import AnyProgram, ColumnSummary, ForestProgram, Training
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.features import summaries
@@ -24,7 +25,9 @@ def measured_forest(
     """The forest with its quality on the rows of a table, and the ranges of these."""
     cases = read_cases(program, table, na_values, with_all=True)
     ranges = _ranges(program, cases.columns)
-    known = replace(program, training=Training(table.source, cases.rows, ranges))
+    options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
+    training = Training(table.source, cases.rows, ranges)
+    known = replace(program, options=tuple(options.items()), training=training)
     return measured(known, cases, None)
 
 

@@ -293,7 +293,8 @@ def rules(
     "Learn a tree and write all artefacts, verified.",
     "treecompile build data.csv --target play --out out\n"
     "treecompile build data.csv --target play --dialect duckdb --out out\n"
-    "treecompile build RULES.md --data data.csv --review review.json --out signed",
+    "treecompile build RULES.md --data data.csv --review review.json --out signed\n"
+    "treecompile build booster.txt --target churn --out out",
     "model.json, predict.py, predict.sql, RULES.md and review.html, into the folder"
     " DIR. If anything fails, none of them is written.",
 )
@@ -358,10 +359,11 @@ def build(
     The Python module and the SQL are run on every cell of the model and compared with
     it before anything is written.
 
-    DATA can also be a model: a model file, a .rules file, or a document with rules such
-    as RULES.md. Then nothing is learned, the model is compiled as it is, and options
-    for learning are refused. With --data it is measured again, and options for reading
-    files and --validation go with it.
+    DATA can also be a model: a model file, a .rules file, a document with rules such as
+    RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX (see `import`). Then
+    nothing is learned, the model is compiled as it is, and options for learning are
+    refused. With --data it is measured again, and options for reading files and
+    --validation go with it.
     """
     from treecompile.api import building
     from treecompile.api.importing import holds_forest
