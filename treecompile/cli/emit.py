@@ -19,7 +19,7 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions, emit_options, taken_by
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import AnyProgram, Program
+from treecompile.model.ir import AnyProgram
 from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
@@ -103,9 +103,7 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        tests = ""
-        if chosen.form == "dbt" and isinstance(program, Program):
-            tests = unit_tests(program, chosen)
+        tests = unit_tests(program, chosen) if chosen.form == "dbt" else ""
         texts[beside] = artefact.beside + tests
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")

@@ -14,11 +14,12 @@ from treecompile.emit.sql import dbt, forms
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.text import INTEGER, column_names, literal
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import Program, Row
+from treecompile.model.ir import AnyProgram, ForestProgram, Row
 from treecompile.model.paths import divisible
 from treecompile.model.semantics import required_features
 from treecompile.verify.axes import DOUBLES, PYTHON_INTEGERS, integral
 from treecompile.verify.cells import probe_rows
+from treecompile.verify.forests import ForestReference, Nearly, forest_rows
 from treecompile.verify.reference import Reference
 
 MOST = 40  # rows of a test
@@ -27,13 +28,18 @@ NUMBER = "tc_case"  # the column that numbers the rows
 WITHOUT_FROM = ("oracle",)  # dialects in which a SELECT needs a FROM
 
 
-def unit_tests(program: Program, options: EmitOptions) -> str:
+def unit_tests(program: AnyProgram, options: EmitOptions) -> str:
     """The YAML of a unit test; "" if no row can be written."""
     dialect = read_dialect(options.dialect)
     if dialect.key in WITHOUT_FROM:
         return ""
     asked = forms.outputs(program.body, options)
-    reference = Reference(program, [(each.output, each.label) for each in asked])
+    wanted = [(each.output, each.label) for each in asked]
+    reference = (
+        ForestReference(program.body, wanted)
+        if isinstance(program, ForestProgram)
+        else Reference(program, wanted)
+    )
     quoting = forms.quoting_of(dialect, options)
     columns = column_names(program.body, quoting, options.columns)
     number = quoting.name(NUMBER)
@@ -41,10 +47,12 @@ def unit_tests(program: Program, options: EmitOptions) -> str:
     keys = [dbt.scalar(quoting.stored(name)) for name in names]
     given: list[str] = []
     expected: list[str] = []
-    for row in _chosen(program, reference, dialect, options):
+    rows = _chosen(program, reference, dialect, options)
+    for row, answers in zip(rows, reference.judge(rows), strict=True):
+        if any(isinstance(answer, Nearly) for answer in answers):
+            continue  # dbt compares to the last digit
         place = len(given) + 1
         values = [row[index] for index in columns]
-        answers = reference.expected(row, reference.cell(row))
         query = _select([number, *columns.values()], [place, *values], dialect)
         pairs = zip(keys, map(_value, (place, *answers)), strict=True)
         answer = ", ".join(f"{key}: {value}" for key, value in pairs)
@@ -89,7 +97,10 @@ def _is_plain(text: str) -> bool:
 
 
 def _chosen(
-    program: Program, reference: Reference, dialect: Dialect, options: EmitOptions
+    program: AnyProgram,
+    reference: Reference | ForestReference,
+    dialect: Dialect,
+    options: EmitOptions,
 ) -> list[Row]:
     """Rows for each rule, then others; the first has the fewest NULLs.
 
@@ -101,17 +112,22 @@ def _chosen(
         for index, feature in enumerate(body.features)
         if options.types.get(feature.name) == INTEGER
     ]
-    rows: Sequence[Row] = probe_rows(
-        reference.body,
-        budget=TRIED,
-        scattered=divisible(body),
-        numbers=PYTHON_INTEGERS if whole else DOUBLES,
-    ).rows
+    numbers = PYTHON_INTEGERS if whole else DOUBLES
+    rows: Sequence[Row]
+    if isinstance(reference, ForestReference):
+        rows = forest_rows(reference.body, budget=TRIED, numbers=numbers).rows
+    else:
+        scattered = divisible(body)
+        rows = probe_rows(
+            reference.body, budget=TRIED, scattered=scattered, numbers=numbers
+        ).rows
     rows = integral(rows, whole) if whole else rows
     required = required_features(body)
     different = {tuple(row[i] for i in required): row for row in rows}
     rows = [row for key, row in different.items() if _can_write(key, dialect)]
-    firsts = {reference.cell(row): row for row in reversed(rows)}
+    firsts = {}
+    if isinstance(reference, Reference):
+        firsts = {reference.cell(row): row for row in reversed(rows)}
     step = max(1, 2 * len(rows) // MOST)
     chosen = list(dict.fromkeys((*firsts.values(), *rows[::step])))[:MOST]
     chosen.sort(key=lambda row: sum(row[i] is None for i in required))
