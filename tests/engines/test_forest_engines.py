@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import sqlglot
 
+import treecompile
 from tests.support.databases import DATABASES, SLOW
 from tests.support.forests import many_trees, random_forest, random_row
 from tests.support.parsed import PARSED
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
+from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
 from treecompile.model import forests, ir
 from treecompile.model.errors import OptionError, TargetError
@@ -222,3 +227,75 @@ def test_a_sum_that_is_too_long_says_what_to_do() -> None:
     forest = many_trees(Random(0), 600, ir.Arithmetic.DOUBLE)
     with pytest.raises(TargetError, match="600 trees, .* at most 350: use --as select"):
         emit(program_of(forest), "sql", EmitOptions(dialect="clickhouse"))
+
+
+# ---------------------------------------------------------------- other forms
+
+
+@pytest.mark.parametrize(
+    "name", [each for each in DATABASES if each in ENGINES and each not in SLOW]
+)
+def test_several_outputs_an_alias_a_function_and_dbt(name: str) -> None:
+    engine = DATABASES[name]()
+    forest = replace(
+        many_trees(Random(4), 30, ir.Arithmetic.SINGLE),
+        labels=("it's", "b"),
+        cut=0.25,
+        link=ir.Link.LOGISTIC,
+        zero_is_missing=(1,),
+    )
+    program = program_of(forest)
+    forms = [
+        EmitOptions(form="select", table="t", output="label,margin,probability"),
+        EmitOptions(form="select", table="t", output="margin, label", alias="a b"),
+        EmitOptions(form="dbt", table="t", output="probability", label="b"),
+        EmitOptions(output="margin", alias="a b"),
+    ]
+    if engine.dialect.functions.create:
+        forms.append(EmitOptions(form="function", output="margin"))
+    for options in forms:
+        text = emit(program, "sql", replace(options, dialect=name)).text
+        alias = "" if options.form == "dbt" else options.alias
+        report = verify(program, text, url=engine.url, alias=alias, budget=400)
+        assert report.passed, (options, report, report.mismatches[:2])
+        assert report.rows > 100
+
+
+def test_a_forest_scores_a_table(tmp_path: Path) -> None:
+    import duckdb
+
+    forest = many_trees(Random(5), 20, ir.Arithmetic.SINGLE)
+    rows = [random_row(Random(n), forest) for n in range(50)]
+    path = tmp_path / "rows.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE given (x DOUBLE, y DOUBLE, z DOUBLE)")
+        connection.executemany("INSERT INTO given VALUES (?, ?, ?)", rows)
+    model = treecompile.Model(program_of(forest))
+    table = treecompile.Table(f"duckdb://{path}", "given")
+    model.score(table, "scored", output="margin")
+    with duckdb.connect(str(path)) as connection:
+        found = connection.execute("SELECT x, y, z, margin FROM scored").fetchall()
+    assert len(found) == len(rows)
+    for *row, margin in found:
+        assert forests.margins(forest, tuple(row)) == (margin,)
+    with pytest.raises(OptionError, match="evaluate needs the rows of a forest"):
+        model.evaluate(table)
+
+
+def test_a_module_of_a_forest_is_a_script(tmp_path: Path) -> None:
+    forest = many_trees(Random(6), 5, ir.Arithmetic.DOUBLE)
+    module, data = tmp_path / "predict.py", tmp_path / "rows.csv"
+    module.write_text(emit(program_of(forest), "python").text)
+    data.write_text("x,y,z,other\n1.5,,-0.25,a\n0,2,1e3,b\n")
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", str(module), str(data)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wanted = [
+        forests.margins(forest, row)[0] for row in ((1.5, None, -0.25), (0.0, 2.0, 1e3))
+    ]
+    lines = run.stdout.splitlines()
+    assert lines[0] == "x,y,z,other,prediction"
+    assert [float(line.split(",")[-1]) for line in lines[1:]] == wanted

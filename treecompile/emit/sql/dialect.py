@@ -156,6 +156,7 @@ class TreeSums:
     """How the trees of a forest are added up."""
 
     trees: int = checked(500, least=2)  # that one expression can add up
+    stage: int = 0  # that a stage of a query adds up, if it can be planned faster
     # A number rounded to 32 bits: "CAST({} AS FLOAT)"; "" if there is no such type.
     single: Phrase = phrase("{}", "")
     single_sums: bool = False  # whether the sum of two such numbers is one, too

@@ -213,6 +213,8 @@ class ForestSums:
         self.is_single = forest.arithmetic is ir.Arithmetic.SINGLE
         self.prefix = forms.helper_prefix(forest, options)
         self.most = max(1, dialect.forests.trees // (2 if self.nests else 1))
+        if reading is not None and dialect.forests.stage:
+            self.most = dialect.forests.stage
         self.stages: list[dict[str, list[str]]] = []
         self.margins = self._add_up()  # the names of the last sums
 
