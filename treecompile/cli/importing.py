@@ -29,8 +29,8 @@ from treecompile.model.options import COMMON
 @value(
     "--labels",
     "A,B,C",
-    "The labels, in the order of the classes. [default: those in the file, or 0, 1,"
-    " ...]",
+    "The labels, in the order of the classes. [default: those in the file, or the"
+    " numbers from 0]",
     group=COMMON,
 )
 @force_option
