@@ -73,7 +73,7 @@ def change(app: Sphinx, name: str, source: list[str]) -> None:
         picture = f'<div class="tree">\n{model.draw()}</div>'
         text = MERMAID.sub(lambda _: picture, source[0])
         source[0] = text.replace("From the top, follow the", "Follow the")
-    elif re.fullmatch(r"examples/\w+/README", name):
+    elif re.fullmatch(r"examples/\w+/(README|out/MODEL)", name):
         source[0] = "---\norphan: true\n---\n" + source[0]
 
 

@@ -119,6 +119,9 @@ def prepared(tmp_path: Path) -> Path:
     good("rules", "model.json", "-q")
     good("emit", "model.json", "--to", "javascript", "-o", "predict.mjs")
     Path("forest.json").write_text(dumps(tennis_forest()), encoding="utf-8")
+    models = ROOT / "tests" / "oracles" / "data"
+    shutil.copy(models / "lightgbm.txt", "booster.txt")
+    shutil.copy(models / "xgboost-binary.json", "booster.json")
     save(accepting(treecompile.load("model.json").program), Path("review.json"))
     return tmp_path
 

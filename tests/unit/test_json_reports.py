@@ -32,7 +32,7 @@ NUMBERS = "x,colour,y\n" + "".join(
     f"{n},{'rg'[n % 2]},{n * n / 4 + n % 2}\n" for n in range(40)
 )
 REPORTING = (
-    *("learn", "rules", "build", "distil", "show"),
+    *("learn", "rules", "build", "import", "distil", "show"),
     *("evaluate", "verify", "check", "diff"),
 )
 
@@ -97,6 +97,19 @@ def test_learn_and_rules() -> None:
     assert pruned["model"]["kind"] == "rules"
     numbers = ("learn", "numbers.csv", "--target", "y", "-o", "n.json")
     assert report("made", *numbers)["training"]["r_squared"] > 0.5
+
+
+def test_import() -> None:
+    folder = ROOT / "examples" / "lightgbm"
+    names = ("--target", "sex", "--labels", "female,male")
+    found = report("made", "import", folder / "booster.txt", *names, "-o", "m.json")
+    assert found["files"] == ["m.json"]
+    assert found["model"]["kind"] == "forest"
+    assert found["model"] == report("show_forest", "show", "m.json")["model"]
+    assert found["verified"] == []
+    data = ROOT / "examples" / "penguins" / "penguins.csv"
+    build = ("build", "m.json", "--data", data, "--na-value", "NA", "--out", "out")
+    assert report("made", *build)["training"]["rows"] == 333
 
 
 def test_build(monkeypatch: pytest.MonkeyPatch) -> None:

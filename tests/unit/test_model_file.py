@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.forests import random_forest, tennis_forest
 from tests.support.random_models import random_double, random_program, random_text
 from treecompile.model import file as model_file
 from treecompile.model.errors import ModelFileError
-from treecompile.model.file.read import loads, read_program
+from treecompile.model.file.read import loads, loads_any, read_program
 from treecompile.model.file.write import dumps, sha256
 from treecompile.model.ir import (
     Body,
@@ -31,6 +32,7 @@ from treecompile.model.ir import (
     ColumnSummary,
     Condition,
     Feature,
+    ForestProgram,
     Kind,
     Leaf,
     Moments,
@@ -662,6 +664,65 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     changed = put(document(name), place, value)
     assert refusal(changed).startswith(message)
+    assert VALIDATOR.is_valid(changed) is not structural
+
+
+# ---------------------------------------------------------------- forests
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_schema_describes_every_forest(seed: int) -> None:
+    program = ForestProgram("y", "none", random_forest(Random(seed)))
+    text = dumps(program)
+    assert loads_any(text) == program
+    VALIDATOR.validate(json.loads(text))
+
+
+# A forest of one tree with one test. The value, the message, and whether the schema
+# sees it.
+DAMAGED_FOREST: list[tuple[Place, Any, str, bool]] = [
+    (("forest", "start"), [], "forest.start", True),
+    (("forest", "start"), [0.0, 0.0], "forest: ", False),
+    (("forest", "arithmetic"), "half", "forest.arithmetic", True),
+    (("forest", "divisor"), 0, "forest.divisor", True),
+    (("forest", "scale"), "1", "forest.scale", True),
+    (("forest", "offset"), [None], "forest.offset[0]", True),
+    (("forest", "offset"), [1.0, 2.0], "forest: ", False),
+    (("forest", "link"), "probit", "forest.link", True),
+    (("forest", "slope"), None, "forest.slope", True),
+    (("forest", "cut"), "0", "forest.cut", True),
+    (("forest", "cut"), None, "forest: ", False),
+    (("forest", "zero_is_missing"), [0], "forest.zero_is_missing[0]", False),
+    (("forest", "zero_is_missing"), [-1], "forest.zero_is_missing[0]", True),
+    (("forest", "more"), 1, "forest", True),
+    (("trees", 0, "outputs"), [], "trees[0].outputs", True),
+    (("trees", 0, "outputs"), [0, 0], "trees[0].outputs", True),
+    (("trees", 0, "outputs"), [1], "trees[0].outputs", False),
+    (("trees", 0, "nodes"), [], "trees[0].nodes", True),
+    (("trees", 0, "nodes", 0, "then"), 0, "trees[0].nodes", True),
+    (("trees", 0, "nodes", 0, "else"), 1, "trees[0].nodes", False),
+    (("trees", 0, "nodes", 0, "op"), "=", "trees[0].nodes[0].op", True),
+    (("trees", 0, "nodes", 0, "feature"), 1, "trees[0].nodes[0]", False),
+    (("trees", 0, "nodes", 0, "gain"), None, "trees[0].nodes[0].gain", True),
+    (("trees", 0, "nodes", 1, "values"), [], "trees[0].nodes[1].values", True),
+    (("trees", 0, "nodes", 1, "values"), [1.0, 2.0], "trees[0].nodes[1]", False),
+    (("trees", 0, "nodes", 1, "weight"), -1, "trees[0].nodes[1]", True),
+    (("missing",), "branch", "", True),
+    (("nodes",), [], 'expected either "nodes", "rules" or "trees"', True),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message", "structural"), DAMAGED_FOREST)
+def test_a_damaged_forest_is_refused(
+    place: Place, value: Any, message: str, structural: bool
+) -> None:
+    whole = json.loads(dumps(tennis_forest()))
+    VALIDATOR.validate(whole)
+    changed = put(whole, place, value)
+    with pytest.raises(ModelFileError) as caught:
+        loads_any(json.dumps(changed))
+    assert str(caught.value).startswith(message)
     assert VALIDATOR.is_valid(changed) is not structural
 
 

@@ -85,8 +85,10 @@ def from_xgboost(
 ) -> Model:
     """A model from a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
 
-    Its margins and labels are XGBoost's, bit for bit. `missing` is the number that the
-    training data had for missing values, if it was not NaN.
+    Its margins and labels are XGBoost's, bit for bit. `missing` is what the training
+    data had for missing values, by default the parameter of the model. Only NaN can be
+    imported: if it is a number, give `missing=nan`, and replace the number by NULL in
+    the rows to predict.
     """
     name = _target(target, y)
     found = xgboost.from_object(model, name, labels=labels, missing=missing)

@@ -172,13 +172,14 @@ def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOpti
 @value(
     "--output",
     "WHAT",
-    "What SQL without comments computes: label, probability, rule. [default: label]",
+    "What SQL without comments computes: label, probability, rule, margin. [default:"
+    " label]",
     group=IN_SQL,
 )
 @value(
     "--label",
     "L",
-    "The label whose probability SQL without comments computes.",
+    "The label whose probability, or margin, SQL without comments computes.",
     group=IN_SQL,
 )
 @value("--budget", "N", "Maximum number of rows.", 100_000, type=int, group=TESTING)

@@ -19,7 +19,7 @@ from treecompile.model.options import COMMON
     "Import a model of LightGBM, XGBoost, CatBoost or ONNX.",
     "treecompile import booster.txt -o model.json\n"
     "treecompile import booster.json --target churn --labels no,yes -o model.json",
-    "A model file. `build FILE --out DIR` writes code and a document as well.",
+    "A model file. build FILE --out DIR writes code and a document as well.",
 )
 @argument("file")
 @value("-o --out out", "FILE", "The model file.", required=True, group=COMMON)
@@ -29,8 +29,8 @@ from treecompile.model.options import COMMON
 @value(
     "--labels",
     "A,B,C",
-    "The labels, in the order of the classes. [default: those in the file, or 0, 1,"
-    " ...]",
+    "The labels, in the order of the classes. [default: those in the file, or the"
+    " numbers from 0]",
     group=COMMON,
 )
 @force_option
@@ -48,10 +48,10 @@ def import_model(
     """Import FILE, which another library has saved. The format is known by its content.
 
     \b
-      LightGBM   the text file of save_model
-      XGBoost    .json or .ubj
-      CatBoost   .json: save_model(..., format="json")
-      ONNX       a tree ensemble
+    LightGBM: the text file of save_model
+    XGBoost: .json or .ubj
+    CatBoost: .json, of save_model(..., format="json")
+    ONNX: a graph with one tree ensemble
 
     The library need not be installed. The model gives the library's margins and labels
     bit for bit. What cannot be exact is refused by name.

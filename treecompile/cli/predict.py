@@ -82,15 +82,16 @@ def predict(
 @value(
     "--output",
     "WHAT",
-    "The columns to add: label (as prediction), probability, rule, or several,"
-    " separated by commas.",
+    "The columns to add: label (as prediction), probability, rule, the margin of a"
+    " forest, or several, separated by commas.",
     "label",
     group=COMMON,
 )
 @value(
     "--label",
     "L",
-    "The label whose probability to compute. [default: the predicted label]",
+    "The label whose probability, or margin, to compute. [default: the predicted"
+    " label]",
     "",
     group=COMMON,
 )

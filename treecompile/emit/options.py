@@ -105,15 +105,15 @@ class EmitOptions:
     )
     output: str = option(
         "label",
-        "What to compute: `label`, `probability` or `rule`; in a query several,"
-        " separated by commas.",
+        "What to compute: `label`, `probability`, `rule`, or the `margin` of a forest;"
+        " in a query several, separated by commas.",
         "WHAT",
         targets=SQL,
         group=IN_SQL,
     )
     label: str = option(
         "",
-        "The label whose probability to compute.",
+        "The label whose probability, or margin, to compute.",
         "L",
         shown="the predicted label",
         targets=SQL,
