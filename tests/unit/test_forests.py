@@ -159,6 +159,9 @@ def test_what_needs_one_tree_refuses_a_forest_by_name() -> None:
         ({"zero_is_missing": [1]}, "there is no feature 1"),
         ({"start": [1e300]}, "the sums may reach"),
         ({"arithmetic": "single", "start": [0.1]}, "does not fit into 32 bits"),
+        ({"arithmetic": "single", "start": [2.0**-150]}, "does not fit into 32 bits"),
+        ({"arithmetic": "single", "divisor": 0.1}, "does not fit into 32 bits"),
+        ({"arithmetic": "single", "scale": 0.1}, "does not fit into 32 bits"),
     ],
 )
 def test_a_damaged_forest_is_refused_with_its_place(

@@ -25,6 +25,7 @@ from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.python import columns as numpy
 from treecompile.emit.python import forest as python_forest
+from treecompile.emit.python import forest_columns as numpy_forest
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render
 from treecompile.emit.sql import forest as sql_forest
@@ -51,6 +52,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": python_forest.lower,
+    "numpy": numpy_forest.lower,
     "sql": sql_forest.lower,
     "markdown": markdown_forest.lower,
 }

@@ -258,7 +258,7 @@ def problem(forest: ir.Forest) -> str:
     if forest.arithmetic is ir.Arithmetic.SINGLE and not all(
         map(is_single, _numbers(forest))
     ):
-        return "a value of a tree does not fit into 32 bits"
+        return "a value of a tree, or of the sums, does not fit into 32 bits"
     most = max(largest) * max(1, 1 / abs(forest.divisor)) * max(1, abs(forest.scale))
     most = (most + max(map(abs, forest.offset), default=0)) * max(1, abs(forest.slope))
     if not most < LARGEST_SUM:
@@ -270,11 +270,14 @@ LARGEST_SUM = 1e30  # a double of this size can be rounded to 32 bits, and squar
 
 
 def is_single(number: float) -> bool:
+    """Whether 32 bits hold a number."""
+    if abs(number) < SMALLEST_SINGLE:
+        return (number + STEPS_OF_SINGLE) - STEPS_OF_SINGLE == number
     return abs(number) < LARGEST_SUM and to_single(number) == number
 
 
 def _numbers(forest: ir.Forest) -> Iterator[float]:
-    yield from (*forest.start, *forest.offset)
+    yield from (*forest.start, *forest.offset, forest.divisor, forest.scale)
     for each in forest.members:
         for values in each.values:
             yield from values

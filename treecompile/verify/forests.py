@@ -38,6 +38,7 @@ class Nearly:
 
     number: float
     arithmetic: ir.Arithmetic
+    taken_from_1: bool = False  # then its last digits are those of the other share
 
     def __repr__(self) -> str:
         return repr(self.number)
@@ -46,7 +47,8 @@ class Nearly:
         if type(found) is not float or not isfinite(found):
             return found == self.number
         bits, least = DIGITS[self.arithmetic]
-        _, exponent = frexp(self.number)
+        largest = max(self.number, 1 - self.number) if self.taken_from_1 else 0.0
+        _, exponent = frexp(largest or self.number)
         step = ldexp(1.0, max(exponent - bits, least))
         return abs(found - self.number) <= UNITS[self.arithmetic] * step
 
@@ -80,14 +82,16 @@ class ForestReference:
             return max(margins) if place is None else margins[place]
         if output == "label" and forest.labels:
             return forests.answer(forest, margins)
+        taken_from_1 = False
         if output == "label":
             number = forests.linked(forest, margins)[0]
         else:
             own = forests.place_of_label(forest, margins) if place is None else place
             number = forests.probabilities(forest, margins)[own]
+            taken_from_1 = own == 0 and len(margins) == 1
         if forests.is_exact(forest):
             return number
-        return Nearly(number, forest.arithmetic)
+        return Nearly(number, forest.arithmetic, taken_from_1)
 
 
 def encoded(forest: ir.Forest, rows: Sequence[ir.Row]) -> list[Array | None]:

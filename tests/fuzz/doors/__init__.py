@@ -8,6 +8,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.doors import (
     artefacts,
     databases,
+    imports,
     javascript,
     models,
     options,
@@ -27,6 +28,7 @@ DOORS: dict[str, Door] = {
         *packed.DOORS,
         *workbooks.DOORS,
         *models.DOORS,
+        *imports.DOORS,
         *rules.DOORS,
         *targets.DOORS,
         *artefacts.DOORS,

@@ -96,11 +96,7 @@ class NumpyModule:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    if options.layout != AUTO:
-        raise OptionError(
-            "--layout is for --style standard: a numpy module has its decision as a"
-            " table, and not as code"
-        )
+    check_layout(options)
     body = settled(source.program.body)
     decided = outcomes(body)
     required = {index: column for column, index in enumerate(required_features(body))}
@@ -123,8 +119,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         version=source.version,
         sha256=source.sha256,
         imports=[*helpers.imports(IMPORTED), "", "import numpy as np"],
-        columns=_names("COLUMNS", body.features),
-        features=[*_names("FEATURES", used), *dates],
+        columns=column_names("COLUMNS", body.features),
+        features=[*column_names("FEATURES", used), *dates],
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         computed=[in_docstring(line) for line in computed(source.program)],
         is_classifier=bool(body.labels),
@@ -137,9 +133,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ],
         helpers=helpers.texts(),
         limits=copied(columns, limits),
-        converters=[f"    {python_string(f.name)}: {_converter(f)}," for f in used],
+        converters=[f"    {python_string(f.name)}: {converter(f)}," for f in used],
         table=list(_table(body, tree, required, places)),
-        answer_type=_answer_type(body),
+        answer_type=answer_type(body),
         answers=[f"    {python_literal(rule.value)}," for rule in decided.values()],
         shares=[
             f"        [{', '.join(map(repr, probabilities(rule.stats)))}],"
@@ -162,6 +158,14 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     return Lowered(module, notes=(note(body),))
 
 
+def check_layout(options: EmitOptions) -> None:
+    if options.layout != AUTO:
+        raise OptionError(
+            "--layout is for --style standard: a numpy module has its decision as a"
+            " table, and not as code"
+        )
+
+
 def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> list[str]:
     """The names of the functions of the module."""
     names = list(DIVIDING if divisible(body) else PLAIN)
@@ -172,11 +176,11 @@ def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> lis
     return [*names, *sorted(kinds, reverse=True)]
 
 
-def _names(name: str, features: Sequence[ir.Feature]) -> list[str]:
+def column_names(name: str, features: Sequence[ir.Feature]) -> list[str]:
     return collection(f"{name} = (", (python_string(f.name) for f in features), ")")
 
 
-def _converter(feature: ir.Feature) -> str:
+def converter(feature: ir.Feature) -> str:
     """The call that turns a column into numbers or codes."""
     if feature.kind is ir.Kind.NUMERIC:
         return "numbers"
@@ -184,7 +188,7 @@ def _converter(feature: ir.Feature) -> str:
     return f"codes({CONVERTERS.of(feature.type)}, {{{', '.join(codes)}}})"
 
 
-def _answer_type(body: ir.Body) -> str:
+def answer_type(body: ir.AnyBody) -> str:
     """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
     if any(isinstance(label, int) and abs(label) >= 2**63 for label in body.labels):
         return "object"

@@ -187,7 +187,6 @@ def _docstring(source: ForestInput) -> list[str]:
     )
     answer = forests.answer(forest, forests.margins(forest, row))
     trees = words.quantity(len(forest.members), "tree")
-    bits = "32" if forest.arithmetic is ir.Arithmetic.SINGLE else "64"
     lines = [
         f"Predict {words.name(program.target)}: a sum of {trees}, by"
         f" {words.name(program.algorithm)}.",
@@ -197,11 +196,7 @@ def _docstring(source: ForestInput) -> list[str]:
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
-        *textwrap.wrap(
-            f"The trees are added in their order, in {bits} bits: `margin` is exactly"
-            f" that of the model{_exactness(forest)}.",
-            WIDTH,
-        ),
+        *textwrap.wrap(exactness(forest), WIDTH),
         *computed(program),
         "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
         "and writes it with a column of predictions: python predict.py FILE",
@@ -209,13 +204,18 @@ def _docstring(source: ForestInput) -> list[str]:
     return [in_docstring(line).rstrip() for line in lines]
 
 
-def _exactness(forest: ir.Forest) -> str:
-    """What else is exact."""
+def exactness(forest: ir.Forest) -> str:
+    """What is exactly that of the model, as a sentence."""
+    bits = "32" if forest.arithmetic is ir.Arithmetic.SINGLE else "64"
+    rest = "; the last digit of the answer may differ"
     if forests.is_exact(forest):
-        return ", and so is all that follows from it"
-    if forest.labels:
-        return ", and so is the label; the last digit of a probability may differ"
-    return "; the last digit of the answer may differ"
+        rest = ", and so is all that follows from it"
+    elif forest.labels:
+        rest = ", and so is the label; the last digit of a probability may differ"
+    return (
+        f"The trees are added in their order, in {bits} bits: `margin` is exactly that"
+        f" of the model{rest}."
+    )
 
 
 # ---------------------------------------------------------------- code
