@@ -84,6 +84,16 @@ TARGETS = (
         ),
     ),
     Target(
+        "treecompile/emit/javascript/*.py",
+        (
+            "tests/unit/test_javascript_decision.py",
+            "tests/unit/test_javascript_layout.py",
+            "tests/unit/test_javascript_target.py",
+            "tests/unit/test_javascript_types.py",
+            "tests/unit/test_verify_node.py",
+        ),
+    ),
+    Target(
         "treecompile/emit/sql/*.py",
         (
             "tests/unit/test_fractional_artefacts.py",
@@ -125,6 +135,10 @@ TARGETS = (
             "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_runs.py",
         ),
+    ),
+    Target(
+        "treecompile/verify/node_process.py treecompile/verify/pages.py",
+        ("tests/unit/test_html.py", "tests/unit/test_verify_node.py"),
     ),
     Target(
         "treecompile/verify/claims.py treecompile/verify/constants.py"
