@@ -232,6 +232,7 @@ class Runner:
                     each.__code__ = codes.get(name, each.__code__)
         for item, following in pairs(items):
             self.failed = False
+            forget()  # or only the first test would reach what is cached
             lines.clear()
             start = sum(os.times()[:4])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -252,7 +253,7 @@ def functions_of(path: str) -> dict[str, list[FunctionType]]:
 
 
 def forget() -> None:
-    """Empty the caches of functions, which were filled when tests were collected."""
+    """Empty the caches of functions, which collecting and other tests have filled."""
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper) and (
             each.__wrapped__.__module__.startswith(("treecompile.", "tests."))

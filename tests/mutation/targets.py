@@ -136,10 +136,7 @@ TARGETS = (
             "tests/unit/test_verify_runs.py",
         ),
     ),
-    Target(
-        "treecompile/verify/node_process.py treecompile/verify/pages.py",
-        ("tests/unit/test_html.py", "tests/unit/test_verify_node.py"),
-    ),
+    Target("treecompile/verify/node_process.py", ("tests/unit/test_verify_node.py",)),
     Target(
         "treecompile/verify/claims.py treecompile/verify/constants.py"
         " treecompile/verify/execution.py treecompile/verify/statements.py"

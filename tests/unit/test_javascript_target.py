@@ -97,6 +97,7 @@ def test_the_decision_reads_like_code_of_a_person() -> None:
         ("</script><!-- <SCRIPT", r'"\x3c/script>\x3c!-- \x3cSCRIPT"'),
         ("a <= b < c", '"a <= b < c"'),
         ("\ud800", r'"\ud800"'),
+        ("\uffff", r'"\uffff"'),
         ("🐧\U000e0001", '"🐧\\u{e0001}"'),
     ],
     ids=ascii,
