@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support import fractional
 from tests.support.node import evaluated, in_one_process, needs_node, thrown
 from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import CODE, FLAG, TEXT, chain
@@ -258,6 +259,16 @@ def test_the_tables_of_a_tree_that_divides() -> None:
 @needs_node
 def test_rows_are_divided_by_values_of_every_type() -> None:
     assert is_verified(dividing())
+
+
+@needs_node
+def test_a_regression_divides_too() -> None:
+    program = fractional.numbers(0.1, 7.0)
+    assert is_verified(program)
+    asked = "[predict({ heat: null }), explain({ heat: null })]"
+    ((label, said),) = evaluated((program, asked))
+    assert label == (3.0 * 0.1 + 1.0 * 7.0) / 4.0
+    assert said.startswith(f"divided: play = {label}, shared by these rules; unknown")
 
 
 # ---------------------------------------------------------------- the frame

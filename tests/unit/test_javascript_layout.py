@@ -102,8 +102,9 @@ def test_numbers_fill_their_lines(indent: int) -> None:
     full = ["1" * 9] * 6 + ["2" * (11 - indent)]
     line = f"{margin}  {', '.join(full)},"
     assert len(line) == 80
-    assert values(f"{margin}x = [", [*full, "-3.5e-7"], "];", indent) == [
+    assert values(f"{margin}x = [", [*full, *full, "-3.5e-7"], "];", indent) == [
         f"{margin}x = [",
+        line,
         line,
         f"{margin}  -3.5e-7,",
         f"{margin}];",

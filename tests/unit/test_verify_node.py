@@ -178,6 +178,26 @@ process.exit(0);
 
 
 @needs_node
+def test_a_module_is_alone_in_a_folder_of_ours() -> None:
+    text = """
+import { readdirSync } from "node:fs";
+throw [process.cwd(), ...readdirSync(".").sort()].join(" ");
+"""
+    report = verify(numeric(), text, "node", budget=10)
+    folder, *files = report.refused.split()
+    assert Path(folder).name.startswith("treecompile-")
+    assert files == ["artefact.mjs", "errors.txt", "rows.json", "run.mjs"]
+
+
+@needs_node
+def test_text_that_cannot_be_encoded_is_run_nevertheless() -> None:
+    body = numeric().body
+    row = (0.0,) * len(body.features)
+    (answer,) = run_node(f"{ANSWERS}// \ud800", body, [row])
+    assert answer.label == "low"
+
+
+@needs_node
 @pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
 def test_a_module_cannot_fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     few = json.dumps({"RLIMIT_FSIZE": 10_000})
