@@ -132,6 +132,7 @@ TARGETS = (
         " treecompile/verify/supervision.py",
         (
             "tests/unit/test_verify_hostile.py",
+            "tests/unit/test_verify_processes.py",
             "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_runs.py",
         ),
