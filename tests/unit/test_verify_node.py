@@ -181,11 +181,12 @@ process.exit(0);
 def test_a_module_is_alone_in_a_folder_of_ours() -> None:
     text = """
 import { readdirSync } from "node:fs";
-throw [process.cwd(), ...readdirSync(".").sort()].join(" ");
+throw [process.cwd(), process.argv[4], ...readdirSync(".").sort()].join(" ");
 """
     report = verify(numeric(), text, "node", budget=10)
-    folder, *files = report.refused.split()
+    folder, answers, *files = report.refused.split()
     assert Path(folder).name.startswith("treecompile-")
+    assert Path(answers) == Path(folder) / "answers.json"
     assert files == ["artefact.mjs", "errors.txt", "rows.json", "run.mjs"]
 
 
