@@ -81,18 +81,23 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        self.tree = ast.parse(text)
+        self.lines = len(text.splitlines())
 
     def code_of(self, function: str) -> CodeType:
         return self._codes(self.tree)[function]
 
     def marked(self, name: str) -> dict[str, CodeType]:
-        """The code of all functions, with a call of `name` before each statement."""
+        """The code of all functions, with a call of `name` before each statement.
+
+        Its arguments are the line of the statement and 1.
+        """
         tree = ast.parse(self.path.read_text(encoding="utf-8"))
         for node in list(ast.walk(tree)):
             for field, value in ast.iter_fields(node):
                 if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                    calls = (ast.parse(f"{name}({s.lineno})").body[0] for s in value)
+                    calls = (ast.parse(f"{name}({s.lineno}, 1)").body[0] for s in value)
                     pairs = zip(calls, value, strict=True)
                     setattr(node, field, [each for pair in pairs for each in pair])
         tree.body = [s for s in tree.body if isinstance(s, Functions | ast.ClassDef)]

@@ -25,7 +25,9 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
+from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import FunctionType
@@ -222,20 +224,30 @@ class Runner:
     ) -> tuple[dict[str, Reach], list[str]]:
         """The time and the lines of each test, and the tests that fail."""
         found, failed = {}, []
-        lines: set[Line] = set()
+        reached: dict[str, mmap] = {}  # a byte for each line
         for path, source in self.sources.items():
+            # Shared with the processes that a test forks.
+            seen = reached[path] = mmap(-1, source.lines + 1)
             mark = f"_mark_{len(vars(builtins))}"
-            setattr(builtins, mark, lambda line, path=path: lines.add((path, line)))
+            setattr(builtins, mark, partial(mmap.__setitem__, seen))
             codes = source.marked(mark)
             for name, functions in functions_of(path).items():
                 for each in functions:
                     each.__code__ = codes.get(name, each.__code__)
         for item, following in pairs(items):
             self.failed = False
-            lines.clear()
+            forget()  # or only the first test would reach what is cached
+            for seen in reached.values():
+                seen[:] = bytes(len(seen))
             start = sum(os.times()[:4])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             seconds = sum(os.times()[:4]) - start
+            lines = (
+                (path, line)
+                for path, seen in reached.items()
+                for line, mark in enumerate(bytes(seen))
+                if mark
+            )
             found[item.nodeid] = Reach(seconds, frozenset(lines))
             if self.failed:
                 failed.append(item.nodeid)
@@ -252,7 +264,7 @@ def functions_of(path: str) -> dict[str, list[FunctionType]]:
 
 
 def forget() -> None:
-    """Empty the caches of functions, which were filled when tests were collected."""
+    """Empty the caches of functions, which collecting and other tests have filled."""
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper) and (
             each.__wrapped__.__module__.startswith(("treecompile.", "tests."))

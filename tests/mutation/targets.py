@@ -84,6 +84,16 @@ TARGETS = (
         ),
     ),
     Target(
+        "treecompile/emit/javascript/*.py",
+        (
+            "tests/unit/test_javascript_decision.py",
+            "tests/unit/test_javascript_layout.py",
+            "tests/unit/test_javascript_target.py",
+            "tests/unit/test_javascript_types.py",
+            "tests/unit/test_verify_node.py",
+        ),
+    ),
+    Target(
         "treecompile/emit/sql/*.py",
         (
             "tests/unit/test_fractional_artefacts.py",
@@ -122,10 +132,12 @@ TARGETS = (
         " treecompile/verify/supervision.py",
         (
             "tests/unit/test_verify_hostile.py",
+            "tests/unit/test_verify_processes.py",
             "tests/unit/test_verify_rows.py",
             "tests/unit/test_verify_runs.py",
         ),
     ),
+    Target("treecompile/verify/node_process.py", ("tests/unit/test_verify_node.py",)),
     Target(
         "treecompile/verify/claims.py treecompile/verify/constants.py"
         " treecompile/verify/execution.py treecompile/verify/statements.py"

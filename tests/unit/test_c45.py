@@ -574,6 +574,26 @@ def test_a_cheap_column_is_preferred() -> None:
     assert "exact" in ignored.show()
 
 
+@pytest.mark.parametrize("measure", ["eg2", "cs-id3", "idx"])
+@pytest.mark.parametrize("cost", [5e-324, 1.7976931348623157e308])
+def test_the_most_extreme_costs_decide_without_a_warning(
+    measure: str, cost: float
+) -> None:
+    columns = {
+        "first": [*"aaaaaabbbbbb"],
+        "second": [*"aaaaaabbbbbb"],
+        "t": [*"ppppppqqqqqq"],
+    }
+    model = treecompile.learn(
+        pd.DataFrame(columns),
+        target="t",
+        costs={"second": cost},
+        cost_measure=measure,
+        cost_weight=2.0,
+    )
+    assert ("second" in model.show()) == (cost < 1)
+
+
 # ---------------------------------------------------------------- options
 
 

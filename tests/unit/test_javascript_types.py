@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -59,12 +60,12 @@ predict([1]);
 """
 
 
-def types_of(*labels: Label) -> str:
+def types_of(*labels: Label, dates: bool = False) -> str:
     stats = ClassCounts((1.0,) * len(labels))
     tree = Tree(FEATURES, labels, (Leaf(labels[0] if labels else 0.0, stats, 1.0),))
     program = Program("y", "by hand", tree)
     source = CompilerInput(program, "0" * 64, "1.0", read_target("javascript"))
-    return declarations(source, FEATURES, dates=False)
+    return declarations(source, FEATURES, dates=dates)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,80 @@ export interface Row {
   "__proto__": boolean | 0 | 1 | null;
 }
 """ in types_of("no", "yes")
+
+
+EVERYTHING = f"""\
+// Written by treecompile 1.0 for the model {"0" * 64}
+
+/** What is predicted: y. */
+export type Answer = "no" | "yes";
+
+/** The columns that are read. A value that is missing is null or NaN. */
+export interface Row {{
+  heat: number | bigint | boolean | null;
+  "two words": number | bigint | null;
+  "__proto__": boolean | 0 | 1 | null;
+}}
+
+/** A row may have other columns, which are ignored. */
+export type Input =
+  Row | (Row & Record<string, unknown>) | ReadonlyMap<string, unknown>;
+
+/** Predict y for a row. */
+export function predict(row: Input): Answer;
+/** The id of the rule that decides. */
+export function decide(row: Input): string;
+/** The rule that decides, in words. */
+export function explain(row: Input): string;
+/** Predict each of the rows. */
+export function predictMany(rows: Iterable<Input>): Answer[];
+/** The probability of each label. */
+export function predictProba(row: Input): Map<Answer, number>;
+export const CLASSES: readonly Answer[];
+/** A row with the numbers that are computed from its dates. */
+export function withDates(row: object): Row;
+/** The columns that are read, and their types. */
+export const FEATURES: ReadonlyMap<
+  string,
+  "number" | "string" | "integer" | "boolean"
+>;
+export const MODEL: {{
+  readonly name: string;
+  readonly algorithm: string;
+  readonly version: string;
+  readonly sha256: string;
+  readonly rules: number;
+  readonly rows?: number;
+}};
+"""
+
+
+def test_every_export_has_a_type() -> None:
+    assert types_of("no", "yes", dates=True) == EVERYTHING
+    assert "withDates" not in types_of("no", "yes")
+
+
+def test_dates_are_declared_only_if_there_are_some() -> None:
+    tree = TENNIS.body
+    assert isinstance(tree, Tree)
+    features = [replace(each, name=f"{each.name}_year") for each in tree.features]
+    body = replace(tree, features=tuple(features))
+    dated = replace(TENNIS, body=body, dates=("wind",), training=None)
+    assert "function withDates(row: object): Row;" in emit(dated, "javascript").beside
+    assert "withDates" not in emit(TENNIS, "javascript").beside
+
+
+@pytest.mark.parametrize("width", [49, 50])
+def test_labels_too_wide_for_a_line_have_one_each(width: int) -> None:
+    wide = "x" * (width - len(' "a" | ""'))
+    assert (f' "a" | "{wide}";\n' in types_of("a", wide)) == (width < 50)
+    assert (f'=\n  | "a"\n  | "{wide}";\n' in types_of("a", wide)) == (width == 50)
+
+
+@pytest.mark.parametrize("count", [1000, 1001])
+def test_only_so_many_labels_are_named(count: int) -> None:
+    text = types_of(*range(count))
+    assert ("export type Answer = number;" in text) == (count > 1000)
 
 
 @pytest.mark.skipif(TSC is None, reason="needs the TypeScript compiler")

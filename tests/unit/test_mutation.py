@@ -22,15 +22,25 @@ def sign(x: float) -> int:
         return 1
     return 0
 
+def in_a_child(x: float) -> float:
+    return x * 2
+
 def unused(x: float) -> float:
     return x + 1
 """
 TESTS = """
-from product import sign
+import os
+from product import in_a_child, sign
 
 def test_sign():
     assert sign(1.0) == 1
     assert sign(-2.0) == 0
+
+def test_in_a_child():
+    child = os.fork()
+    if not child:
+        os._exit(in_a_child(3) != 6)
+    assert os.waitpid(child, 0)[1] == 0
 """
 RUN = """
 from pathlib import Path
@@ -69,7 +79,7 @@ def test_mutants_are_killed_or_survive(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.splitlines()[-1].split("; ") == [
-        *("3", "6"),
+        *("5", "8"),
         "sign: x > 0 -> x >= 0",
         "unused: x + 1 -> x - 1",
         "unused: x + 1 -> x + 2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, nextafter
 
 import pytest
@@ -133,6 +134,12 @@ def test_the_example_of_a_tree_is_in_its_first_leaf() -> None:
     row = example(tree, (usual(0.0, 10.0), usual(None, None)))
     assert row == (8.0, False)
     assert decider(tree, row) == 2
+
+
+def test_an_ordinal_feature_without_categories_has_an_unseen_value() -> None:
+    none = replace(SIZE, categories=())
+    tree = Tree((none, SIZE), ("no", "yes"), (Leaf("no", STATS, 1.0),))
+    assert example(tree) == ("unseen", "S")
 
 
 def test_parts_of_boxes() -> None:

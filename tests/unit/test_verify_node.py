@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -30,6 +33,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import conditions, negate, required_features
+from treecompile.verify import node_process
 from treecompile.verify.claims import Claim, claim
 from treecompile.verify.constants import in_javascript
 from treecompile.verify.node_process import run_node
@@ -171,6 +175,113 @@ process.exit(0);
 """
     with pytest.raises(RefusedError, match="cannot be read|answers for 1 rows"):
         run_node(text, numeric().body, [(0.0,) * len(numeric().body.features)])
+
+
+@needs_node
+def test_a_module_is_alone_in_a_folder_of_ours() -> None:
+    text = """
+import { readdirSync } from "node:fs";
+throw [process.cwd(), process.argv[4], ...readdirSync(".").sort()].join(" ");
+"""
+    report = verify(numeric(), text, "node", budget=10)
+    folder, answers, *files = report.refused.split()
+    assert Path(folder).name.startswith("treecompile-")
+    assert Path(answers) == Path(folder) / "answers.json"
+    assert files == ["artefact.mjs", "errors.txt", "rows.json", "run.mjs"]
+
+
+@needs_node
+def test_text_that_cannot_be_encoded_is_run_nevertheless() -> None:
+    body = numeric().body
+    row = (0.0,) * len(body.features)
+    (answer,) = run_node(f"{ANSWERS}// \ud800", body, [row])
+    assert answer.label == "low"
+
+
+@needs_node
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
+def test_a_module_cannot_fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = json.dumps({"RLIMIT_FSIZE": 10_000})
+    monkeypatch.setattr(node_process, "limits", lambda timeout: few)
+    text = """
+import { writeFileSync } from "node:fs";
+writeFileSync(process.argv[4], "x".repeat(20_000));
+"""
+    assert "EFBIG" in verify(numeric(), text, "node", budget=10).refused
+
+
+def program_saying(folder: Path, said: str) -> str:
+    """The path of a program that prints bytes, in octal escapes."""
+    path = folder / "node"
+    path.write_text(f"#!/bin/sh\nprintf -- '{said}'\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("--no-permission\n--experimental-permission", ["--experimental-permission"]),
+        ("--experimental-permission\n--permission\n", ["--permission"]),
+        ("\\377\n--permission", ["--permission"]),
+        ("--permissions", []),
+        ("", []),
+    ],
+)
+def test_permissions_are_switched_on_by_the_name_that_is_known(
+    said: str, expected: list[str], tmp_path: Path
+) -> None:
+    node = program_saying(tmp_path, said)
+    answers = tmp_path / "answers"
+    found = node_process._options(node, tmp_path, answers)
+    limited = [f"--allow-fs-read={tmp_path}", f"--allow-fs-write={answers}"]
+    usual = ["--no-warnings", "--max-old-space-size=4096"]
+    assert found == [*usual, *expected, *(limited if expected else [])]
+
+
+def test_a_program_that_does_not_start_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "node").write_text("not a program")
+    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
+    with pytest.raises(EngineError, match=r"^Node.js does not start: .*denied"):
+        verify(numeric(), emit(numeric(), "javascript").text)
+
+
+# ---------------------------------------------------------------- types of values
+
+TYPES = """
+const CLASSES = ["number", "bigint"];
+const predict = ({ x }) => typeof x;
+const decide = () => "R1", explain = () => "R1: always";
+const predictMany = (rows) => rows.map(predict);
+const predictProba = () => new Map([["number", 1], ["bigint", 0]]);
+export { CLASSES, decide, explain, predict, predictMany, predictProba };
+"""
+
+
+@needs_node
+def test_integers_are_numbers_where_these_are_exact() -> None:
+    """In a column of numbers an int is a BigInt, so that both are tried."""
+    codes = Feature("x", Kind.CATEGORICAL, ValueType.INT, (7, 2**53))
+    numbers = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    tree = answering("number", "bigint").body
+    assert isinstance(tree, Tree)
+    rows = [(7,), (2**53 - 1,), (1 - 2**53,), (2**53,), (-(2**53),)]
+    found = run_node(TYPES, replace(tree, features=(codes,)), rows)
+    assert [answer.label for answer in found] == [*["number"] * 3, *["bigint"] * 2]
+    found = run_node(TYPES, replace(tree, features=(numbers,)), [(7,), (7.0,)])
+    assert [answer.label for answer in found] == ["bigint", "number"]
+
+
+@needs_node
+@pytest.mark.parametrize("label", ["a", 1, True, 2**60, 0.5])
+def test_a_single_label_is_enough(label: Label) -> None:
+    leaf = Leaf(label, ClassCounts((1.0,)), 1.0)
+    features = (Feature("x", Kind.NUMERIC, ValueType.FLOAT),)
+    program = Program("y", "by hand", Tree(features, (label,), (leaf,)))
+    assert verify(program, emit(program, "javascript").text, budget=10).passed
 
 
 # ---------------------------------------------------------------- types of answers

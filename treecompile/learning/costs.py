@@ -34,11 +34,14 @@ class Costs:
 
         def worth(gains: Floats) -> Floats:
             gains = np.maximum(gains, 0.0)
-            result: Floats = gains / costs
-            if self.measure == EG2:
-                result = (np.exp2(gains) - 1) / (costs + 1) ** self.weight
-            elif self.measure == CS_ID3:
-                result = gains**2 / costs
+            result: Floats
+            with np.errstate(over="ignore"):  # a tiny cost makes the worth infinite
+                if self.measure == EG2:
+                    result = (np.exp2(gains) - 1) / (costs + 1) ** self.weight
+                elif self.measure == CS_ID3:
+                    result = gains**2 / costs
+                else:
+                    result = gains / costs
             return result
 
         return worth

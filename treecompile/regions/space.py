@@ -117,7 +117,7 @@ def value_inside(
         return unseen(feature) if region.bits & UNSEEN else None
     if feature.kind is ir.Kind.NUMERIC:
         return next(_numbers(region, usual))
-    if region.has_known:
+    if region.has_known and feature.categories:  # an ordinal may have none
         return feature.categories[0 if region.low == -inf else int(region.low) + 1]
     return unseen(feature)
 
