@@ -21,7 +21,13 @@ from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
 from treecompile.verify import python_process, supervision
-from treecompile.verify.processes import check_timeout, execute, limits, records
+from treecompile.verify.processes import (
+    ModuleAnswer,
+    check_timeout,
+    execute,
+    limits,
+    records,
+)
 from treecompile.verify.python_process import run_python
 from treecompile.verify.statements import RefusedError
 from treecompile.verify.supervision import EndedError, deadline, supervised
@@ -167,8 +173,14 @@ def test_without_groups_the_process_itself_is_ended(
 
 def test_answers_are_read_by_their_form(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    path.write_text('[["a", [0.5, 0.5], "R1: if x: y"], [null, [], "R2"]]')
-    assert records(path, 2) == [("a", [0.5, 0.5], "R1"), (None, [], "R2")]
+    path.write_text(
+        '[["a", [0.5, 0.5], "R1: if x: y"], [null, [], "R2"], [1, [], [2.5]]]'
+    )
+    assert records(path, 3) == [
+        ModuleAnswer("a", (0.5, 0.5), ("R1",)),
+        ModuleAnswer(None, (), ("R2",)),
+        ModuleAnswer(1, (), (2.5,)),  # with the margin of a forest
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@
     'female'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-a66ec0646204cff34b0003d60a8e418c353724819928a572a7df0f4e2fe43a11.
+39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2.
 The trees are added in their order, in 64 bits: `margin` is exactly that of the model,
 and so is the label; the last digit of a probability may differ.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
@@ -35,7 +35,7 @@ MODEL = {
     "name": "sex",
     "algorithm": "LightGBM binary",
     "version": "0.1.0",
-    "sha256": "a66ec0646204cff34b0003d60a8e418c353724819928a572a7df0f4e2fe43a11",
+    "sha256": "39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2",
     "trees": 12,
 }
 FEATURES = {
