@@ -67,8 +67,9 @@ def from_lightgbm(
 ) -> Model:
     """A model from a fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
 
-    Its margins and labels are LightGBM's, bit for bit. With `X` and `y` it also knows
-    its quality. `labels` are the names of the classes of a Booster.
+    Its margins are LightGBM's, bit for bit, and its labels follow from them. With `X`
+    and `y` it also knows its quality. `labels` are the names of the classes of a
+    Booster.
     """
     name = _target(target, y)
     return _with_data(lightgbm.from_object(model, name, labels=labels), X, y)
@@ -85,10 +86,10 @@ def from_xgboost(
 ) -> Model:
     """A model from a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
 
-    Its margins and labels are XGBoost's, bit for bit. `missing` is what the training
-    data had for missing values, by default the parameter of the model. Only NaN can be
-    imported: if it is a number, give `missing=nan`, and replace the number by NULL in
-    the rows to predict.
+    Its margins are XGBoost's, bit for bit, and its labels follow from them. `missing`
+    is what the training data had for missing values, by default the parameter of the
+    model. Only NaN can be imported: if it is a number, give `missing=nan`, and replace
+    the number by NULL in the rows to predict.
     """
     name = _target(target, y)
     found = xgboost.from_object(model, name, labels=labels, missing=missing)

@@ -53,8 +53,8 @@ def import_model(
     CatBoost: .json, of save_model(..., format="json")
     ONNX: a graph with one tree ensemble
 
-    The library need not be installed. The model gives the library's margins and labels
-    bit for bit. What cannot be exact is refused by name.
+    The library need not be installed. The margins of the model are the library's, bit
+    for bit, and the labels follow from them. What cannot be exact is refused by name.
     """
     from treecompile.api.importing import import_model as imported
     from treecompile.cli import json_reports
