@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Sequence
+from os import getloadavg
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -38,10 +39,10 @@ from treecompile.model import ir
 FEATURES = 28
 THREADS = 2
 TABLE = "bench_rows"
-EDGES = 3000  # rows
+TRAINING, EDGES = 1000, 3000  # rows
 TIMED = 1000  # calls
 Rows = Sequence[dict[str, Any]]
-Wrong = tuple[int, int]  # margins and labels
+Wrong = tuple[int, int, int]  # margins; labels of training rows, and at edges
 
 
 def training_rows(rows: int) -> tuple[Floats, Any]:
@@ -67,7 +68,12 @@ def as_array(rows: Rows) -> Floats:
 def wrong(margins: Any, labels: Any, expected: Any, right: Any) -> Wrong:
     found = np.asarray(margins, dtype=np.float64)
     differs = found.view(np.int64) != np.asarray(expected, np.float64).view(np.int64)
-    return int(differs.sum()), int((np.asarray(labels) != right).sum())
+    others = np.asarray(labels) != right
+    return (
+        int(differs.sum()),
+        int(others[:TRAINING].sum()),
+        int(others[TRAINING:].sum()),
+    )
 
 
 # ---------------------------------------------------------------- one row
@@ -113,7 +119,11 @@ def one_row(
     times = race(runs, rounds)
     print_table(
         title,
-        ("", "per row", "ratio", f"wrong margins of {len(rows):,}", "wrong labels"),
+        (
+            *("", "per row", "ratio", f"wrong margins of {len(rows):,}"),
+            f"wrong labels of {TRAINING:,} training rows",
+            f"wrong labels of {len(rows) - TRAINING:,} edges",
+        ),
         [
             (
                 name,
@@ -216,7 +226,7 @@ def many_rows(
                 name,
                 duration(timing.seconds),
                 f"{timing.ratio:.2f}",
-                str(wrong(margins, 0, expected, 0)[0]),
+                str(wrong(margins, expected, expected, expected)[0]),
             )
             for (name, timing), margins in zip(times.items(), found, strict=True)
         ],
@@ -265,12 +275,13 @@ def main() -> None:
     rounds = 2 if given.quick else given.rounds
     peers = ("lightgbm", "xgboost-cpu", "duckdb", "m2cgen", "treelite", "tl2cgen")
     print_machine("treecompile", "numpy", *peers)
+    print(f"load at the start {getloadavg()[0]:.1f}")
     known, labels = training_rows(50_000)
     size = f"{trees} trees of 31 leaves"
     boosted = lightgbm.LGBMClassifier(n_estimators=trees, n_jobs=THREADS, verbose=-1)
     boosted.fit(known, labels)
     model = treecompile.from_lightgbm(boosted)
-    tried = test_rows(model, known[:1000], EDGES)
+    tried = test_rows(model, known[:TRAINING], EDGES)
     array = as_array(tried)
     right = boosted.booster_.predict(array, raw_score=True), boosted.predict(array)
     one_row(f"LightGBM, {size}, one row", model, boosted, tried, right, rounds)
@@ -278,7 +289,7 @@ def main() -> None:
         n_estimators=trees, max_leaves=31, max_depth=0, base_score=0.5, n_jobs=THREADS
     ).fit(known, labels)
     other = treecompile.from_xgboost(extreme)
-    tried = test_rows(other, known[:1000], EDGES)
+    tried = test_rows(other, known[:TRAINING], EDGES)
     array = as_array(tried)
     right = extreme.predict(array, output_margin=True), extreme.predict(array)
     one_row(f"XGBoost, {size}, one row", other, extreme, tried, right, rounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from typing import Any
@@ -37,6 +37,8 @@ XGBOOST_TEXTS = (
     *("5E-1", "[5E-1]", "[1E-1,2E-1,3E-1]", "1E39", "-1", "inf", "", "float", "i", "q"),
 )
 TOKEN = re.compile(r"[^\s=]+|\s|=")
+# The sizes are of all trees, and most parameters are not read.
+OF_NO_USE = re.compile(r"(?m)^(tree_sizes=|\[(?!boosting|objective|linear)).*\n")
 
 
 @cache
@@ -48,10 +50,12 @@ def stored(name: str) -> bytes:
 
 
 def lightgbm(random: Random) -> bytes:
-    head, *trees = stored("lightgbm.txt").decode().split("\n\n\n")[0].split("\n\nTree=")
-    trees = trees or [""]
-    count = random.choice((1, 3, 3, 3, 6))
-    text = "\n\nTree=".join((head, *trees[:count])) + "\n\n\nend of trees\n"
+    whole = stored("lightgbm.txt").decode()
+    trees, mark, end = whole.partition("end of trees\n")
+    head, *parts = re.split(r"(?m)^(?=Tree=)", trees)
+    count = random.choice((3, 3, 3, 6))
+    text = "".join((head, *parts[:count], mark, end))
+    text = OF_NO_USE.sub("", text)
     if random.random() < 0.3:  # one sum
         text = re.sub(r"num_class=3|num_tree_per_iteration=3", _one, text)
         kinds = ("binary sigmoid:1", "regression", "poisson", "regression sqrt")
@@ -213,29 +217,32 @@ def message(fields: list[Field]) -> bytes:
 
 
 def _break_fields(random: Random, fields: list[Field]) -> None:
-    """One change somewhere in a message."""
-    while fields:
-        place = random.randrange(len(fields))
-        number, kind, value = fields[place]
-        if isinstance(value, list) and value and random.random() < 0.93:
-            fields = value
-            continue
-        other = random.choice(fields)
-        match random.randrange(8):
-            case 0:
-                del fields[place]
-            case 1:
-                fields.insert(place, list(other))
-            case 2:
-                fields[place][0] = random.choice((number + 1, other[0], 1, 999))
-            case 3:
-                fields[place] = list(other)
-            case _ if kind == 0:
-                numbers = (0, 1, 2, 7, value + 1, value - 1, 2**31, 2**63, -1)
-                fields[place][2] = random.choice(numbers)
-            case _ if isinstance(value, bytes):
-                fields[place][2] = _other_bytes(random, value, kind)
-        return
+    """One change in a message or in those within it: every field is as likely."""
+    places = list(_places(fields))
+    fields, place = random.choice(places)
+    number, kind, value = fields[place]
+    other = random.choice(fields)
+    match random.randrange(8):
+        case 0:
+            del fields[place]
+        case 1:
+            fields.insert(place, list(other))
+        case 2:
+            fields[place][0] = random.choice((number + 1, other[0], 1, 999))
+        case 3:
+            fields[place] = list(other)
+        case _ if kind == 0:
+            numbers = (0, 1, 2, 7, value + 1, value - 1, 2**31, 2**63, -1)
+            fields[place][2] = random.choice(numbers)
+        case _ if isinstance(value, bytes):
+            fields[place][2] = _other_bytes(random, value, kind)
+
+
+def _places(fields: list[Field]) -> Iterator[tuple[list[Field], int]]:
+    for place, (_, _, value) in enumerate(fields):
+        yield fields, place
+        if isinstance(value, list):
+            yield from _places(value)
 
 
 WORDS = (
