@@ -223,6 +223,17 @@ def test_targets_without_forests_are_named() -> None:
         emit(program_of(forest), "javascript")
 
 
+def test_32_bits_without_a_type_need_a_query() -> None:
+    forest = many_trees(Random(0), 3, ir.Arithmetic.SINGLE)
+    options = EmitOptions(dialect="bigquery")
+    with pytest.raises(TargetError, match="32-bit numbers, which BigQuery does not"):
+        emit(program_of(forest), "sql", options)
+    query = emit(
+        program_of(forest), "sql", replace(options, form="select", table="t")
+    ).text
+    assert query.count("536870913") == 6  # twice for each tree
+
+
 def test_a_sum_that_is_too_long_says_what_to_do() -> None:
     forest = many_trees(Random(0), 600, ir.Arithmetic.DOUBLE)
     with pytest.raises(TargetError, match="600 trees, .* at most 350: use --as select"):

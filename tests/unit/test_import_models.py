@@ -81,6 +81,25 @@ def test_build_compiles_and_verifies_a_file(library: str, tmp_path: Path) -> Non
     assert again.exit_code == 0, again.stderr
 
 
+@pytest.mark.parametrize("command", ["show", "check", "draw"])
+def test_a_file_that_is_not_imported_yet_is_named(command: str) -> None:
+    path = FILES["LightGBM"]
+    result = run(command, str(path))
+    assert result.exit_code == 2
+    assert (
+        f"is a model of LightGBM: import it first, with `treecompile import {path}"
+        in (result.stderr)
+    )
+    with pytest.raises(treecompile.ModelFileError, match="is a model of LightGBM"):
+        treecompile.load(path)
+
+
+def test_python_shows_how_a_forest_answers() -> None:
+    model = treecompile.import_model(FILES["XGBoost"], target="kind")
+    assert model.show().startswith("kind, by XGBoost")
+    assert "importance of the features" in model.show()
+
+
 def test_labels_are_given_or_numbers(tmp_path: Path) -> None:
     path = FILES["LightGBM"]
     plain = treecompile.import_model(path).any_program.body.labels

@@ -34,6 +34,7 @@ from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
 from treecompile.inspect.importance import importances, tree_of
 from treecompile.inspect.show import show
+from treecompile.inspect.show_forest import show_forest
 from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
@@ -358,11 +359,13 @@ class Model:
         return inspect_check.check(self._single("check"), budget)
 
     def show(self, stats: bool = False) -> str:
-        """The tree, or the rules, as text for a terminal.
+        """The tree, the rules, or how a forest answers, as text for a terminal.
 
         With `stats`, also the cases, impurity and gain of every node of a tree.
         """
-        return show(self._single("show"), stats=stats)
+        if isinstance(self.any_program, ForestProgram):
+            return show_forest(self.any_program)
+        return show(self.any_program, stats=stats)
 
     def draw(
         self,

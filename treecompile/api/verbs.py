@@ -17,12 +17,14 @@ from treecompile.api.options import (
     with_keywords,
 )
 from treecompile.api.rows import Data, in_memory, learn_from, referred
+from treecompile.importers.formats import refuse_foreign
 from treecompile.importers.sklearn import import_model
 from treecompile.inspect import diff as inspect_diff
 from treecompile.inspect.differences import Diff
 from treecompile.learning import cross_validation
 from treecompile.learning.cross_validation import CrossValidation
 from treecompile.learning.options import LearnOptions
+from treecompile.model.errors import ModelFileError
 from treecompile.model.forests import single
 from treecompile.model.ir import Label, NotedForest
 from treecompile.regions.boxes import STEPS
@@ -96,7 +98,11 @@ def load(path: str | Path) -> Model:
 
     A damaged file raises ModelFileError, a mistake in the rules RulesError.
     """
-    return Model(*read_model(path))
+    try:
+        return Model(*read_model(path))
+    except ModelFileError:
+        refuse_foreign(path)
+        raise
 
 
 def from_sklearn(

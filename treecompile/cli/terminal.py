@@ -14,7 +14,7 @@ import click
 
 from treecompile.cli import streams
 from treecompile.cli.options import named_inputs
-from treecompile.model.errors import EngineError, OptionError
+from treecompile.model.errors import EngineError, ModelFileError, OptionError
 
 if TYPE_CHECKING:
     from treecompile.api.rows import Data, OnLevel
@@ -126,7 +126,13 @@ def read_model(path: str, terminal: Terminal = Terminal(False)) -> AnyProgram:
     """The model in a file: JSON, or rules in the rule language."""
     from treecompile.rules.language.document import read_model
 
-    program, notes = read_model(path)
+    try:
+        program, notes = read_model(path)
+    except ModelFileError:
+        from treecompile.importers.formats import refuse_foreign
+
+        refuse_foreign(path)
+        raise
     terminal.notes(notes)
     return program
 

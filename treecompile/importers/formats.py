@@ -43,6 +43,16 @@ def format_of(path: str | Path) -> FileFormat | None:
     return next((each for each in FORMATS if each.is_model(beginning)), None)
 
 
+def refuse_foreign(path: str | Path) -> None:
+    """Say how a file of another library becomes a model, if it is one."""
+    found = format_of(path)
+    if found is not None:
+        raise ModelFileError(
+            f"{path} is a model of {found.library}: import it first, with `treecompile"
+            f" import {path} -o model.json`"
+        )
+
+
 def read_foreign(
     path: str | Path,
     target: str = "",

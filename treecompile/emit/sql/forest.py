@@ -139,6 +139,11 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
     is_short = len(stages) == 1 and all(text.count(mark) <= 1 for mark in marks)
     if dialect.sums.stages and not is_short:
         return _subquery(stages, answer(sums.margins), dialect)
+    if len(stages) > 1 and sums.is_single and not dialect.forests.single:
+        raise TargetError(
+            f"the forest adds up 32-bit numbers, which {dialect.name} does not have:"
+            " use --as select, view or dbt, whose stages round each sum"
+        )
     if len(stages) > 1:
         raise TargetError(
             f"the forest adds up {len(sums.forest.members):,} trees, and an expression"
