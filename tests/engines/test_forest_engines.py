@@ -16,7 +16,12 @@ import sqlglot
 
 import treecompile
 from tests.support.databases import DATABASES, SLOW
-from tests.support.forests import many_trees, random_forest, random_row
+from tests.support.forests import (
+    balanced_trees,
+    many_trees,
+    random_forest,
+    random_row,
+)
 from tests.support.parsed import PARSED
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -110,6 +115,15 @@ def test_long_sums_keep_their_order(name: str, arithmetic: ir.Arithmetic) -> Non
         else:
             with pytest.raises(TargetError, match=REFUSED):
                 check(engine, forest, rows, form=form, table=table)
+
+
+@pytest.mark.parametrize("name", [each for each in DATABASES if each not in SLOW])
+def test_a_hundred_trees_of_32_leaves_run(name: str) -> None:
+    """As many as people boost: 3,100 tests of the same columns."""
+    engine, dice = DATABASES[name](), Random(7)
+    forest = balanced_trees(dice, 100, 5)
+    rows = [random_row(dice, forest) for _ in range(20)]
+    assert check(engine, forest, rows, form="select", table="t") == 40
 
 
 @pytest.mark.large

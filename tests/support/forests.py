@@ -213,3 +213,25 @@ def many_trees(dice: Random, trees: int, arithmetic: ir.Arithmetic) -> ir.Forest
         for _ in range(trees)
     )
     return ir.Forest(features, (), members, (rounded(0.3),), arithmetic)
+
+
+def balanced_trees(dice: Random, trees: int, depth: int) -> ir.Forest:
+    """A regression of full trees over three numbers, as boosting grows them."""
+    features = tuple(
+        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in "xyz"
+    )
+    inner = 2**depth - 1
+
+    def node(place: int) -> SplitNode | LeafNode:
+        if place >= inner:
+            return LeafNode((_value(dice),))
+        test = ir.Condition(
+            dice.randrange(3), ir.Op.LE, round(dice.gauss(0, 1), 2), dice.random() < 0.5
+        )
+        return SplitNode(test, 2 * place + 1, 2 * place + 2)
+
+    members = tuple(
+        member(features, (0,), [node(place) for place in range(2 * inner + 1)])
+        for _ in range(trees)
+    )
+    return ir.Forest(features, (), members, (0.3,))
