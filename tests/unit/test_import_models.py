@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,29 @@ def test_a_file_is_known_by_its_content(library: str, tmp_path: Path) -> None:
     other = tmp_path / "model.bin"  # whatever it is called
     other.write_bytes(FILES[library].read_bytes())
     assert format_of(other) == found
+
+
+def test_a_pipe_is_not_looked_into(tmp_path: Path) -> None:
+    """What were read from it would be lost to the command that reads the table."""
+    pipe = tmp_path / "rows.csv"
+    os.mkfifo(pipe)
+    data = Path("examples/tennis/tennis.csv").read_text()
+    writer = threading.Thread(target=lambda: pipe.write_text(data), daemon=True)
+    writer.start()
+    out = tmp_path / "out"
+    result = run("build", str(pipe), "--target", "play", "--out", str(out))
+    writer.join()
+    assert result.exit_code == 0, result.stderr
+    assert (out / "predict.py").exists()
+
+
+def test_a_forest_is_known_however_its_file_is_laid_out(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    treecompile.import_model(FILES["LightGBM"]).save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()), separators=(",", ":")))
+    result = run("build", str(path), "--out", str(tmp_path / "out"), "--no-verify")
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "out" / "MODEL.md").exists()
 
 
 def test_every_format_has_an_example() -> None:

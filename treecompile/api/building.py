@@ -92,9 +92,9 @@ class Built(Shown):
         return Display(lines, picture=picture)
 
 
-def paths_in(out: str | Path, data: object = None) -> dict[str, Path]:
+def paths_in(out: str | Path, *, is_forest: bool = False) -> dict[str, Path]:
     """Where `build` writes each of its files."""
-    files = OF_FOREST if holds_forest(data) else FILES
+    files = OF_FOREST if is_forest else FILES
     return {name: Path(out) / name for name in files}
 
 
@@ -153,7 +153,8 @@ def build(
     Files in `out` that treecompile did not write are overwritten only with `force`, and
     the data never.
     """
-    paths = paths_in(out, data)
+    is_forest = holds_forest(data)
+    paths = paths_in(out, is_forest=is_forest)
     inputs = (data, validation, rows, review, glossary, about, against, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
@@ -168,7 +169,7 @@ def build(
     given = {name: value for name, value in learning.items() if value is not None}
     history = NO_HISTORY
     told = {**given, **options}
-    if holds_forest(data):
+    if is_forest:
         _refuse_for_forests(declining, review, against)
         model = _read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):

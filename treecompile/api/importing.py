@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,11 @@ from treecompile.api.model import Model
 from treecompile.importers import catboost, lightgbm, onnx, xgboost
 from treecompile.importers.formats import format_of, read_foreign
 from treecompile.model.errors import OptionError
+from treecompile.model.file.limits import MOST_BYTES
 from treecompile.model.ir import ForestProgram, Label, NotedForest
 from treecompile.rules.language.document import holds_model, is_rules, read_model
+
+TREES = re.compile(rb'"trees"\s*:\s*\[')
 
 
 def holds_forest(data: object) -> bool:
@@ -28,7 +32,8 @@ def holds_forest(data: object) -> bool:
 def has_trees(path: str | Path) -> bool:
     """Whether a model file is that of a forest, judged by its keys."""
     try:
-        return b'"trees": [' in Path(path).read_bytes()
+        with open(path, "rb") as file:
+            return TREES.search(file.read(MOST_BYTES)) is not None
     except (OSError, ValueError):
         return False
 

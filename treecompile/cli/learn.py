@@ -372,8 +372,10 @@ def build(
     from treecompile.cli.terminal import Terminal, check_output
     from treecompile.rules.language.document import holds_model
 
-    is_model = holds_model(data) or holds_forest(data)
-    check_output(*building.paths_in(folder, data).values(), force=force)
+    is_forest = holds_forest(data)
+    is_model = is_forest or holds_model(data)
+    paths = building.paths_in(folder, is_forest=is_forest)
+    check_output(*paths.values(), force=force)
     terminal = Terminal(quiet)
     made = building.build(
         data,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,12 @@ FORMATS = (
 
 
 def format_of(path: str | Path) -> FileFormat | None:
-    """The format of a file; None if it is not a model of another library."""
+    """The format of a file; None if it is not a model of another library.
+
+    A pipe is not looked into: what is read from it is gone.
+    """
+    if not os.path.isfile(path):
+        return None
     try:
         with open(path, "rb") as file:
             beginning = file.read(BEGINNING)
