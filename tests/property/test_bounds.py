@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treecompile.database.grow.bounds import label_bound, squares_bound
+from treecompile.learning.grow.bounds import label_bound, squares_bound
 from treecompile.learning.grow.criteria import MEASURES
 from treecompile.model.arrays import Floats
 

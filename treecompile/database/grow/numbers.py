@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.database.grow.bins import BinHistogram
-from treecompile.database.grow.bounds import squares_bound
 from treecompile.database.grow.targets import Rows, TableTarget
 from treecompile.database.schema import Schema
 from treecompile.engines.base import Store
+from treecompile.learning.grow.bounds import squares_bound
 from treecompile.learning.grow.criteria import LEAST_SQUARES
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.growth import NodeStats

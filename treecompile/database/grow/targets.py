@@ -17,11 +17,11 @@ from fractions import Fraction
 import numpy as np
 
 from treecompile.database.grow.bins import BinHistogram
-from treecompile.database.grow.bounds import label_bound
 from treecompile.database.grow.query_writer import QueryWriter
 from treecompile.database.schema import Schema
 from treecompile.emit.sql.text import literal
 from treecompile.engines.base import Store
+from treecompile.learning.grow.bounds import label_bound
 from treecompile.learning.grow.criteria import MEASURES, Measure
 from treecompile.learning.grow.growth import NodeStats
 from treecompile.learning.grow.responses import (
