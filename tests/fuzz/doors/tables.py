@@ -234,7 +234,8 @@ def value_of(feature: Feature, text: str, na_values: tuple[str, ...]) -> Value:
                 return float(text == "true")
             return parse_number(feature.name, text)
         case ValueType.INT:
-            return parse_integer(feature.name, text)
+            whole, _, zeros = text.partition(".")  # 1.000: a column of decimals
+            return parse_integer(feature.name, whole if set(zeros) == {"0"} else text)
         case ValueType.BOOL:
             return parse_boolean(feature.name, text)
     return text
