@@ -17,7 +17,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from tests.fuzz.worker import SECONDS
+from tests.fuzz.worker import MEMORY, SECONDS
 from tests.support.samples import ROOT
 
 OLD = 4000  # cases, after which a worker is replaced: memory is never given back
@@ -39,7 +39,7 @@ class Pool:
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.folder = self.log = Path()
-        self.age = 0
+        self.age = self.first_size = 0
 
     def __enter__(self) -> Pool:
         return self
@@ -49,7 +49,7 @@ class Pool:
 
     def run(self, **request: Any) -> Verdict:
         """`door` and `seed`, or the text of a `case`."""
-        if self.age >= OLD:
+        if self.age >= OLD or self._is_large():
             self.end()
         process = self.process or self._start()
         self.age += 1
@@ -66,8 +66,20 @@ class Pool:
             return Verdict(**json.loads(line))
         return self._dead(bool(ready))
 
+    def _is_large(self) -> bool:
+        """Whether the worker may reach its limit by what earlier cases have left."""
+        if self.process is None:
+            return False
+        with suppress(FileNotFoundError):
+            pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[0]
+            size = int(pages) * os.sysconf("SC_PAGE_SIZE")
+            self.first_size = self.first_size or size
+            return size > self.first_size + MEMORY // 3
+        return False
+
     def _start(self) -> subprocess.Popen[bytes]:
-        self.folder, self.age = Path(tempfile.mkdtemp(prefix="fuzz-")), 0
+        self.folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+        self.age = self.first_size = 0
         self.log = self.folder / "log"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker", str(self.log)],
