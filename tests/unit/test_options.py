@@ -241,3 +241,11 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
     # A style chooses between built-in targets, and a folder is one of its own.
     with pytest.raises(OptionError, match="style is for python, not ./python"):
         model.emit("./python", style="numpy")
+
+
+def test_threads_are_not_part_of_a_model(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path, threads in zip(paths, ("1", "3"), strict=True):
+        good("learn", TENNIS, "--target", "play", "--threads", threads, "-o", path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert b"threads" not in paths[0].read_bytes()

@@ -70,6 +70,7 @@ class GrowthKeywords(TypedDict, total=False):
     prior: Mapping[Label, float] | None
     validation_fraction: float
     seed: int
+    threads: int | None
 
 
 class LearnKeywords(DataKeywords, GrowthKeywords, total=False):

@@ -35,6 +35,7 @@ LabelNumbers = tuple[tuple[Label, float], ...]
 
 LATER_PRUNINGS = (NONE, COST_COMPLEXITY, REDUCED_ERROR)
 USUAL_ALPHA = 0.01
+UNRECORDED = ("algorithm", "threads")  # the one is a field of its own
 ENOUGH = 50  # rows: with fewer, cross-validation says too little to prune by
 
 
@@ -271,6 +272,15 @@ class LearnOptions:
         least=0,
         group=PRUNING,
     )
+    threads: int | None = option(
+        None,
+        "Number of threads. The model does not depend on it.",
+        "N",
+        shown="one for each core",
+        least=1,
+        in_database=(),
+        group=GROWTH,
+    )
 
 
 DECLARED = options_of(LearnOptions)
@@ -310,7 +320,10 @@ Progress = Callable[[int], None]  # called with the number of rows that are sett
 
 @dataclass(frozen=True, slots=True)
 class GrowthLimits:
-    """When to stop growing. Rows are counted regardless of their weight."""
+    """When to stop growing, and by how many threads.
+
+    Rows are counted regardless of their weight.
+    """
 
     max_depth: int | None = None  # tests from the root to a leaf
     min_split: int = 2  # rows that a node needs to be split
@@ -319,6 +332,7 @@ class GrowthLimits:
     max_leaves: int | None = None  # ID3, CART: then the best splits are made first
     chi2: float | None = None  # the greatest p-value of a split
     min_sse: float | None = None  # regression: squared error that a node needs
+    threads: int | None = None  # one for each core
 
 
 # --- for the model file ---------------------------------------------------------------
@@ -327,14 +341,14 @@ class GrowthLimits:
 def given_options(
     options: LearnOptions, weights: str, alpha: float | None = None
 ) -> tuple[tuple[str, str | int | float | bool], ...]:
-    """The options that differ from their defaults, without the algorithm.
+    """The options that differ from their defaults and say what the model is.
 
     `weights` is the column of that option, `alpha` the one that was chosen.
     """
     given: dict[str, Any] = {
         entry.name: getattr(options, entry.name)
         for entry in fields(options)
-        if entry.name != "algorithm" and is_given(options, entry.name)
+        if entry.name not in UNRECORDED and is_given(options, entry.name)
     }
     for name in ("costs", "class_weight", "prior"):
         if name in given:

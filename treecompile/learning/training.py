@@ -299,6 +299,7 @@ def limits_of(options: LearnOptions, algorithm: str) -> GrowthLimits:
         options.max_leaves,
         options.chi2,
         options.min_sse,
+        options.threads,
     )
 
 

@@ -9,7 +9,6 @@ chosen. A case with a missing value goes down every branch with a part of its we
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from treecompile.learning.c45.case_columns import CaseSource
@@ -22,7 +21,7 @@ from treecompile.learning.c45.pessimistic_pruning import (
     prune,
 )
 from treecompile.learning.costs import Costs
-from treecompile.learning.grow.rows import THREADS
+from treecompile.learning.grow.rows import threads
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.collector import paused
 from treecompile.model.errors import OptionError
@@ -63,7 +62,7 @@ def draft(
     """The tree with its training cases counted, before it becomes conditions."""
     choice = choice_of(data.features, len(data.y), limits, options)
     sample = Sample(data, is_fractional=options.is_fractional)
-    with ThreadPoolExecutor(THREADS) as pool:
+    with threads(limits) as pool:
         source = CaseSource(
             sample,
             pool,

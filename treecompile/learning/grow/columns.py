@@ -1,17 +1,20 @@
 """The columns of a dataset, each in the form in which a level of nodes is searched.
 
 Categories and few numbers are counted (`CountedColumn`). Many numbers are sorted once
-(`SortedColumn`). For ID3 a column of categories splits into all of them at once
-(`MultiwayColumn`).
+(`SortedColumn`); in a large dataset they are first counted by bins (`NumberColumn`).
+For ID3 a column of categories splits into all of them at once (`MultiwayColumn`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from treecompile.learning.grow.binned import BinnedColumn
+from treecompile.learning.grow.binning import Codes, make_codes
 from treecompile.learning.grow.cuts import Sides, too_few
 from treecompile.learning.grow.histogram import Histogram, count_values
 from treecompile.learning.grow.histogram_splits import (
@@ -22,8 +25,8 @@ from treecompile.learning.grow.histogram_splits import (
 )
 from treecompile.learning.grow.responses import Rows
 from treecompile.learning.grow.search import (
-    LARGEST,
     LEFT,
+    NOWHERE,
     RIGHT,
     BestCuts,
     CandidateSplits,
@@ -31,51 +34,130 @@ from treecompile.learning.grow.search import (
     RowLevel,
     SplitColumn,
     by_side,
+    differ,
     in_two,
     thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments, nodes_of
-from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
 FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
 
 
 def make_column(
-    feature: Feature, values: Array, *, is_multiway: bool = False
+    feature: Feature,
+    values: Array,
+    *,
+    is_multiway: bool = False,
+    is_binned: bool = False,
 ) -> SplitColumn:
-    """The column in the form that suits it; categories split in two, or in all."""
+    """The column in the form that suits it.
+
+    Categories split in two, or multiway into all of them. Many numbers are sorted, or
+    counted by bins as long as nodes have many rows.
+    """
     size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
         form = MultiwayColumn if is_multiway else CountedColumn
         return form(feature, np.where(values < 0, size, values), size)
     if feature.kind is Kind.ORDINAL:
         if size <= FEW_VALUES:
-            codes = np.arange(float(size))
+            ranks = np.arange(float(size))
             own = np.where(values < 0, size, values)
-            return CountedColumn(feature, own, size, (codes, codes))
+            return CountedColumn(feature, own, size, (ranks, ranks))
         values = np.where(values < 0, np.nan, values.astype(np.float64))
-    order = np.argsort(values)  # equal values in any order: sums are exact
-    known = len(values) - np.count_nonzero(np.isnan(values))
-    rows: Rows = order[:known].astype(np.int32)
-    ordered = values.take(rows)
-    steps = ordered[1:] != ordered[:-1]
-    # No finite threshold divides these two: let them count as one value.
-    steps &= (ordered[1:] != -LARGEST) | (ordered[:-1] != -np.inf)
-    distinct = 1 + int(np.count_nonzero(steps))
-    if distinct == len(rows) or not known:  # in a fold, all may be missing
-        return SortedColumn(feature, values, rows, None)
-    ranks = np.empty(len(values), np.int32)
-    ranks[rows] = np.concatenate(([0], np.cumsum(steps, dtype=np.int32)))
-    if distinct > FEW_VALUES:
-        return SortedColumn(feature, values, rows, ranks)
-    ranks[np.isnan(values)] = distinct
-    firsts = np.concatenate(([0], np.flatnonzero(steps) + 1, [len(rows)]))
-    low, high = ordered[firsts[:-1]], ordered[firsts[1:] - 1]
-    return CountedColumn(feature, ranks, distinct, (low, high))
+    codes = make_codes(values, FEW_VALUES) if is_binned else None
+    if codes is not None:
+        return NumberColumn(feature, values, codes)
+    order = NumberOrder.of(values)
+    if order.distinct > FEW_VALUES or not len(order.rows):  # in a fold, none is known
+        return SortedColumn.of(feature, values, order)
+    ranks = order.ranks(len(values))
+    ranks[np.isnan(values)] = order.distinct
+    firsts = np.flatnonzero(order.steps)
+    low, high = order.values[firsts], order.values[np.append(firsts[1:], 0) - 1]
+    return CountedColumn(feature, ranks, order.distinct, (low, high))
 
 
 # --- many numbers ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberOrder:
+    """The rows of a column whose value is known, by value."""
+
+    rows: Rows
+    values: Floats  # in this order
+    steps: Mask  # which values differ from the one before; the first does
+
+    @classmethod
+    def of(cls, values: Floats, among: Rows | None = None) -> NumberOrder:
+        """The order of all rows, or of some."""
+        own = values if among is None else values.take(among)
+        order = np.argsort(own)  # equal values in any order: sums are exact
+        order = order[: len(own) - np.count_nonzero(np.isnan(own))]
+        rows = order.astype(np.int32) if among is None else among.take(order)
+        own = own.take(order)
+        steps = np.ones(len(own), np.bool_)
+        steps[1:] = differ(own)
+        return cls(rows, own, steps)
+
+    @property
+    def distinct(self) -> int:
+        return int(np.count_nonzero(self.steps))
+
+    def ranks(self, size: int) -> Rows:
+        """The rank of each row among the distinct values, by row number."""
+        ranks = np.empty(size, np.int32)
+        ranks[self.rows] = np.cumsum(self.steps, dtype=np.int32) - 1
+        return ranks
+
+
+class NumberColumn:
+    """A column of many numbers: counted by bins, then sorted.
+
+    Bins cost little at nodes of many rows. From the first level whose nodes have few
+    rows, the rows that are left are sorted.
+    """
+
+    branches = 2
+
+    def __init__(self, feature: Feature, values: Floats, codes: Codes) -> None:
+        self.feature, self.values = feature, values
+        self.binned: BinnedColumn | None = BinnedColumn(feature, values, codes)
+        self.sorted: SortedColumn | None = None
+
+    @property
+    def _now(self) -> BinnedColumn | SortedColumn:
+        now = self.sorted or self.binned
+        assert now is not None
+        return now
+
+    def search(self, level: RowLevel) -> CandidateSplits:
+        if level.counter is None and self.sorted is None:
+            self.sorted, self.binned = self._sort(level), None
+        return self._now.search(level)
+
+    def refine(
+        self, level: RowLevel, found: CandidateSplits, least: Floats
+    ) -> CandidateSplits:
+        return self.binned.refine(level, found, least) if self.binned else found
+
+    def divide(
+        self, level: RowLevel, found: CandidateSplits, some: Positions
+    ) -> FeatureSplits:
+        return self._now.divide(level, found, some)
+
+    def _sort(self, level: RowLevel) -> SortedColumn:
+        """The rows of the level by node, then by value."""
+        order = NumberOrder.of(self.values, level.rows)
+        made = SortedColumn.of(self.feature, self.values, order, len(level.rows))
+        nodes = level.of_row.take(made.rows)
+        if len(level.nodes.lengths) <= 1 << 16:
+            nodes = nodes.astype(np.uint16)  # these are sorted in linear time
+        made.rows = made.rows.take(np.argsort(nodes, kind="stable"))
+        return made
 
 
 class SortedColumn:
@@ -89,15 +171,33 @@ class SortedColumn:
     branches = 2
 
     def __init__(
-        self, feature: Feature, values: Array, rows: Rows, ranks: Rows | None
+        self,
+        feature: Feature,
+        values: Array,
+        rows: Rows,
+        ranks: Rows | None,
+        *,
+        is_complete: bool,
     ) -> None:
         self.feature = feature
         self.values = values
         self.rows = rows  # node by node, then by value
         self.ranks = ranks  # of the values; None where no two are equal
-        self.is_complete = len(rows) == len(values)
+        self.is_complete = is_complete  # no row of an open node has a missing value
         self.nodes = np.zeros(0, np.intp)  # those with a known value
         self.segments = Segments.of(self.nodes)  # the rows of each such node
+
+    @classmethod
+    def of(
+        cls,
+        feature: Feature,
+        values: Floats,
+        order: NumberOrder,
+        count: int | None = None,  # of the rows that are sorted, if not all
+    ) -> SortedColumn:
+        is_complete = len(order.rows) == (len(values) if count is None else count)
+        ranks = None if order.steps.all() else order.ranks(len(values))
+        return cls(feature, values, order.rows, ranks, is_complete=is_complete)
 
     def search(self, level: RowLevel) -> CandidateSplits:
         self._follow(level)
@@ -138,6 +238,9 @@ class SortedColumn:
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
+        if not self.is_complete:
+            missing = level.rows.take(level.nodes.within(some))
+            level.side[missing] = NOWHERE
         position = found.position[some]
         mine = np.searchsorted(self.nodes, some)
         places = self.segments.within(mine)
@@ -198,14 +301,13 @@ class CountedColumn:
     ) -> FeatureSplits:
         histogram = found.histogram
         assert histogram is not None
-        rows, codes = self._known(level, some)
-        nodes = level.of_row.take(rows)
+        rows, nodes, codes = self._known(level, some)
         if self.values is None:
             is_left, divided = divide_categories(level, found, some)
             # Each row goes to the side of the bar that counts it.
             width = self.size + 1
             keys = histogram.node * width + histogram.code
-            bar = np.searchsorted(keys, nodes.astype(np.intp) * width + codes)
+            bar = np.searchsorted(keys, nodes * width + codes)
             level.side[rows] = np.where(is_left.take(bar), LEFT, RIGHT)
             return divided
         code, position = histogram.code, found.position[some]
@@ -217,12 +319,19 @@ class CountedColumn:
         thresholds = thresholds_between(self.feature, low, high)
         return in_two(level, found.left[some], found.right[some], thresholds)
 
-    def _known(self, level: RowLevel, some: Positions) -> tuple[Rows, Array]:
-        """The rows of some nodes whose value is known, and their codes."""
+    def _known(self, level: RowLevel, some: Positions) -> tuple[Rows, Array, Array]:
+        """The rows of some nodes whose value is known, their nodes and codes.
+
+        The others are sent nowhere.
+        """
         rows = level.rows.take(level.nodes.within(some))
+        nodes = np.repeat(some, level.nodes.lengths[some])
         codes = self.codes.take(rows)
         is_known = codes < self.size
-        return rows[is_known], codes[is_known]
+        if not is_known.all():
+            level.side[rows[~is_known]] = NOWHERE
+            rows, nodes, codes = rows[is_known], nodes[is_known], codes[is_known]
+        return rows, nodes, codes
 
 
 class MultiwayColumn(CountedColumn):
@@ -242,6 +351,6 @@ class MultiwayColumn(CountedColumn):
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        rows, codes = self._known(level, some)
+        rows, _, codes = self._known(level, some)
         level.side[rows] = codes + LEFT
         return divide_branches(level, self.size, found, some)

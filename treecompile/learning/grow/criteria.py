@@ -140,6 +140,7 @@ def chi_square(table: ContingencyTable) -> Floats:
 class Measure:
     """One way to compare splits."""
 
+    name: str
     cuts: CutMeasure
     branches: Callable[[ContingencyTable], Floats] | None  # None: for two branches only
     # Whether the impurity is concave. If so, and there are two labels, the best subset
@@ -148,15 +149,15 @@ class Measure:
     slack: float = 1.0  # how much less exact it is than a difference of impurities
 
 
-# By the name of the option.
-MEASURES = {
-    "gini": Measure(gini_cuts, partial(gain, gini)),
-    "entropy": Measure(entropy_cuts, partial(gain, entropy)),
-    "gain-ratio": Measure(ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
-    "distance": Measure(distance_cuts, closeness, is_concave=False),
-    "chi-square": Measure(chi_square_cuts, chi_square),
-}
-LEAST_SQUARES = Measure(squares, None)  # for numbers
+_ALL = (
+    Measure("gini", gini_cuts, partial(gain, gini)),
+    Measure("entropy", entropy_cuts, partial(gain, entropy)),
+    Measure("gain-ratio", ratio_cuts, gain_ratio, is_concave=False, slack=1e3),
+    Measure("distance", distance_cuts, closeness, is_concave=False),
+    Measure("chi-square", chi_square_cuts, chi_square),
+)
+MEASURES = {measure.name: measure for measure in _ALL}
+LEAST_SQUARES = Measure("squares", squares, None)  # for numbers
 
 
 # --- the chi-square test --------------------------------------------------------------

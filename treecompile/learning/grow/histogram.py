@@ -30,6 +30,29 @@ class Histogram:
     weights: Array  # the same array, where rows have no weights
     sums: list[Array]  # of labels: the cases of every label, the first included
 
+    @classmethod
+    def of_keys(
+        cls, found: KeySums, used: Positions, width: int, key: Positions | None = None
+    ) -> Histogram:
+        """Bars from the sums of some keys: `width` keys for each node, one per code.
+
+        `key` are these keys, if the sums are not listed by key.
+        """
+        node, code = np.divmod(used if key is None else key, width)
+        starts = np.flatnonzero(np.diff(node, prepend=-1))
+        lengths = np.diff(starts, append=len(node))
+        sizes = found.sizes[used]
+        is_weighted = found.weights is not found.sizes
+        return cls(
+            node[starts],
+            Segments(starts, lengths),
+            node,
+            code,
+            sizes,
+            found.weights[used] if is_weighted else sizes,
+            [each[used] for each in found.sums],
+        )
+
     def summands(self) -> list[Array]:
         return self.sums[1:] if len(self.sums) > 1 else self.sums
 
@@ -90,18 +113,4 @@ def count_values(
     used = np.flatnonzero(found.sizes)
     key = used if occurring is None else occurring
     is_known = key % width != size
-    used, key = used[is_known], key[is_known]
-    node, code = np.divmod(key, width)
-    starts = np.flatnonzero(np.diff(node, prepend=-1))
-    lengths = np.diff(starts, append=len(node))
-    sizes = found.sizes[used]
-    is_weighted = found.weights is not found.sizes
-    return Histogram(
-        node[starts],
-        Segments(starts, lengths),
-        node,
-        code,
-        sizes,
-        found.weights[used] if is_weighted else sizes,
-        [each[used] for each in found.sums],
-    )
+    return Histogram.of_keys(found, used[is_known], width, key[is_known])

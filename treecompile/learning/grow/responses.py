@@ -9,7 +9,7 @@ Weights are counted in units of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,6 +49,16 @@ class KeySums:
     sizes: Array  # rows
     weights: Array  # the same array, where rows have no weights
     sums: list[Array]  # of labels: the cases of every label, the first included
+    squares: Array | None = None  # of numbers counted by bins: about the sum of squares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinCounter:
+    """Counts the rows of a level by node and bin."""
+
+    shift: int  # from the code of a number to its bin
+    width: int  # bins of each node
+    count: Callable[[Array], KeySums]  # from the bin of each row, node after node
 
 
 def count_classes(
@@ -85,8 +95,18 @@ class Response(Protocol):
     def along(self, rows: Rows) -> Iterator[Array]:
         """Each summand in the order of the rows, in an array of its own."""
 
-    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
-        """What the rows with each key add up to; the keys may be overwritten."""
+    def sum_by_key(
+        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+    ) -> KeySums:
+        """What the rows with each key add up to, with squares if that is to be bounded.
+
+        The keys may be overwritten.
+        """
+
+    def bin_counter(
+        self, rows: Rows, nodes: Segments, width: int
+    ) -> Callable[[Array], KeySums]:
+        """Counts the rows of open nodes by bins, of which there are at most `width`."""
 
 
 class LabelResponse:
@@ -117,7 +137,10 @@ class LabelResponse:
         return list(map(labels.__getitem__, measured.argmax(axis=1).tolist()))
 
     def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
-        counts = self._counts(rows, nodes)
+        if self.units:
+            counts = self._counts(rows, nodes)
+        else:
+            counts = measured.astype(np.intp)
         totals = [counts[:, label] for label in range(1, self.classes)]
         size = len(nodes.lengths)
         sizes = counts.sum(axis=1) if self.units else nodes.lengths
@@ -146,11 +169,37 @@ class LabelResponse:
         for label in range(1, self.classes):
             yield (codes == label).astype(np.int32)
 
-    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+    def sum_by_key(
+        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+    ) -> KeySums:
         sizes = np.bincount(keys, minlength=count) if self.units else None
         counts = self._table(keys, rows, count)
-        weights = counts.sum(axis=1)
-        return KeySums(weights if sizes is None else sizes, weights, list(counts.T))
+        sums = list(np.ascontiguousarray(counts.T))
+        weights = sum(sums[1:], sums[0])
+        return KeySums(weights if sizes is None else sizes, weights, sums)
+
+    def bin_counter(
+        self, rows: Rows, nodes: Segments, width: int
+    ) -> Callable[[Array], KeySums]:
+        count, classes = len(nodes.lengths), self.classes
+        first = nodes.spread(np.arange(count) * classes)
+        first += self.codes.take(rows)
+        first *= width
+        row_weights = self.units.of_rows.take(rows) if self.units else None
+        shape = count, classes, width
+
+        def counted(bins: Array) -> KeySums:
+            keys = first + bins
+            table = np.bincount(keys, row_weights, cells).reshape(shape)
+            sums = [table[:, label].ravel() for label in range(classes)]
+            sizes = weights = sum(sums[1:], sums[0])
+            if row_weights is not None:
+                rows_of = np.bincount(keys, minlength=cells).reshape(shape)
+                sizes = rows_of.sum(axis=1).ravel()
+            return KeySums(sizes, weights, sums)
+
+        cells = count * classes * width
+        return counted
 
 
 class NumberResponse:
@@ -171,21 +220,23 @@ class NumberResponse:
         some = np.flatnonzero(varies)  # half of a large tree is single cases
         weights = self.units.of_rows.take(rows) if self.units else None
         sizes = nodes.lengths.astype(np.float64)
+        if self.units and weights is not None:
+            sizes = self.units.real(nodes.sums(weights))
         if len(some):
-            places = nodes.within(some)
-            y = y.take(places)
-            segments = Segments.of(nodes.lengths[some])
+            segments = nodes
+            if len(some) < len(low):
+                places, segments = nodes.within(some), Segments.of(nodes.lengths[some])
+                y = y.take(places)
+                weights = None if weights is None else weights.take(places)
             if weights is None:
                 mean = exact_means(y, segments)
             else:
-                mean = _weighted_means(y, weights.take(places), segments)
+                mean = _weighted_means(y, weights, segments)
             y -= segments.spread(mean)
             y *= y
             if self.units and weights is not None:
-                y *= np.ldexp(weights.take(places), self.units.exponent)
+                y *= np.ldexp(weights, self.units.exponent)
             means[some], errors[some] = mean, exact_sums(y, segments)
-        if self.units and weights is not None:
-            sizes = self.units.real(nodes.sums(weights))
         stats = np.stack([sizes, means, errors], axis=1)
         return NodeStats(stats, sizes, nodes.lengths, varies)
 
@@ -218,14 +269,50 @@ class NumberResponse:
     def along(self, rows: Rows) -> Iterator[Array]:
         yield self.distances.take(rows)
 
-    def sum_by_key(self, rows: Rows, keys: Array, count: int) -> KeySums:
+    def sum_by_key(
+        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+    ) -> KeySums:
+        distances = self.distances.take(rows)
         sums = np.zeros(count, np.int64)
-        np.add.at(sums, keys, self.distances.take(rows))
-        sizes = np.bincount(keys, minlength=count)
-        if self.units is None:
-            return KeySums(sizes, sizes, [sums])
-        weights = np.bincount(keys, self.units.of_rows.take(rows), minlength=count)
-        return KeySums(sizes, weights, [sums])
+        np.add.at(sums, keys, distances)
+        sizes = weights = np.bincount(keys, minlength=count)
+        of_rows = self.units.of_rows.take(rows) if self.units else None
+        if of_rows is not None:
+            weights = np.bincount(keys, of_rows, minlength=count)
+        squares = None
+        if is_bounded:
+            squares = np.bincount(keys, _squares(distances, of_rows), minlength=count)
+        return KeySums(sizes, weights, [sums], squares)
+
+    def bin_counter(
+        self, rows: Rows, nodes: Segments, width: int
+    ) -> Callable[[Array], KeySums]:
+        count = len(nodes.lengths) * width
+        first = nodes.spread(np.arange(0, count, width))
+        distances = self.distances.take(rows)
+        row_weights = self.units.of_rows.take(rows) if self.units else None
+        squared = _squares(distances, row_weights)
+
+        def counted(bins: Array) -> KeySums:
+            keys = first + bins
+            sums = np.zeros(count, np.int64)
+            np.add.at(sums, keys, distances)
+            sizes = weights = np.bincount(keys, minlength=count)
+            if row_weights is not None:
+                weights = np.bincount(keys, row_weights, minlength=count)
+            squares = np.bincount(keys, squared, minlength=count)
+            return KeySums(sizes, weights, [sums], squares)
+
+        return counted
+
+
+def _squares(distances: Array, weights: Array | None) -> Floats:
+    """The squared distances; `distances` are multiplied by the weights already."""
+    squares = distances.astype(np.float64)
+    squares *= squares
+    if weights is not None:
+        squares /= weights
+    return squares
 
 
 def _weighted_means(y: Floats, weights: Floats, segments: Segments) -> Floats:

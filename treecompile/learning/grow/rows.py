@@ -7,19 +7,26 @@ interpreter in its loops.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import inf
 from operator import methodcaller
 
 import numpy as np
 
-from treecompile.learning.grow.columns import make_column, single_sides
+from treecompile.learning.grow.binning import BITS, LEAST_BITS, MOST_BITS
+from treecompile.learning.grow.columns import (
+    NumberColumn,
+    make_column,
+    single_sides,
+)
 from treecompile.learning.grow.criteria import Measure
 from treecompile.learning.grow.draft import Draft, Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.impurity import Found, ImpurityGrowth, finish_tree
-from treecompile.learning.grow.responses import Response, Rows
+from treecompile.learning.grow.responses import BinCounter, Response, Rows
 from treecompile.learning.grow.search import (
     LEFT,
     NOWHERE,
@@ -27,8 +34,8 @@ from treecompile.learning.grow.search import (
     CandidateSplits,
     FeatureSplits,
     RowLevel,
+    Run,
     SplitColumn,
-    by_side,
     divide_features,
 )
 from treecompile.learning.grow.segments import Segments
@@ -38,8 +45,10 @@ from treecompile.model.collector import paused
 from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
-THREADS = 2  # more gain little: the loops are bound by memory
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
+WORTH_BINS = 200_000  # rows: fewer are sorted at once
+FEW_IN_BIN = 4  # rows: at nodes with fewer in each bin, bins are wider,
+LAST_LEVELS = 3  # or rows are sorted, if more levels than these may follow
 
 
 def grow_tree(
@@ -52,12 +61,19 @@ def grow_tree(
     is_multiway: bool = False,
 ) -> Tree:
     """Grow a tree; categories split in two, or multiway into all of them."""
-    with ThreadPoolExecutor(THREADS) as pool, paused(lasting=True):
-        make = partial(make_column, is_multiway=is_multiway)
+    with threads(limits) as pool, paused(lasting=True):
+        is_binned = len(data.y) >= WORTH_BINS and limits.chi2 is None
+        make = partial(make_column, is_multiway=is_multiway, is_binned=is_binned)
         columns = list(pool.map(make, data.features, data.columns))
         source = RowSource(columns, len(data.y), response, measure, limits, pool)
         draft = Draft.of(ImpurityGrowth(source, limits, progress).run())
         return finish_tree(draft, response, data.features, data.labels)
+
+
+def threads(limits: GrowthLimits) -> ThreadPoolExecutor:
+    """Threads among which the features are shared out."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    return ThreadPoolExecutor(limits.threads or cores or os.cpu_count() or 1)
 
 
 class RowSource:
@@ -83,6 +99,12 @@ class RowSource:
         self.side: Array = np.full(size, LEFT, np.int8 if is_binary else np.int16)
         self.level: RowLevel | None = None
         self.found: list[CandidateSplits] = []
+        self.levels_left = inf if limits.max_depth is None else limits.max_depth
+        self.binned = [
+            index
+            for index, column in enumerate(columns)
+            if isinstance(column, NumberColumn)
+        ]
 
     def measure(self) -> NodeStats:
         return self.response.measure(self.rows, self.nodes)
@@ -97,19 +119,43 @@ class RowSource:
 
     def search(self, stats: Floats) -> Found:
         level = self.level = self._level(stats)
-        many = len(self.rows) * len(self.columns) >= WORTH_THREADS
-        run = self.pool.map if many else map
-        self.found = list(run(methodcaller("search", level), self.columns))
-        self.side[self.rows] = NOWHERE
+        self.levels_left -= 1
+        self.found = list(self._run(methodcaller("search", level), self.columns))
+        if level.counter is not None:
+            self._open_bins(level)
         return level.opened, self.found
+
+    @property
+    def _run(self) -> Run:
+        """Like `map`, in threads if that is worth it."""
+        many = len(self.rows) * len(self.columns) >= WORTH_THREADS
+        return self.pool.map if many else map
+
+    def _open_bins(self, level: RowLevel) -> None:
+        """Look into the bins that may have a better cut than all that were found."""
+        opened = level.opened
+        with np.errstate(over="ignore"):  # infinite is right: no gain is so large
+            wanted = np.ldexp(self.limits.min_gain, -opened.unit)
+        best = np.max([each.gain for each in self.found], axis=0)
+        least = np.maximum(best, wanted) - opened.tie
+
+        def refined(index: int) -> CandidateSplits:
+            column = self.columns[index]
+            assert isinstance(column, NumberColumn)
+            return column.refine(level, self.found[index], least)
+
+        better = self._run(refined, self.binned)
+        for index, found in zip(self.binned, better, strict=True):
+            self.found[index] = found
 
     def _level(self, stats: Floats) -> RowLevel:
         """What the columns need to know of the open nodes."""
         opened = self.response.open(self.rows, self.nodes, stats)
         opened.tie[:] *= self.criterion.slack
-        self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
-        sides = None
-        if self.response.units is None:
+        sides, counter = None, self._bin_counter() if self.binned else None
+        if counter is None:  # some columns are sorted
+            self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
+        if counter is None and self.response.units is None:
             sides = single_sides(self.nodes, opened.totals, self.limits.min_leaf)
         return RowLevel(
             opened,
@@ -123,21 +169,37 @@ class RowSource:
             sides,
             self.of_row,
             self.side,
+            counter,
         )
 
+    def _bin_counter(self) -> BinCounter | None:
+        """Counts by bins that suit the nodes; None if their rows are better sorted."""
+        cells = len(self.nodes.lengths) * (1 + self.response.summands) * FEW_IN_BIN
+        bits = min(int(len(self.rows) // cells).bit_length() - 1, MOST_BITS)
+        is_near_end = self.levels_left <= LAST_LEVELS
+        if bits < (LEAST_BITS if is_near_end else MOST_BITS):
+            self.binned = []  # from now on
+            return None
+        count = self.response.bin_counter(self.rows, self.nodes, 1 << bits)
+        return BinCounter(BITS - bits, 1 << bits, count)
+
     def divide(self, splits: Splits) -> Division:
-        known, heaviest = divide_features(splits, self._divide)
+        leaves = np.flatnonzero(splits.feature < 0)
+        if len(leaves):
+            self.side[self.rows.take(self.nodes.within(leaves))] = NOWHERE
+        known, heaviest = divide_features(splits, self._divide, self._run)
         side = self._send_missing_to_heaviest(heaviest)
         # The new order of the rows: by branch, then by parent.
-        nodes = self.nodes.spread(np.arange(len(self.nodes.lengths), dtype=np.int32))
-        node, self.rows = by_side(side, nodes), by_side(side, self.rows)
-        side = self.side.take(self.rows)
-        starts = np.flatnonzero(
-            (np.diff(side, prepend=NOWHERE) != 0) | (np.diff(node, prepend=-1) != 0)
-        )
-        self.nodes = Segments(starts, np.diff(starts, append=len(node)))
-        branches = splits.starts[node[starts]] + side[starts] - LEFT
-        return Division(branches, known)
+        places = [
+            np.flatnonzero(side == each)
+            for each in range(LEFT, 1 + max(RIGHT, splits.size.max()))
+        ]
+        self.rows = self.rows.take(np.concatenate(places))
+        ends = np.append(self.nodes.starts, len(side))
+        sizes = np.array([np.diff(np.searchsorted(each, ends)) for each in places])
+        branch, node = np.nonzero(sizes)
+        self.nodes = Segments.of(sizes[branch, node])
+        return Division(splits.starts[node] + branch, known)
 
     def _divide(self, index: int, some: Positions) -> FeatureSplits:
         assert self.level is not None
@@ -150,6 +212,7 @@ class RowSource:
         """
         side = self.side.take(self.rows)
         missing = np.flatnonzero(side == NOWHERE)
-        side[missing] = self.nodes.spread(heaviest.astype(side.dtype))[missing]
-        self.side[self.rows] = side
+        if len(missing):
+            side[missing] = self.nodes.spread(heaviest.astype(side.dtype))[missing]
+            self.side[self.rows.take(missing)] = side[missing]
         return side

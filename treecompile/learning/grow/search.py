@@ -7,9 +7,9 @@ A column of numbers or categories finds the best split of every open node at onc
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from treecompile.learning.grow.criteria import Measure, critical_values
 from treecompile.learning.grow.cuts import Sides, chi_square_cuts
 from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.histogram import Histogram
-from treecompile.learning.grow.responses import OpenNodes, Response, Rows
+from treecompile.learning.grow.responses import BinCounter, OpenNodes, Response, Rows
 from treecompile.learning.grow.segments import Segments, Units
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
@@ -57,6 +57,7 @@ class RowLevel(SplitSearch):
     sides: Sides | None
     of_row: NDArray[np.int32]  # the open node of each row of the dataset
     side: Array  # the branch to which its last split sent each row of the dataset
+    counter: BinCounter | None  # for nodes of many rows; None: numbers are sorted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,11 +108,19 @@ class SplitColumn(Protocol):
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
-        """Send the rows of some nodes to the sides of their best split."""
+        """Send the rows of some nodes to the sides of their best split.
+
+        Rows with a missing value go nowhere.
+        """
+
+
+Run = Callable[..., Iterator[Any]]  # `map`, or that of a pool of threads
 
 
 def divide_features(
-    splits: Splits, divide: Callable[[int, Positions], FeatureSplits]
+    splits: Splits,
+    divide: Callable[[int, Positions], FeatureSplits],
+    run: Run = map,
 ) -> tuple[Floats, Array]:
     """Complete splits whose feature is chosen.
 
@@ -120,9 +129,9 @@ def divide_features(
     starts = splits.starts
     known = np.zeros(int(splits.size.sum()))
     heaviest = np.zeros(len(starts), np.intp)
-    for index in splits.features():
-        some = np.flatnonzero(splits.feature == index)
-        divided = divide(index, some)
+    features = splits.features()
+    nodes = [np.flatnonzero(splits.feature == index) for index in features]
+    for some, divided in zip(nodes, run(divide, features, nodes), strict=True):
         known[starts[some, None] + np.arange(divided.known.shape[1])] = divided.known
         heaviest[some] = LEFT + divided.known.argmax(axis=1)
         if divided.thresholds is not None:
@@ -213,6 +222,14 @@ class BestCuts:
         ]
         found.left[here] = self.left[some][better]
         found.right[here] = self.right[some][better]
+
+
+def differ(ordered: Floats) -> Mask:
+    """Which neighbouring numbers can be divided; they are in order."""
+    apart: Mask = ordered[1:] != ordered[:-1]
+    # No finite threshold divides these two: let them count as one value.
+    apart &= (ordered[1:] != -LARGEST) | (ordered[:-1] != -np.inf)
+    return apart
 
 
 # --- thresholds -----------------------------------------------------------------------

@@ -26,6 +26,8 @@ from treecompile.tables.dataset import Dataset
 TIE = 1e-12
 FOLDS = 3
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
+MANTISSA = 53  # bits of a double
+BLOCK = 1 << 15  # numbers that fit the processor's cache
 BITS = 53  # of a sum of weights
 DIGITS = 15  # of a weight; a sum of n weights loses half as many digits as n has
 MOST_DECIMALS = 300  # to which numpy can round
@@ -140,24 +142,41 @@ class PartialSums:
     @classmethod
     def of(cls, numbers: Floats, segments: Segments) -> PartialSums:
         starts, lengths = segments.starts, segments.lengths
-        rest = numbers
-        most = np.maximum.reduceat(np.abs(rest), starts)
+        most = np.maximum.reduceat(numbers, starts)
+        np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
         is_odd = (most > LARGEST) | ((most < SMALLEST) & (most > 0))
         _, room = np.frexp(lengths.astype(np.float64))
-        sums = []
+        _, exponent = np.frexp(most)
+        steps = []
         for _ in range(FOLDS):
-            _, exponent = np.frexp(most)
             # Numbers this large have no bits that a sum of so many would lose.
-            large = np.ldexp(1.0, np.minimum(exponent + room + 1, 1000))
-            steps = segments.spread(large)
-            leading = (rest + steps) - steps
-            sums.append(np.add.reduceat(leading, starts))
-            rest = rest - leading
-            most = np.maximum.reduceat(np.abs(rest), starts)
-            if not most.any():
-                break
-        left_out = np.where(is_odd, np.inf, most * lengths)
-        return cls(numbers, segments, sums, left_out)
+            steps.append(np.ldexp(1.0, np.minimum(exponent + room + 1, 1000)))
+            exponent = exponent + room + 1 - MANTISSA  # of what is left then
+        sums = [np.zeros(len(starts)) for _ in steps]
+        left_out = np.zeros(len(starts))
+        ends = starts + lengths
+        for start in range(0, len(numbers), BLOCK):
+            end = min(start + BLOCK, len(numbers))
+            first, last = np.searchsorted(ends, [start, end - 1], side="right")
+            mine = slice(first, last + 1)
+            inside = np.maximum(starts[mine], start)
+            count = np.minimum(ends[mine], end) - inside
+            inside -= start
+            rest = numbers[start:end]
+            for step, total in zip(steps, sums, strict=True):
+                large = np.repeat(step[mine], count)
+                leading = rest + large
+                leading -= large
+                total[mine] += np.add.reduceat(leading, inside)
+                rest = rest - leading
+                if not rest.any():
+                    break
+            np.abs(rest, out=rest)
+            np.maximum(
+                left_out[mine], np.maximum.reduceat(rest, inside), out=left_out[mine]
+            )
+        left_out *= lengths
+        return cls(numbers, segments, sums, np.where(is_odd, np.inf, left_out))
 
     def total(self, *more: Floats) -> Floats:
         """The sums, with a few more numbers added to each, rounded once."""

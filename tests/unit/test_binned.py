@@ -1,0 +1,257 @@
+"""Numbers that are counted by bins give the tree of sorted rows, to the last bit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treecompile.learning import cart
+from treecompile.learning.grow import binning, rows
+from treecompile.learning.grow.binning import MISSING, make_codes
+from treecompile.learning.options import GrowthLimits
+from treecompile.model.ir import Feature, Kind, Leaf, Split, Tree, ValueType
+from treecompile.tables.dataset import Dataset
+
+LARGEST = sys.float_info.max
+SIZE = 1_500
+
+
+@contextmanager
+def counting(*, by_bins: bool) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "WORTH_BINS", 0 if by_bins else sys.maxsize)
+        patch.setattr(rows, "FEW_IN_BIN", 1)
+        patch.setattr(rows, "LAST_LEVELS", 100)
+        yield
+
+
+def numbers(kind: str, random: np.random.Generator) -> Any:
+    """A column of numbers that bins may treat badly."""
+    x = random.normal(size=SIZE)
+    match kind:
+        case "heavy tails":
+            x = np.exp(20 * x)
+        case "often equal":
+            x = np.where(random.random(SIZE) < 0.6, 0.25, x)
+        case "whole":
+            x = np.round(x * 60)
+        case "missing":
+            x = np.where(random.random(SIZE) < 0.3, np.nan, x)
+        case "infinite":
+            ends = np.array([-np.inf, -LARGEST, LARGEST, np.inf])
+            x = np.where(random.random(SIZE) < 0.5, random.choice(ends, SIZE), x)
+        case "neighbours":
+            x = np.float64(1.0) + np.spacing(1.0) * random.integers(0, 300, SIZE)
+        case "zeros of both signs":
+            x = np.where(random.random(SIZE) < 0.4, random.choice([0.0, -0.0], SIZE), x)
+        case "one far away":
+            x[7] = 1e300
+    return x
+
+
+KINDS = (
+    "normal",
+    "heavy tails",
+    "often equal",
+    "whole",
+    "missing",
+    "infinite",
+    "neighbours",
+    "zeros of both signs",
+    "one far away",
+)
+
+
+def sample(kind: str, labels: int, seed: int, weights: str = "") -> Dataset:
+    """Two columns of a kind, which both matter, and a third that does not."""
+    random = np.random.default_rng(seed)
+    columns = [numbers(kind, random) for _ in range(3)]
+    known = [np.nan_to_num(np.clip(column, -3, 3)) for column in columns]
+    signal = known[0] + np.sin(3 * known[1]) + random.normal(scale=0.3, size=SIZE)
+    names = tuple(f"l{label}" for label in range(labels))
+    y: Any = signal
+    if labels:
+        cuts = np.quantile(signal, np.arange(1, labels) / labels)
+        y = np.searchsorted(cuts, signal).astype(np.int32)
+    features = tuple(
+        Feature(f"x{place}", Kind.NUMERIC, ValueType.FLOAT) for place in range(3)
+    )
+    given = {
+        "": None,
+        "whole": random.integers(1, 4, SIZE).astype(np.float64),
+        "any": random.random(SIZE) + 0.01,
+    }
+    data = Dataset("y", features, tuple(columns), names, y, (), "")
+    return replace(data, weights=given[weights])
+
+
+def learned(data: Dataset, criterion: str = "", **limits: Any) -> Tree:
+    return cart.learn(data, GrowthLimits(**limits), lambda rows: None, criterion)
+
+
+# --- an independent judge -------------------------------------------------------------
+
+
+def gain(y: Any, left: Any, is_labels: bool) -> float:
+    """The decrease of Gini impurity, or of the variance."""
+
+    def impurity(some: Any) -> float:
+        if not is_labels:
+            return float(np.var(some))
+        shares = np.bincount(some) / len(some)
+        return float(1 - (shares**2).sum())
+
+    share = left.mean()
+    below = share * impurity(y[left]) + (1 - share) * impurity(y[~left])
+    return impurity(y) - float(below)
+
+
+def best_gain(columns: list[Any], y: Any, is_labels: bool) -> float:
+    """The most that any cut gains, by trying all of them."""
+    best = 0.0
+    for column in columns:
+        is_known = ~np.isnan(column)
+        x, own = column[is_known], y[is_known]
+        for threshold in np.unique(x)[:-1]:
+            value = gain(own, x <= threshold, is_labels) * is_known.mean()
+            best = max(best, value)
+    return best
+
+
+@pytest.mark.parametrize("labels", [0, 2, 3])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "infinite"])
+def test_no_cut_is_better(kind: str, labels: int) -> None:
+    data = sample(kind, labels, 5)
+    with counting(by_bins=True):
+        tree = learned(data, max_depth=2)
+    stack = [(0, np.arange(SIZE))]
+    while stack:
+        place, held = stack.pop()
+        node = tree.nodes[place]
+        if not isinstance(node, Split):
+            assert isinstance(node, Leaf)
+            continue
+        columns = [column[held] for column in data.columns]
+        y = data.y[held]
+        test = node.branches[0].when
+        x = columns[test.feature]
+        is_known = ~np.isnan(x)
+        goes = x[is_known] <= test.value
+        mine = gain(y[is_known], goes, labels > 0) * is_known.mean()
+        assert mine == pytest.approx(best_gain(columns, y, labels > 0), rel=1e-9)
+        left = np.where(is_known, x <= test.value, test.missing)
+        for branch, some in zip(node.branches, (left, ~left), strict=True):
+            stack.append((branch.then, held[some]))
+
+
+# --- the same as sorted rows ----------------------------------------------------------
+
+
+def assert_same(data: Dataset, criterion: str = "", **limits: Any) -> None:
+    with counting(by_bins=False):
+        wanted = learned(data, criterion, **limits)
+    with counting(by_bins=True):
+        assert learned(data, criterion, **limits) == wanted
+    assert len(wanted.nodes) > 1
+
+
+@pytest.mark.parametrize("weights", ["", "whole", "any"])
+@pytest.mark.parametrize("labels", [0, 2, 3, 7])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_tree_as_from_sorted_rows(
+    kind: str, labels: int, weights: str
+) -> None:
+    assert_same(sample(kind, labels, 1, weights), max_depth=6)
+
+
+@pytest.mark.parametrize("labels", [2, 5])
+@pytest.mark.parametrize(
+    "criterion", ["gini", "entropy", "gain-ratio", "distance", "chi-square"]
+)
+def test_every_criterion(criterion: str, labels: int) -> None:
+    for kind in ("normal", "missing", "often equal"):
+        assert_same(sample(kind, labels, 2), criterion, max_depth=5)
+
+
+@pytest.mark.parametrize("labels", [0, 3])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"min_leaf": 20},
+        {"min_gain": 0.01},
+        {"max_leaves": 9},
+        {"min_split": 200},
+    ],
+)
+def test_every_limit_of_growth(limits: dict[str, Any], labels: int) -> None:
+    assert_same(sample("normal", labels, 3), **limits)
+    assert_same(sample("missing", labels, 3), **limits)
+
+
+def test_the_chi_square_test() -> None:
+    assert_same(sample("normal", 2, 4), chi2=0.01)
+
+
+def test_rows_are_sorted_when_nodes_become_small() -> None:
+    data = sample("missing", 2, 6)
+    with counting(by_bins=False):
+        wanted = learned(data)
+    with counting(by_bins=True), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "LAST_LEVELS", 0)
+        patch.setattr(rows, "MOST_BITS", 5)
+        assert learned(data) == wanted
+
+
+def test_equal_gains_of_two_columns_go_to_the_first() -> None:
+    data = sample("normal", 2, 8)
+    first = data.columns[0]
+    twins = Dataset(
+        "y", data.features, (first, first, -first), data.labels, data.y, (), ""
+    )
+    with counting(by_bins=True):
+        tree = learned(twins, max_depth=4)
+    tests = {
+        branch.when.feature
+        for node in tree.nodes
+        if isinstance(node, Split)
+        for branch in node.branches
+    }
+    assert tests == {0}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_changes_nothing(threads: int) -> None:
+    data = sample("missing", 2, 10)
+    with counting(by_bins=True):
+        assert learned(data, threads=threads) == learned(data)
+
+
+# --- codes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_are_in_the_order_of_the_numbers(kind: str) -> None:
+    x = numbers(kind, np.random.default_rng(9))
+    codes = make_codes(x, few=1)
+    assert codes is not None
+    is_known = ~np.isnan(x)
+    assert (codes[~is_known] == MISSING).all()
+    bins = codes >> (binning.BITS - binning.LEAST_BITS)
+    assert bins[is_known].max() < MISSING >> (binning.BITS - binning.LEAST_BITS)
+    order = np.argsort(x[is_known], kind="stable")
+    assert (np.diff(codes[is_known][order].astype(int)) >= 0).all()
+    _, first = np.unique(x[is_known], return_inverse=True)
+    for value in range(0, first.max(), 97):
+        assert len(set(codes[is_known][first == value].tolist())) == 1
+
+
+def test_few_numbers_have_no_codes() -> None:
+    assert make_codes(np.arange(1000.0) % 10, few=64) is None
+    assert make_codes(np.full(1000, np.nan), few=64) is None
