@@ -2,8 +2,8 @@
 
     python benchmarks/check.py [--record]
 
-Each figure is the time of a peer divided by ours, measured in turns in one run, so that a
-faster or slower machine changes little: above 1, we are faster. Takes about a minute.
+Each figure is the time of a peer divided by ours, measured in turns in one run, so that
+a faster or slower machine changes little: above 1, we are faster. Takes a minute.
 Exit code 1 if a ratio is more than 20 % below its record. `--record` writes today's
 ratios to ratios.toml; do that on an idle machine.
 """
@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from common import load_module, numbers, numeric_tree, race
 from databases import ENGINES
-from learn import CART, C45, LABELS, NONE, dataset, ours
+from learn import C45, CART, LABELS, NONE, dataset, ours
 from learn import numbers as learning_numbers
 from learn_peers import Problem, lightgbm_run, sklearn_run
 from predict import as_dicts, hand_written, over

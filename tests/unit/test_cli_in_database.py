@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treecompile.cli import main
+from treecompile.database import locations
 
 TABLE = """CREATE TABLE {} AS SELECT i % 7 AS seven, 'c' || i % 3 AS "a, b",
 CASE WHEN i % 7 > 3 AND i % 3 > 0 THEN 'yes' ELSE 'no' END AS y
@@ -335,3 +336,29 @@ def test_what_rules_cannot_be_pruned_by_is_one_line(
     (line,) = result.stderr.splitlines()
     assert message in line
     assert not (folder / "rules.json").exists()
+
+
+def test_a_parquet_file_that_memory_cannot_hold_is_learned_in_duckdb(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    duckdb.sql(f"COPY (FROM ({TABLE.split('AS ', 1)[1]})) TO 'rows.parquet'")
+    learn = ("learn", "rows.parquet", "--target", "y", "--algorithm", "c45")
+    usual = run(*learn, "-o", "memory.json")
+    assert "DuckDB" not in usual.output
+    monkeypatch.setattr(locations, "available_memory", lambda: 200 * 3 * 8.0)
+    found = run(*learn, "-o", "large.json")
+    assert found.exit_code == 0, found.output
+    note = "rows.parquet has 200 rows of 3 columns, about 0 GB in memory: DuckDB reads"
+    assert note in found.output
+    trees = [
+        json.loads(Path(name).read_text())["nodes"]
+        for name in ("memory.json", "large.json")
+    ]
+    assert trees[0] == trees[1]
+
+
+def test_a_file_that_is_no_parquet_is_not_measured(folder: Path) -> None:
+    Path("rows.parquet").write_text("no Parquet")
+    assert locations.too_large("rows.parquet") is None
+    assert locations.too_large("absent.parquet") is None
+    assert locations.available_memory() > 0

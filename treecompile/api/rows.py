@@ -16,6 +16,7 @@ from treecompile.database.locations import (
     Table,
     in_database,
     open_location,
+    too_large,
 )
 from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import Evaluation, evaluate_on, measured
@@ -99,6 +100,9 @@ def learn_from(
     `for_labels` is an option that is refused if the target is a number.
     """
     place = in_database(data)
+    if place is None and (found := too_large(data)):
+        place, note = found
+        feedback.notes([note])
     if place is not None:
         from treecompile.database.grow.levels import Listener
         from treecompile.database.learn import learn

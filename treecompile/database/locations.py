@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from treecompile.engines.base import Store
 from treecompile.model.errors import DataError, OptionError
 
 PATTERN = frozenset("*?[")
+BYTES = 32  # of a value, while a tree is learned in memory
 IN_MEMORY = "duckdb://"  # DuckDB without a database file
 
 
@@ -66,6 +69,41 @@ def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | 
             " Parquet files by pattern or folder"
         )
     return None
+
+
+def too_large(data: object) -> tuple[ParquetFiles, str] | None:
+    """A Parquet file that DuckDB should read because of its size, and a note on that.
+
+    None if it fits in memory, or if there is no DuckDB.
+    """
+    name = str(data)
+    if not isinstance(data, (str, Path)) or not name.lower().endswith(".parquet"):
+        return None
+    if PATTERN & set(name) or find_spec("duckdb") is None:
+        return None
+    try:
+        from pyarrow.parquet import read_metadata
+
+        found = read_metadata(name)
+    except (ImportError, OSError, ValueError):  # whoever reads the file will say it
+        return None
+    needed = found.num_rows * found.num_columns * BYTES
+    if needed <= available_memory():
+        return None
+    note = (
+        f"{Path(name).name} has {found.num_rows:,} rows of {found.num_columns} columns,"
+        f" about {needed / 1e9:.0f} GB in memory: DuckDB reads it instead"
+    )
+    return ParquetFiles(name), note
+
+
+def available_memory() -> float:
+    """Bytes that can be used without swapping; infinite where that is not known."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        return 1024.0 * int(text.split("MemAvailable:")[1].split()[0])
+    except (OSError, ValueError, IndexError):
+        return inf
 
 
 def is_many_files(data: str) -> bool:
