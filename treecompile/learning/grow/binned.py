@@ -166,6 +166,15 @@ class BinnedColumn:
     ) -> BinBars:
         """Bars with the bars of some rows replaced by bars of single numbers."""
         values = self.values.take(rows)
+        # A number that many rows have, such as 0, is often alone in its bar.
+        one = np.zeros(len(bars.code))
+        one[bar] = values
+        varies = np.zeros(len(bars.code), np.bool_)
+        varies[bar.take(np.flatnonzero(values != one.take(bar)))] = True
+        inside = np.flatnonzero(varies.take(bar))
+        if not len(inside):
+            return bars
+        rows, bar, values = rows.take(inside), bar.take(inside), values.take(inside)
         order = np.lexsort((values, bar))
         rows, bar, values = rows.take(order), bar.take(order), values.take(order)
         is_new = np.ones(len(rows), np.bool_)
