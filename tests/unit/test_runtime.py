@@ -162,6 +162,14 @@ def test_a_tree_and_its_rules_decide_alike(monkeypatch: pytest.MonkeyPatch) -> N
     assert columns.rules(TABLE).tolist() == by_tree
 
 
+@pytest.mark.parametrize("block", [1, 3, 20, 64])
+def test_blocks_of_rows(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    expected = columns.rules(TABLE).tolist()
+    monkeypatch.setattr(columns, "BLOCK", block)
+    assert columns.rules(TABLE).tolist() == expected
+    assert columns.rules({name: [] for name in TABLE}).tolist() == []
+
+
 def test_an_array_has_its_columns_in_order() -> None:
     array = np.array([["clear", 15.0, 0.0], ["red", 15.0, 0.0]], dtype=object)
     assert columns.predict(array).tolist() == ["yes", "yes"]
@@ -261,7 +269,7 @@ def test_a_row_that_is_none_is_named(given: Any) -> None:
 
 FLAGS = {
     rows: ("CLASSIFIES", "BOOLEANS", "SENTENCES", "DIVIDES"),
-    columns: ("IS_TREE", "CLASSIFIES"),
+    columns: ("IS_TREE", "CLASSIFIES", "HAS_CODES"),
     values: (),
 }
 
