@@ -119,6 +119,17 @@ def over(predict: Predict, rows: Sequence[Any]) -> Callable[[], object]:
     return run
 
 
+def over_values(predict: Callable[..., Any], rows: Any) -> Callable[[], object]:
+    def run() -> None:
+        for row in rows:
+            predict(*row)
+
+    return run
+
+
+BY_NAME, BY_POSITION, M2CGEN = "predict", "predict_values", "m2cgen (lists)"
+
+
 def one_row(
     title: str,
     model: treecompile.Model,
@@ -129,64 +140,57 @@ def one_row(
     """Time all contestants row by row on the sample `rows`; check them on all."""
     body = model.program.body
     assert isinstance(body, Tree)
-    contestants: dict[str, Predict] = {
-        "generated": load_module(model.emit("python"))["predict"],
+    module = load_module(model.emit("python"))
+    read, by_position = list(module["FEATURES"]), module["predict_values"]
+    contestants: dict[str, Predict] = {  # as functions of a row
+        BY_NAME: module["predict"],
+        BY_POSITION: lambda row: by_position(*[row[name] for name in read]),
         "hand-written, checked": load_module(hand_written(body, True))["predict"],
         "hand-written, unchecked": load_module(hand_written(body, False))["predict"],
     }
+    timed, _ = samples["rows"]
+    runs = {name: over(predict, timed) for name, predict in contestants.items()}
+    values = [tuple(row[name] for name in read) for row in timed]
+    runs[BY_POSITION] = over_values(by_position, values)
     if estimator is not None:
         made = make("m2cgen", "python", estimator)
         if made.problem:
             print(f"m2cgen: left out: {made.problem}")
         else:
             score = load_module(made.text)["score"]
-            contestants["m2cgen (lists)"] = score
-    timed, _ = samples["rows"]
-    runs = {
-        name: over(
-            predict, [list(row.values()) for row in timed] if "m2" in name else timed
-        )
-        for name, predict in contestants.items()
-    }
-    times = race(runs, rounds)
-    lines = []
-    for name, predict in contestants.items():
-        checked = predict
-        if "m2" in name:
 
-            def checked(row: dict[str, Any], score: Predict = predict) -> Any:
+            def predict_by_list(row: dict[str, Any]) -> Any:
                 shares = score(list(row.values()))
                 return body.labels[shares.index(max(shares))]
 
-        counts = [wrong(checked, *sample) for sample in samples.values()]
-        timing = times[name]
-        lines.append(
-            (
-                name,
-                duration(timing.seconds / len(timed)),
-                f"{1 / timing.ratio:.2f}",
-                *counts,
-            )
-        )
+            contestants[M2CGEN] = predict_by_list
+            runs[M2CGEN] = over(score, [list(row.values()) for row in timed])
+    times = race(runs, rounds)
+    lines = []
+    for name, predict in contestants.items():
+        counts = [wrong(predict, *sample) for sample in samples.values()]
+        ratio = times[name].ratio
+        by_name, by_values = 1 / ratio, times[BY_POSITION].ratio / ratio
+        each = duration(times[name].seconds / len(timed))
+        lines.append((name, each, f"{by_name:.2f}", f"{by_values:.2f}", *counts))
     if estimator is not None:
-        few = [np.array([list(row.values())]) for row in timed[:50]]
-        slow = race(
-            {
-                "ours": over(contestants["generated"], timed[:50]),
-                "scikit-learn": over(estimator.predict, few),
-            },
-            3,
-        )["scikit-learn"]
-        lines.append(
-            (
-                "scikit-learn",
-                duration(slow.seconds / 50),
-                f"{1 / slow.ratio:.4f}",
-                *["0"] * len(samples),
-            )
-        )
+        lines.append(_of_sklearn(contestants[BY_NAME], estimator, timed, len(samples)))
     sizes = [f"wrong of {len(sample[0])} {name}" for name, sample in samples.items()]
-    print_table(title, ("", "per row", "generated takes", *sizes), lines)
+    heads = ("", "per row", "`predict` takes", "`predict_values` takes", *sizes)
+    print_table(title, heads, lines)
+
+
+def _of_sklearn(
+    predict: Predict,
+    estimator: DecisionTreeClassifier,
+    rows: Sequence[dict[str, Any]],
+    samples: int,
+) -> tuple[str, ...]:
+    few = [np.array([list(row.values())]) for row in rows[:50]]
+    runs = {"ours": over(predict, rows[:50]), "its": over(estimator.predict, few)}
+    slow = race(runs, 3)["its"]
+    each = duration(slow.seconds / 50)
+    return ("scikit-learn", each, f"{1 / slow.ratio:.4f}", "", *["0"] * samples)
 
 
 def as_dicts(rows: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -246,7 +250,9 @@ def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
     few = rows[: max(size // 20, 1)]
     dicts, part = as_dicts(few, names), frame.iloc[: len(few)]
     lists = {name: part[name].tolist() for name in names}
+    values, by_position = list(map(tuple, few.tolist())), one["predict_values"]
     slow: dict[str, Callable[[], Any]] = {
+        "predict_values in a loop": lambda: [by_position(*row) for row in values],
         "predict in a loop": lambda: [one["predict"](row) for row in dicts],
         "predict_many": lambda: one["predict_many"](dicts),
         "predict_columns, lists": lambda: one["predict_columns"](lists),

@@ -23,6 +23,7 @@ from tests.support.forests import (
     random_row,
 )
 from tests.support.parsed import PARSED
+from tests.support.samples import module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.engines.addresses import ENGINES
@@ -211,6 +212,42 @@ def test_a_wrong_sum_is_found(target: str, fault: str) -> None:
     text = emit(program_of(wrong), to, options).text
     assert not verify(program_of(right), text, budget=4_000).passed
     assert verify(program_of(wrong), text, budget=4_000).passed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_by_position_have_the_answers_of_the_forest(seed: int) -> None:
+    dice = Random(seed)
+    forest = random_forest(dice)
+    module = module_of(emit(program_of(forest), "python").text)
+    places = required_features(forest)
+    assert list(module.FEATURES) == [forest.features[place].name for place in places]
+    for _ in range(40):
+        row = random_row(dice, forest)
+        expected = forests.answer(forest, forests.margins(forest, row))
+        found = module.predict_values(*[row[place] for place in places])
+        if forest.labels:
+            assert found == expected
+        else:
+            assert found == pytest.approx(expected, rel=1e-6, abs=1e-44, nan_ok=True)
+
+
+def test_values_of_a_forest_in_the_wrong_places_are_found() -> None:
+    program = program_of(ensemble())
+    text = emit(program, "python").text
+    assert verify(program, text, budget=4_000).passed
+    starts = ("\ndef predict_values(", "    found = sums(", "    return sums(")
+    for start in (*starts, "\ndef sums("):
+        broken = exchanged(text, start)
+        assert not verify(program, broken, budget=4_000).passed, start
+
+
+def exchanged(text: str, start: str) -> str:
+    """The text in which the first two values after a place are exchanged."""
+    value = r"(?:row\[[^]]+\]|\w+)"
+    pattern = rf"({re.escape(start)}\s*)({value})((?:: Any)?,\s*)({value})"
+    broken, count = re.subn(pattern, r"\1\4\3\2", text)
+    assert count == 1
+    return broken
 
 
 # ---------------------------------------------------------------- what is refused

@@ -214,9 +214,7 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     _, functions = between(text, "\ndef explain(", "\n\n\n")
     ends = [text.find(f"\n{name} = ") for name in ("PROBABILITIES", "RULES", "STEPS")]
     end = min(place for place in ends if place > 0)
-    make = Breaker(
-        text, between(text, "rule: bool = False) ->", "\n\n\n"), (functions, end)
-    )
+    make = Breaker(text, _decision(text), (functions, end))
     _numbers(make, program, r"(?<=[<>] )|(?<=<= )")
     for old, new in (
         (r" <= ", " < "),
@@ -238,12 +236,11 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     make.each("missing added", r"(?<=if )(\w+) > (\S+):", r"not \1 <= \2:")
     make.each("missing added", r"(?<=if )(\w+) == (\S+):", r"\1 in (\2, None):")
     make.each("conversion removed", r"(\w+) = as_\w+\(.*\)$", r"\1 = \1")
-    make.each("conversion removed", r"type\((\w+)\) is not float:", r"\1 is None:")
-    make.each(
-        "conversion removed",
-        r"type\((\w+)\) is not float:",
-        r"type(\1) not in (float, int):",
-    )
+    plain = r"(\w+)\.__class__ is not float:"
+    make.each("conversion removed", plain, r"\1 is None:")
+    make.each("conversion removed", plain, r"\1.__class__ not in (float, int):")
+    make.each("check turned", r"\.__class__ is not (?!int)", ".__class__ is ")
+    make.each("check removed", r"^ +if \w+\.__class__ .*:\n +.* = as_\w+\(.*\)\n", "")
     _python_categories(make, program)
     returns = list(make.find(r'return "(\w+)" if rule else (.+?)(?=  #|$)'))
     ids, answers = (sorted({match[group] for match in returns}) for group in (1, 2))
@@ -259,9 +256,30 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
         shares = Breaker(text, between(text, "\nPROBABILITIES = ", "\n}"))
         shares.each("probability", r"\d\.\d+", lambda m: f"{float(m[0]) / 2 + 0.1!r}")
         make.made += shares.made
+    make.made += _python_positions(text)
     said = Breaker(text, (end, len(text)))
     said.each("rule", r'(?<=: ")(R\d+|default)(?=: if)', "R99")
     return make.made + said.made
+
+
+def _decision(text: str) -> tuple[int, int]:
+    """Where the body of `predict_values` is, without its docstring."""
+    first = text.index('    """\n', text.rindex("\ndef predict_values("))
+    return first, text.index("\n\n\n", first)
+
+
+def _python_positions(text: str) -> list[Mutant]:
+    """Values that take each other's places: on the way in, as parameters, by name."""
+    called = Breaker(text, between(text, "    return predict_values(", "\n\n\n"))
+    spans = [match.span(1) for match in called.find(r"row\[([^]]+)\]")]
+    called.exchange("values exchanged", spans)
+    head = Breaker(text, (text.rindex("\ndef predict_values("), _decision(text)[0]))
+    names = [match.span(1) for match in head.find(r"(\w+): Any")]
+    head.exchange("parameters exchanged", names)
+    listed = Breaker(text, between(text, "\nFEATURES = ", "}\n"))
+    names = [match.span(1) for match in listed.find(r'("[^"]+"): "')]
+    listed.exchange("names exchanged", names)
+    return called.made + head.made + listed.made
 
 
 def _numbers(make: Breaker, program: Program, before: str) -> None:
@@ -302,7 +320,7 @@ def _python_branches(make: Breaker, program: Program, answers: list[str]) -> Non
     for position in required_features(program.body):
         feature = features[position]
         read = re.search(
-            rf"(\w+) = row\[{re.escape(python_literal(feature.name))}\]", make.text
+            rf"(\w+) = as_\w+\({re.escape(python_literal(feature.name))},", make.text
         )
         assert read is not None
         if feature.kind is Kind.NUMERIC:
@@ -316,7 +334,7 @@ def _python_branches(make: Breaker, program: Program, answers: list[str]) -> Non
         for value in values:
             answer = f'"R1" if rule else {answers[0]}'
             arm = f"if {read[1]} == {value}:\n\\1    return {answer}\n"
-            make.each("branch added", r"^( *)if (?!type)", rf"\1{arm}\g<0>")
+            make.each("branch added", r"^( *)if (?!\w+\.__class__)", rf"\1{arm}\g<0>")
 
 
 # ---------------------------------------------------------------- numpy
@@ -328,6 +346,11 @@ def numpy_mutants(program: Program, text: str) -> list[Mutant]:
     code.each("operator", r" > limit", " >= limit")
     code.each("missing removed", r"~\(values > limit\)", "(values <= limit)")
     code.each("missing removed", r"~\(values <= limit\)", "(values > limit)")
+    code.each("operator", r" > LIMIT", " >= LIMIT")
+    code.each("missing removed", r"is_high \|= .*", "pass")
+    code.each("missing added", r" & MISSING_IS_HIGH.*", "")
+    code.each("missing turned", r"& MISSING_IS_HIGH", "& ~MISSING_IS_HIGH")
+    code.each("missing turned", r"not missing_is_low", "missing_is_low")
     table = Breaker(text, between(text, "\nCONVERTERS", "\nANSWERS = "))
     _numbers(table, program, r"(?<=, )")
     table.each("missing turned", r"True", "False")

@@ -54,13 +54,34 @@ def decided(feature: Feature, *tests: Condition) -> str:
 
 def test_variables_are_short_and_in_lower_case() -> None:
     at_most = Condition(0, Op.LE, 2.5, missing=False)
-    assert '    heat_c = row["Heat (°C)"]\n' in decided(number("Heat (°C)"), at_most)
+    head = "def predict_values({}: Any, /, *, rule: bool = False) -> str:\n"
+    assert head.format("heat_c") in decided(number("Heat (°C)"), at_most)
     name = "abcdefghijklmnopqrstuvwxyz"
-    assert f'    {name[:20]} = row["{name}"]\n' in decided(number(name), at_most)
-    for taken in ("row", "rule", "print", "if", "predict", "as_number"):
+    assert head.format(name[:20]) in decided(number(name), at_most)
+    for taken in (
+        *("row", "rule", "print", "if", "predict", "as_number", "given", "starmap"),
+        *("predict_values", "plain", "chain", "divided"),
+    ):
         text = decided(number(taken), at_most)
-        assert f'    {taken}_2 = row["{taken}"]\n' in text
-        assert module_of(text).predict({taken: 2.5}) == "low"
+        assert head.format(f"{taken}_2") in text or taken in ("plain", "chain")
+        module = module_of(text)
+        assert module.predict({taken: 2.5}) == module.predict_values(2.5) == "low"
+        assert module.predict_columns({taken: [2.5, 3]}) == ["low", "high"]
+
+
+def test_values_are_taken_by_position_alone() -> None:
+    module = module_of(decided(number("x"), Condition(0, Op.LE, 2.5, missing=False)))
+    assert module.predict_values(2.5, rule=True) == "R1"
+    for positional, named in (((), {}), ((1, 2), {}), ((1, True), {}), ((), {"x": 1})):
+        with pytest.raises(TypeError):
+            module.predict_values(*positional, **named)
+
+
+def test_answers_that_are_not_texts_have_their_type() -> None:
+    test = Condition(0, Op.LE, 2.5, missing=False)
+    text = text_of(chain((number("x"),), (test,), (0, 1)), layout="decision")
+    assert "@overload\ndef predict_values(x: Any, /) -> int: ...\n" in text
+    assert "def predict_values(x: Any, /, *, rule: bool = False) -> Any:\n" in text
 
 
 @pytest.mark.parametrize(
@@ -78,14 +99,14 @@ def test_integers_are_converted_only_where_it_matters(
     threshold: float, plain: str
 ) -> None:
     text = decided(number("x"), Condition(0, Op.LE, threshold, missing=False))
-    tests = " and ".join(f"type(x) is not {name}" for name in plain.split(", "))
+    tests = " and ".join(f"x.__class__ is not {name}" for name in plain.split(", "))
     assert f"    if {tests}:\n" in text
 
 
 def test_a_test_of_presence_needs_no_conversion_of_integers() -> None:
     x = number("x")
     text = decided(x, is_missing(0, x))
-    assert "    if type(x) is not float and type(x) is not int:\n" in text
+    assert "    if x.__class__ is not float and x.__class__ is not int:\n" in text
     module = module_of(text)
     assert [module.predict({"x": v}) for v in (None, 2**60)] == ["low", "high"]
 
@@ -144,7 +165,9 @@ def test_functions_are_started_only_where_a_line_would_be_too_wide() -> None:
 def test_a_model_without_a_test_answers() -> None:
     tree = Tree((number("x"),), ("a", "b"), (leaf(("a", "b"), 1),))
     module = module_of(text_of(Program("y", "test", tree)))
-    assert module.predict({}) == "b"
+    assert module.predict({}) == module.predict_values() == "b"
+    assert module.predict_columns({"x": [1, 2]}) == ["b", "b"]
+    assert module.predict_many([{}, {}]) == ["b", "b"]
 
 
 @pytest.mark.parametrize("length", [*range(50, 90, 3), *range(66, 74)])
@@ -225,14 +248,15 @@ def test_the_worked_call_fits_and_is_right(length: int) -> None:
     program = chain((number("n" * length),), (test,), ("low", "high"))
     text = text_of(program)
     module = module_of(text)
-    assert doctest.testmod(module).attempted == 1
+    assert doctest.testmod(module).attempted == 2  # by name, and by position
     assert doctest.testmod(module).failed == 0
     said = (module.__doc__ or "").splitlines()
     assert max(map(len, said)) <= WIDTH
     one_line = f'    >>> predict({{"{"n" * length}": 0.0}})'
     assert (one_line in said) == (len(one_line) <= WIDTH)
     assert said[0] == "Predict answer: 2 rules learned by by hand."
-    assert (said[1], said[said.index("    'low'") + 1]) == ("", "")
+    assert said[said.index("    'low'") + 1] == "    >>> predict_values(0.0)"
+    assert (said[1], said[said.index("    >>> predict_values(0.0)") + 2]) == ("", "")
 
 
 def test_several_values_of_the_worked_call() -> None:

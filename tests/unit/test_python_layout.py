@@ -10,12 +10,13 @@ from tests.support.samples import chain, module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.python.layout import (
     call,
+    call_by_row,
     collection,
     condition,
     frozen_set,
     in_docstring,
     mapping,
-    subscript,
+    signature,
     with_comment,
 )
 from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
@@ -61,9 +62,33 @@ def test_sets_and_calls(width: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_subscripts_and_conditions(width: int) -> None:
-    key = '"' + "k" * (width - len('    x = row[""]')) + '"'
-    assert is_stable(["if x:", *subscript("    x = row", key, 4)])
+def test_calls_with_a_row(width: int) -> None:
+    start = "    return f("
+    for options in ([], ["rule=rule"]):
+        for total in (width, width + 80):
+            for count in (1, 2, 5):
+                keys = [f'"{word}"' for word in words(total - 13, count)]
+                lines = call_by_row(start, keys, ")", options)
+                assert is_stable(["def g(row):", *lines])
+    assert call_by_row(start, [], ")", []) == ["    return f()"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_signatures(width: int) -> None:
+    for end in (") -> str: ...", ") -> Any:"):
+        for options in ([], ["rule: bool = False"]):
+            for total in (width, width + 80):
+                for count in (0, 1, 2, 5):
+                    names = words(total - 40, count) if count else []
+                    lines = signature("def f(", names, end, options)
+                    body = [] if end.endswith("...") else ["    return 1"]
+                    assert is_stable([*lines, *body])
+    assert signature("def f(", [], "):", ["x: int"]) == ["def f(*, x: int):"]
+    assert signature("def f(", ["a"], "):") == ["def f(a: Any, /):"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_conditions(width: int) -> None:
     for count in (2, 3):
         tests = [f"{word} > 1" for word in words(width - 12, count)]
         assert is_stable([*condition(tests, ""), "    pass"])

@@ -159,7 +159,13 @@ def test_a_regression_has_no_classes() -> None:
     ],
 )
 def test_values_are_taken_by_the_law(name: str, value: Any, answer: str) -> None:
-    assert module_of(emitted(every_type())).predict({**REST, name: value}) == answer
+    module = module_of(emitted(every_type()))
+    row = {**REST, name: value}
+    assert module.predict(row) == answer
+    assert module.predict_values(*row.values()) == answer
+    assert module.predict_columns({key: [each] for key, each in row.items()}) == [
+        answer
+    ]
 
 
 @pytest.mark.parametrize(
@@ -182,10 +188,19 @@ def test_values_are_taken_by_the_law(name: str, value: Any, answer: str) -> None
 )
 def test_a_wrong_type_is_named(name: str, value: Any, expected: str) -> None:
     module = module_of(emitted(every_type()))
-    with pytest.raises(TypeError) as caught:
-        # It is checked before the first test, which would settle this row.
-        module.predict({**REST, "number": 1.0, name: value})
-    assert str(caught.value) == f"{name!r} is {value!r}: expected {expected}"
+    # It is checked before the first test, which would settle this row.
+    row = {**REST, "number": 1.0, name: value}
+    columns = {key: [each] for key, each in row.items()}
+    calls: list[tuple[Any, Any]] = [
+        (module.predict, [row]),
+        (module.predict_values, row.values()),
+        (module.predict_many, [[row]]),
+        (module.predict_columns, [columns]),
+    ]
+    for function, arguments in calls:
+        with pytest.raises(TypeError) as caught:
+            function(*arguments)
+        assert str(caught.value) == f"{name!r} is {value!r}: expected {expected}"
 
 
 @pytest.mark.parametrize("name", REST)
@@ -207,6 +222,7 @@ def test_a_long_integer_is_compared_as_a_double(threshold: float) -> None:
         expected = "low" if float(value) <= threshold else "high"
         assert module.predict({"x": value}) == expected, value
         assert module.predict({"x": Decimal(value)}) == expected, value
+        assert module.predict_values(value) == expected, value
 
 
 # ---------------------------------------------------------------- text
@@ -296,7 +312,7 @@ def test_the_worked_call_in_the_docstring_is_right() -> None:
     samples += [random_program(random.Random(seed)) for seed in range(25)]
     for place, program in enumerate(samples):
         result = doctest.testmod(module_of(emitted(program)))
-        assert result.attempted == 1, place
+        assert result.attempted == 2, place  # by name, and by position
         assert result.failed == 0, place
 
 

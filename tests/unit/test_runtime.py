@@ -41,6 +41,7 @@ def test_rows_one_by_one_and_in_columns() -> None:
     assert rows.predict_columns(TABLE) == expected
     arrays = {"sky": ["clear"] * 2, "heat": np.array([15.0, 25.0])}
     assert rows.predict_columns(arrays) == ["yes", "no"]
+    assert [rows.predict_values(row["sky"], row["heat"]) for row in ROWS] == expected
     with pytest.raises(ValueError, match="different lengths"):
         rows.predict_columns({"sky": ["clear"], "heat": [1, 2]})
 
@@ -117,8 +118,8 @@ def test_the_script_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_divided_row() -> None:
-    assert rows.divided(UNKNOWN, True) == "divided"
-    assert rows.divided(UNKNOWN, False) == "no"
+    assert rows.divided(UNKNOWN.values(), True) == "divided"
+    assert rows.divided(UNKNOWN.values(), False) == "no"
     assert rows.predict_proba(UNKNOWN) == pytest.approx({"no": 7 / 12, "yes": 5 / 12})
     assert rows.explain_divided(UNKNOWN).split("\n") == [
         "divided: play = no (58.3 %), shared by these rules; unknown: sky",
@@ -139,7 +140,7 @@ def test_a_divided_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     estimates = {"R1": (1.0,), "R2": (4.0,), "R3": (8.0,)}
     monkeypatch.setattr(rows, "PROBABILITIES", estimates)
     row = {"sky": "clear", "heat": None}
-    assert rows.divided(row, False) == (4.0 * 1.0 + 2.0 * 4.0) / 6.0
+    assert rows.divided(row.values(), False) == (4.0 * 1.0 + 2.0 * 4.0) / 6.0
     assert rows.explain_divided(row).startswith("divided: hours = 2.0, shared by")
 
 
@@ -159,6 +160,14 @@ def test_a_tree_and_its_rules_decide_alike(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(by_tree) == {"R1", "R2", "R3"}
     monkeypatch.setattr(columns, "IS_TREE", False)
     assert columns.rules(TABLE).tolist() == by_tree
+
+
+@pytest.mark.parametrize("block", [1, 3, 20, 64])
+def test_blocks_of_rows(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    expected = columns.rules(TABLE).tolist()
+    monkeypatch.setattr(columns, "BLOCK", block)
+    assert columns.rules(TABLE).tolist() == expected
+    assert columns.rules({name: [] for name in TABLE}).tolist() == []
 
 
 def test_an_array_has_its_columns_in_order() -> None:
@@ -210,6 +219,44 @@ def test_masked_values_are_missing(predict: Callable[[Any], Any]) -> None:
     assert list(found) == ["yes", "no", "yes", "no"]
 
 
+DOUBLES = [float("nan"), -0.0, 0.1, 2.5, float("inf"), 1e-310]
+COLUMNS: dict[str, Any] = {
+    "array": np.array(DOUBLES),
+    "every second": np.array(DOUBLES).repeat(2)[::2],
+    "32 bits": np.array([0.1, 2.5], dtype=np.float32),
+    "long": np.arange(3000.0),
+    "masked": np.ma.masked_equal(np.array(DOUBLES), 2.5),
+    "Series": pd.Series(DOUBLES, index=range(6, 0, -1)),
+    "index of floats": pd.Series(DOUBLES, index=[0.5, 0.1, 4.0, 2.0, 3.0, 3.0]),
+    "nullable": pd.Series([0.1, None, 2.5], dtype="Float64"),
+    "nullable, all known": pd.Series([0.1, 2.5], dtype="Float64"),
+    "arrow": pd.Series([0.1, None, 2.5], dtype="float64[pyarrow]"),
+    "sparse": pd.Series(pd.arrays.SparseArray([0.0, 2.5, 0.0])),
+    "dates": pd.Series(pd.to_datetime(["2024-01-01", "NaT"])),
+    "integers": pd.Series([1, 2, 3]),
+    "texts": pd.Series(["a", None]),
+    "categories": pd.Series([0.1, 0.2]).astype("category"),
+    "objects": np.array([1, "a", None, 2.5], dtype=object),
+    "empty": np.array([]),
+    "list": [1, 2.5, None],
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_read_as_its_own_list(name: str) -> None:
+    """In parts or as a whole: the same values, of the same types."""
+    column = COLUMNS[name]
+    expected = column.tolist() if hasattr(column, "tolist") else column
+    found = list(rows.plain(column))
+    assert len(found) == len(column)
+    for one, other in zip(found, expected, strict=True):
+        if values.is_missing(other):
+            assert values.is_missing(one)
+        else:
+            same: Any = getattr(other, "item", lambda other=other: other)()
+            assert (repr(one), type(one)) == (repr(same), type(same))
+
+
 @pytest.mark.parametrize("given", ["clear", [["clear", 15.0]], [None], {"sky": "a"}])
 def test_a_row_that_is_none_is_named(given: Any) -> None:
     with pytest.raises(TypeError, match="row 0 is of type .*: expected a mapping"):
@@ -222,7 +269,7 @@ def test_a_row_that_is_none_is_named(given: Any) -> None:
 
 FLAGS = {
     rows: ("CLASSIFIES", "BOOLEANS", "SENTENCES", "DIVIDES"),
-    columns: ("IS_TREE", "CLASSIFIES"),
+    columns: ("IS_TREE", "CLASSIFIES", "HAS_CODES"),
     values: (),
 }
 

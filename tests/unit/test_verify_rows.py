@@ -240,10 +240,54 @@ def test_python_is_tried_with_integers_too() -> None:
     assert report.complete
     assert report.rows == 7 + 5  # doubles and the integers beside 2**53
     # Without the conversion to a double, an integer is compared exactly.
-    assert "type(x) is not float" in text
-    loose = text.replace("type(x) is not float", "type(x) not in (float, int)")
+    assert "x.__class__ is not float" in text
+    loose = text.replace("x.__class__ is not float", "type(x) not in (float, int)")
     found = verify(program, loose)
     assert {m.row["x"] for m in found.mismatches} == {2**53 + 1}
+
+
+# Added to a module: its other functions as they were, and another predict_values.
+SEPARATE = """
+_values = predict_values
+def predict(row, rule=False):
+    return _values(*[row[name] for name in FEATURES], rule=rule)
+def predict_columns(columns):
+    return [predict(dict(zip(columns, row))) for row in zip(*columns.values())]
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("def predict_values(*values): return _values(*values)", ""),
+        ("del predict_values", ""),  # as in modules that were written without it
+        (
+            "def predict_values(a, b, *others): return _values(b, a, *others)",
+            "expected a number",
+        ),
+        (
+            "def predict_values(a, b, c, d, e): return _values(a, e, c, d, b)",
+            "predict and its other forms disagree on",
+        ),
+        (
+            "def predict_values(a, *others): return _values(a or 0.0, *others)",
+            "predict_values does not refuse [] as the value of 'number'",
+        ),
+        (
+            "def predict_values(*v): return _values(*v[:-1], v[-1] or None)",
+            "predict_values does not refuse [] as the value of 'grade'",
+        ),
+        (
+            "def predict_values(*v): return _values(*v, rule=None in v)",
+            "predict and its other forms disagree on",
+        ),
+    ],
+)
+def test_values_by_position_are_tried_too(added: str, said: str) -> None:
+    program = every_type()
+    report = verify(program, emit(program, "python").text + SEPARATE + added)
+    assert said in report.refused
+    assert report.passed == (not said)
 
 
 def test_divided_rows_are_counted() -> None:

@@ -45,14 +45,25 @@ with open(sys.argv[3], "w", encoding="ascii") as file:
 RUNNER = f"""{LOADER}
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
 explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
+by_position = getattr(module, "predict_values", None)  # older modules have none
 answers = []
 several = zip(module.predict_many(rows), module.predict_columns(columns))
 for row, others in zip(rows, several):
     answer = module.predict(row)
+    if by_position:
+        others = [*others, by_position(*[row[name] for name in module.FEATURES])]
     for other in others:
         if type(other) is not type(answer) or other != answer:
-            raise SystemExit("predict and its plural forms disagree on %r" % (row,))
+            raise SystemExit("predict and its other forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), explain(row)])
+for name in module.FEATURES if by_position else ():
+    row = dict(rows[0], **{{name: []}})
+    try:
+        by_position(*[row[name] for name in module.FEATURES])
+    except TypeError as error:
+        if str(error).startswith("%r is []: expected " % (name,)):
+            continue
+    raise SystemExit("predict_values does not refuse [] as the value of %r" % (name,))
 {SAVE}"""
 
 NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns

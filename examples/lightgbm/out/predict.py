@@ -10,6 +10,8 @@
     ...     }
     ... )
     'female'
+    >>> predict_values("Adelie", 0.0, 0.0, 0.0, 0.0)
+    'female'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2.
@@ -26,7 +28,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, starmap
 from math import exp, inf, nan
 from numbers import Real
 from typing import Any, TextIO
@@ -71,22 +73,54 @@ def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
     return dict(zip(CLASSES, (rounded(1 - share), share)))
 
 
+def predict_values(
+    species: Any,
+    bill_length_mm: Any,
+    bill_depth_mm: Any,
+    flipper_length_mm: Any,
+    body_mass_g: Any,
+    /,
+) -> str:
+    """Predict sex from values in the order of FEATURES.
+
+    By position they are read faster. They are checked and converted as by `predict`.
+    """
+    found = sums(species, bill_length_mm, bill_depth_mm, flipper_length_mm, body_mass_g)
+    return answer(found)
+
+
 def margins(row: Mapping[str, Any]) -> tuple[float, ...]:
     """The sums of the trees for a row, in their order."""
-    species = row["species"]
-    if type(species) is not str:
+    return sums(
+        row["species"],
+        row["bill_length_mm"],
+        row["bill_depth_mm"],
+        row["flipper_length_mm"],
+        row["body_mass_g"],
+    )
+
+
+def sums(
+    species: Any,
+    bill_length_mm: Any,
+    bill_depth_mm: Any,
+    flipper_length_mm: Any,
+    body_mass_g: Any,
+    /,
+) -> tuple[float, ...]:
+    """The sums of the trees for values in the order of FEATURES."""
+    if species.__class__ is not str:
         species = as_text("species", species)
-    bill_length_mm = row["bill_length_mm"]
-    if type(bill_length_mm) is not float and type(bill_length_mm) is not int:
+    if bill_length_mm.__class__ is not float and bill_length_mm.__class__ is not int:
         bill_length_mm = as_number("bill_length_mm", bill_length_mm)
-    bill_depth_mm = row["bill_depth_mm"]
-    if type(bill_depth_mm) is not float and type(bill_depth_mm) is not int:
+    if bill_depth_mm.__class__ is not float and bill_depth_mm.__class__ is not int:
         bill_depth_mm = as_number("bill_depth_mm", bill_depth_mm)
-    flipper_length_mm = row["flipper_length_mm"]
-    if type(flipper_length_mm) is not float and type(flipper_length_mm) is not int:
+    if (
+        flipper_length_mm.__class__ is not float
+        and flipper_length_mm.__class__ is not int
+    ):
         flipper_length_mm = as_number("flipper_length_mm", flipper_length_mm)
-    body_mass_g = row["body_mass_g"]
-    if type(body_mass_g) is not float and type(body_mass_g) is not int:
+    if body_mass_g.__class__ is not float and body_mass_g.__class__ is not int:
         body_mass_g = as_number("body_mass_g", body_mass_g)
     m0 = 0.0
     m0 += _tree_1(bill_depth_mm, body_mass_g)
@@ -142,10 +176,21 @@ def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def predict_columns(columns: Mapping[str, Any]) -> list[str]:
     """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
     size = row_count(columns)
-    values = [columns[name] for name in FEATURES]
-    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
-    rows = zip(*values) if values else [()] * size
-    return [predict(dict(zip(FEATURES, row))) for row in rows]
+    values = [plain(columns[name]) for name in FEATURES]
+    rows: Iterable[tuple[Any, ...]] = zip(*values) if values else [()] * size
+    return list(starmap(predict_values, rows))
+
+
+def plain(column: Any) -> Any:
+    """The values of a column as objects of Python, if it can convert them itself."""
+    if not hasattr(column, "tolist"):
+        return column
+    if getattr(getattr(column, "dtype", None), "kind", None) != "f":
+        return column.tolist()
+    array = column.to_numpy() if hasattr(column, "to_numpy") else column
+    step = 1024  # few enough to stay in the processor's cache
+    starts = range(0, len(array), step)
+    return chain.from_iterable(array[at : at + step].tolist() for at in starts)
 
 
 def row_count(columns: Any) -> int:

@@ -9,6 +9,8 @@
     ...     }
     ... )
     'Adelie'
+    >>> predict_values(38.0, 17.0, 190.0, 4500.0)
+    'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701.
@@ -24,7 +26,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, starmap
 from math import inf, nan
 from numbers import Real
 from typing import overload, Any, Literal, TextIO
@@ -57,17 +59,38 @@ def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
     wrong type a TypeError that names it. With `rule`, the result is the id of the rule
     that decides.
     """
-    bill_length_mm = row["bill_length_mm"]
-    if type(bill_length_mm) is not float and type(bill_length_mm) is not int:
+    return predict_values(
+        row["bill_length_mm"],
+        row["bill_depth_mm"],
+        row["flipper_length_mm"],
+        row["body_mass_g"],
+        rule=rule,
+    )
+
+
+def predict_values(
+    bill_length_mm: Any,
+    bill_depth_mm: Any,
+    flipper_length_mm: Any,
+    body_mass_g: Any,
+    /,
+    *,
+    rule: bool = False,
+) -> str:
+    """Predict species from values in the order of FEATURES.
+
+    By position they are read faster. They are checked and converted as by `predict`.
+    """
+    if bill_length_mm.__class__ is not float and bill_length_mm.__class__ is not int:
         bill_length_mm = as_number("bill_length_mm", bill_length_mm)
-    bill_depth_mm = row["bill_depth_mm"]
-    if type(bill_depth_mm) is not float and type(bill_depth_mm) is not int:
+    if bill_depth_mm.__class__ is not float and bill_depth_mm.__class__ is not int:
         bill_depth_mm = as_number("bill_depth_mm", bill_depth_mm)
-    flipper_length_mm = row["flipper_length_mm"]
-    if type(flipper_length_mm) is not float and type(flipper_length_mm) is not int:
+    if (
+        flipper_length_mm.__class__ is not float
+        and flipper_length_mm.__class__ is not int
+    ):
         flipper_length_mm = as_number("flipper_length_mm", flipper_length_mm)
-    body_mass_g = row["body_mass_g"]
-    if type(body_mass_g) is not float and type(body_mass_g) is not int:
+    if body_mass_g.__class__ is not float and body_mass_g.__class__ is not int:
         body_mass_g = as_number("body_mass_g", body_mass_g)
     if not flipper_length_mm > 207.0 and not bill_length_mm > 43.1:
         return "R1" if rule else "Adelie"  # 93 of 96 cases
@@ -113,10 +136,21 @@ def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def predict_columns(columns: Mapping[str, Any]) -> list[str]:
     """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
     size = row_count(columns)
-    values = [columns[name] for name in FEATURES]
-    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
-    rows = zip(*values) if values else [()] * size
-    return [predict(dict(zip(FEATURES, row))) for row in rows]
+    values = [plain(columns[name]) for name in FEATURES]
+    rows: Iterable[tuple[Any, ...]] = zip(*values) if values else [()] * size
+    return list(starmap(predict_values, rows))
+
+
+def plain(column: Any) -> Any:
+    """The values of a column as objects of Python, if it can convert them itself."""
+    if not hasattr(column, "tolist"):
+        return column
+    if getattr(getattr(column, "dtype", None), "kind", None) != "f":
+        return column.tolist()
+    array = column.to_numpy() if hasattr(column, "to_numpy") else column
+    step = 1024  # few enough to stay in the processor's cache
+    starts = range(0, len(array), step)
+    return chain.from_iterable(array[at : at + step].tolist() for at in starts)
 
 
 def row_count(columns: Any) -> int:

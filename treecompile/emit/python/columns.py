@@ -44,7 +44,7 @@ from treecompile.model.semantics import (
 PLAIN = ("predict", "predict_proba", "rules", "deciders")
 DIVIDING = (
     *("divided_predict", "divided_proba", "divided_rules", "unknown_rows"),
-    *("is_unknown", "divided", "passed", "mixed", "known_deciders"),
+    *("is_unknown", "divided", "passed", "mixed"),
 )
 IMPORTED = {
     "": {"csv", "sys"},
@@ -54,7 +54,7 @@ IMPORTED = {
 }
 NUMPY_SCRIPT = ["score_columns" if name == "score" else name for name in SCRIPT]
 SCRIPT_NAMES = {"score_columns": "score", "predict_all": "predict"}
-RENAMED = dict(zip((*DIVIDING[:3], DIVIDING[-1]), PLAIN, strict=True))
+RENAMED = dict(zip(DIVIDING[:3], PLAIN[:3], strict=True))
 
 DTYPES = ByType("np.float64", "object", "np.int64", "np.bool_")
 Places = Mapping[int, int]  # of a split its number, of a leaf ~n for the answer n
@@ -108,7 +108,11 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     tree, places = _tree(body, decided)
     is_tree = tree is not None
     limits = ["BLOCK"]
-    flags = {"IS_TREE": is_tree, "CLASSIFIES": bool(body.labels)}
+    flags = {
+        "IS_TREE": is_tree,
+        "CLASSIFIES": bool(body.labels),
+        "HAS_CODES": any(f.kind is not ir.Kind.NUMERIC for f in used),
+    }
     has_booleans = any(isinstance(label, bool) for label in body.labels)
     of_script = {"BOOLEANS": has_booleans, "COMPUTES": bool(dates)}
     runtime = _runtime(body, used, is_tree=is_tree)
@@ -171,7 +175,8 @@ def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> lis
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
-    names += ["walk" if is_tree else "holds", "read", "values"]
+    names += ["walk", "leaves", "arrays"] if is_tree else ["holds"]
+    names += ["read", "values"]
     kinds = {"numbers" if f.kind is ir.Kind.NUMERIC else "codes" for f in used}
     return [*names, *sorted(kinds, reverse=True)]
 

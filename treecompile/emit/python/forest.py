@@ -23,12 +23,15 @@ from treecompile.emit.python.decision import (
 from treecompile.emit.python.layout import (
     WIDTH,
     call,
+    call_by_row,
     collection,
     in_docstring,
     mapping,
+    signature,
 )
 from treecompile.emit.python.lower import (
     IMPORTED,
+    MANY,
     OF_DATES,
     OF_SCRIPT,
     PARSERS,
@@ -37,7 +40,7 @@ from treecompile.emit.python.lower import (
     blanks,
     computed,
     date_constant,
-    example_call,
+    example_calls,
 )
 from treecompile.emit.runtime import forests as runtime
 from treecompile.emit.runtime import rows, script
@@ -46,8 +49,6 @@ from treecompile.emit.steps import tree_steps
 from treecompile.model import forests, ir, words
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import required_features
-
-MANY = ("predict_many", "predict_columns", "row_count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,12 @@ class ForestModule:
     classes: list[str]  # CLASSES = ("no", "yes"); nothing for a regression
     constants: list[str]  # CUT = 0.0, TOWN_1 = frozenset({"Athens", "Berlin", ...})
     first: list[str]  # "def predict(row: ...", "def margin(row: ...", ...
-    sums: list[str]  # the body of `margins`: '    m0 = 0.5', '    m0 += _tree_1(heat)'
+    target: str  # price
+    interface: list[str]  # "def predict_values(heat: Any, /) -> float:"
+    call_by_position: list[str]  # its body: "    found = sums(heat)", ...
+    call_by_name: list[str]  # the body of `margins`: '    return sums(row["heat"])'
+    head: list[str]  # "def sums(heat: Any, /) -> tuple[float, ...]:"
+    sums: list[str]  # its body: "    m0 = 0.5", "    m0 += _tree_1(heat)"
     runtime: list[str]  # the other functions: "def predict_many(...", ...
     trees: list[FunctionText]  # each with its head and its lines
     helpers: list[str]  # "def as_number(...", ...
@@ -80,6 +86,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
     answer_type = type(forest.labels[0]).__name__ if forest.labels else "float"
     code = ForestCode(forest, helpers.names)
+    names = list(code.variables.values())
     flags = {
         "ONE_SUM": len(forest.start) == 1,
         "ROUNDS": forest.arithmetic is ir.Arithmetic.SINGLE,
@@ -113,6 +120,16 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         ),
         constants=[*_constants(forest, others), *set_constants(code.sets)],
         first=copied(runtime, first, flags, renamed),
+        target=target,
+        interface=signature("def predict_values(", names, f") -> {answer_type}:"),
+        call_by_position=[
+            *call("    found = sums(", names, ")", 4),
+            "    return answer(found)",
+        ],
+        call_by_name=call_by_row(
+            "    return sums(", (python_string(f.name) for f in used), ")"
+        ),
+        head=signature("def sums(", names, ") -> tuple[float, ...]:"),
         sums=code.sums(),
         runtime=[
             *copied(runtime, others, flags, renamed),
@@ -191,8 +208,7 @@ def _docstring(source: ForestInput) -> list[str]:
         f"Predict {words.name(program.target)}: a sum of {trees}, by"
         f" {words.name(program.algorithm)}.",
         "",
-        *(f"    {line}" for line in example_call(forest, row)),
-        f"    {answer!r}",
+        *(f"    {line}" for line in example_calls(forest, row, answer)),
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
@@ -226,7 +242,14 @@ class ForestCode:
 
     def __init__(self, forest: ir.Forest, taken: frozenset[str] | set[str]) -> None:
         self.forest = forest
-        reserved = {*taken, *RESERVED, *dir(runtime), *self.sum_names(forest), "nan"}
+        reserved = {
+            *taken,
+            *RESERVED,
+            *dir(runtime),
+            *self.sum_names(forest),
+            "found",
+            "nan",
+        }
         self.variables = identifiers(forest, reserved, VARIABLE_WIDTH, lower=True)
         self.sets: dict[tuple[str, ...], str] = {}
         self.codes = [
@@ -243,10 +266,10 @@ class ForestCode:
         return [f"m{place}" for place in range(len(forest.start))]
 
     def sums(self) -> list[str]:
-        """The body of `margins`."""
+        """The body of `sums`."""
         forest = self.forest
         names = self.sum_names(forest)
-        lines = self.reading()
+        lines = self.checks()
         is_single = forest.arithmetic is ir.Arithmetic.SINGLE
         lines += [
             f"    {name} = {start!r}"
@@ -276,13 +299,13 @@ class ForestCode:
         if forest.offset:
             yield "+", forest.offset[place]
 
-    def reading(self) -> list[str]:
-        """Fetch every required value, and convert it unless it has a plain type."""
+    def checks(self) -> list[str]:
+        """Convert every required value unless it has a plain type."""
         lines = []
         large = set().union(*(code.large for code in self.codes))
         for index, variable in self.variables.items():
             feature = self.forest.features[index]
-            lines += DecisionCode.read(feature, variable, index in large)
+            lines += DecisionCode.check(feature, variable, index in large)
             if index in self.forest.zero_is_missing:
                 lines += [
                     f"    if -{forests.ZERO!r} <= {variable} <= {forests.ZERO!r}:",

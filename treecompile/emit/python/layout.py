@@ -38,12 +38,35 @@ def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[st
     return collection(start, items, end, indent)
 
 
-def subscript(start: str, key: str, indent: int) -> list[str]:
-    """A subscript: row["heat"]."""
-    line = f"{start}[{key}]"
+def signature(
+    start: str, names: Iterable[str], end: str, options: Sequence[str] = ()
+) -> list[str]:
+    """The head of a function that takes these values by position alone."""
+    values = [f"{name}: Any" for name in names]
+    items = [*values, *["/"] * bool(values), *["*"] * bool(options), *options]
+    return call(start, items, end)
+
+
+def call_by_row(
+    start: str, keys: Iterable[str], end: str, options: Sequence[str] = ()
+) -> list[str]:
+    """A call, in a function, with values of a row: f(row["sky"], row["heat"])."""
+    items = [f"row[{key}]" for key in keys]
+    whole = call(start, [*items, *options], end, 4)
+    if max(map(len, whole)) <= WIDTH:
+        return whole
+    inner = [line for item in items for line in _subscript(item, 8)]
+    return [start, *inner, *(f"        {option}," for option in options), f"    {end}"]
+
+
+def _subscript(item: str, indent: int) -> list[str]:
+    """An argument row["heat"]; a long key has a line of its own."""
+    margin = " " * indent
+    line = f"{margin}{item},"
     if len(line) <= WIDTH:
         return [line]
-    return [f"{start}[", " " * (indent + 4) + key, " " * indent + "]"]
+    name, _, key = item.removesuffix("]").partition("[")
+    return [f"{margin}{name}[", f"{margin}    {key}", f"{margin}],"]
 
 
 def condition(tests: Sequence[str], margin: str, joint: str = "and") -> list[str]:

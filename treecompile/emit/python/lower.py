@@ -26,7 +26,13 @@ from treecompile.emit.python.decision import (
     node_table,
     readers,
 )
-from treecompile.emit.python.layout import WIDTH, collection, in_docstring, mapping
+from treecompile.emit.python.layout import (
+    WIDTH,
+    call_by_row,
+    collection,
+    in_docstring,
+    mapping,
+)
 from treecompile.emit.runtime import rows, script
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.targets import ByType
@@ -40,9 +46,10 @@ READING = 3  # tests that a column costs as well: it is looked up, and its type 
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
-    "itertools": {"chain"},
+    "itertools": {"chain", "starmap"},
     "typing": {"Any", "Literal", "TextIO", "overload"},
 }
+MANY = ("predict_many", "predict_columns", "plain", "row_count")
 SCRIPT = (
     *("main", "usage", "score", "csv_reader", "read_header", "parsed", "line_writer"),
     "as_field",
@@ -71,7 +78,11 @@ class PythonModule:
     is_divided: bool  # true for a tree that divides unknown values
     answer_type: str  # str, int, bool, float
     target: str  # play
-    decision: list[str]  # the body of `predict`: '    heat = row["heat"]', ...
+    call: list[
+        str
+    ]  # the body of `predict`: '    return predict_values(row["heat"], ...'
+    interface: list[str]  # "def predict_values(heat: Any, /, *, rule: bool = ..."
+    decision: list[str]  # its body: "    if heat.__class__ is not float ...", ...
     functions: list[FunctionText]  # where it nests deeper than a line is wide
     runtime: list[str]  # the other functions: "def predict_many(...", ...
     probabilities: list[str]  # '    "R1": (0.25, 0.75),', ...
@@ -123,6 +134,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     }
     replaced = {
         "Answer": answer_type,
+        "Decided": code.returns,
         "CONCLUSION": python_string(f"{target} = "),
         "explain_divided": "explain",
         **({} if body.labels else {"PROBABILITIES": "ESTIMATES"}),
@@ -144,6 +156,13 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         is_divided=dividing is not None,
         answer_type=answer_type,
         target=in_docstring(target),
+        call=call_by_row(
+            "    return predict_values(",
+            (python_string(f.name) for f in used),
+            ")",
+            ["rule=rule"],
+        ),
+        interface=code.interface(answer_type),
         decision=decision.lines,
         functions=others,
         runtime=[
@@ -206,7 +225,7 @@ def blanks(program: ir.AnyProgram) -> list[str]:
 def _runtime(body: ir.Body) -> list[str]:
     """The functions that users call beside `predict`, and what these call."""
     first = ["predict_proba"] if body.labels else []
-    many = ["predict_many", "predict_columns", "row_count"]
+    many = MANY
     if not divisible(body):
         return [*first, *many, "explain"]
     inner = ["parts_of", "divided", "reached", "mixed", "sentence"]
@@ -222,8 +241,7 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         f"Predict {words.name(program.target)}:"
         f" {words.quantity(rules, 'rule')} learned by {words.name(program.algorithm)}.",
         "",
-        *(f"    {line}" for line in example_call(body, row)),
-        f"    {predict(body, row)!r}",
+        *(f"    {line}" for line in example_calls(body, row, predict(body, row))),
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
@@ -236,17 +254,31 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
     return [in_docstring(line).rstrip() for line in lines]
 
 
-def example_call(body: ir.AnyBody, row: ir.Row) -> list[str]:
-    """A call of `predict` that can be tried."""
-    items = [
-        f"{python_string(body.features[p].name)}: {python_literal(row[p])}"
-        for p in required_features(body)
-    ]
-    call = [f">>> predict({{{', '.join(items)}}})"]
-    if len(call[0]) <= WIDTH - 4:
-        return call
-    inner = [f"...         {item}," for item in items]
-    return [">>> predict(", "...     {", *inner, "...     }", "... )"]
+def example_calls(body: ir.AnyBody, row: ir.Row, answer: ir.Label) -> list[str]:
+    """A call by name and one by position that can be tried."""
+    required = required_features(body)
+    values = [python_literal(row[place]) for place in required]
+    keys = (python_string(body.features[place].name) for place in required)
+    items = [f"{key}: {value}" for key, value in zip(keys, values, strict=True)]
+    lines = [f">>> predict({{{', '.join(items)}}})"]
+    if len(lines[0]) > WIDTH - 4:
+        inner = [f"...         {item}," for item in items]
+        lines = [">>> predict(", "...     {", *inner, "...     }", "... )"]
+    by_position = [f">>> predict_values({', '.join(values)})"]
+    if len(by_position[0]) > WIDTH - 4:
+        inner = [f"...     {line}" for line in _filled(values, WIDTH - 12)]
+        by_position = [">>> predict_values(", *inner, "... )"]
+    return [*lines, repr(answer), *by_position, repr(answer)]
+
+
+def _filled(values: Sequence[str], width: int) -> list[str]:
+    """Values in lines, as many in each as fit."""
+    lines = [""]
+    for value in values:
+        if lines[-1] and len(lines[-1]) + len(value) + 2 > width:
+            lines.append("")
+        lines[-1] += f"{' ' * bool(lines[-1])}{value},"
+    return lines
 
 
 def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:

@@ -16,11 +16,12 @@ from treecompile.model.values import as_number, as_text, date_part
 
 IS_TREE = True  # whether SPLITS exists; otherwise RULES does
 CLASSIFIES = True  # whether there are labels; otherwise the answers are numbers
+HAS_CODES = True  # whether SPLITS has categories; otherwise numbers only
 
 COLUMNS = ("sky", "heat", "wind")
 FEATURES = ("sky", "heat")
 DATES = {"born_year": ("born", "year")}
-BLOCK = 2**17  # rows at a time, which fit the processor's cache
+BLOCK = 2**15  # rows at a time, which fit the processor's cache
 MOST = 2**23  # shares at a time, if rows are divided
 SPLITS: list[Any] = [
     (0, [1, ~2, ~2, ~2]),
@@ -36,6 +37,12 @@ LABELS = np.array(["no", "yes"], dtype=object)
 ANSWERS = np.array(["yes", "no", "yes"], dtype=object)
 SHARES = np.array([[0.25, 0.75], [1.0, 0.0], [1 / 6, 5 / 6]])
 IDS = np.array(["R1", "R2", "R3"], dtype=object)
+COLUMN: np.ndarray  # these from SPLITS, by `arrays`
+LIMIT: np.ndarray
+MISSING_IS_HIGH: np.ndarray
+IS_CODE: np.ndarray
+FIRST: np.ndarray
+CHILDREN: np.ndarray
 
 
 # ---------------------------------------------------------------- copied
@@ -68,12 +75,9 @@ def deciders(data: Any) -> np.ndarray:
     """The position in ANSWERS of the answer to each row."""
     columns, size = read(data)
     if IS_TREE:
-        found = np.zeros(size, dtype=np.intp)
-        for start in range(0, size, BLOCK):
-            part = [column[start : start + BLOCK] for column in columns]
-            walk(part, found[start : start + BLOCK])
-        return found
+        return walk(columns, size)
     else:
+        columns = [np.ascontiguousarray(column) for column in columns]
         found = np.full(size, len(RULES), dtype=np.intp)
         left = np.arange(size)
         for number, tests in enumerate(RULES):
@@ -85,27 +89,55 @@ def deciders(data: Any) -> np.ndarray:
         return found
 
 
-def walk(columns: list[np.ndarray], found: np.ndarray) -> None:
-    """Send the rows down the tree, all rows at a split at once."""
-    waiting = [(0 if SPLITS else ~0, np.arange(len(found)))]
-    while waiting:
-        node, rows = waiting.pop()
-        if node < 0:
-            found[rows] = ~node
-            continue
-        if len(rows) == 0:
-            continue
-        column, *split = SPLITS[node]
-        values = columns[column].take(rows)
-        if len(split) == 1:
-            children = np.array(split[0])[values]
-            for child in set(split[0]):
-                waiting.append((child, rows.compress(children == child)))
-            continue
-        limit, missing_is_low, low, high = split
-        is_low = ~(values > limit) if missing_is_low else values <= limit
-        waiting.append((low, rows.compress(is_low)))
-        waiting.append((high, rows.compress(~is_low)))
+def walk(columns: list[np.ndarray], size: int) -> np.ndarray:
+    """The position in ANSWERS of the answer to each row, for a block at a time."""
+    found = np.zeros(size, dtype=np.intp)
+    block = np.empty((len(columns), min(size, BLOCK)))
+    for start in range(0, size if SPLITS else 0, BLOCK):
+        values = block[:, : size - start]
+        for place, column in enumerate(columns):
+            values[place] = column[start : start + BLOCK]
+        found[start : start + BLOCK] = leaves(values)
+    return found
+
+
+def leaves(values: np.ndarray) -> np.ndarray:
+    """The leaf of each row of a block: all rows go down the tree, level by level."""
+    size = values.shape[1]
+    flat, starts = values.ravel(), COLUMN * size
+    has_missing = np.isnan(flat).any()
+    found = np.empty(size, dtype=np.intp)
+    rows, nodes = np.arange(size), np.zeros(size, dtype=np.intp)
+    while len(rows):
+        given = flat.take(starts.take(nodes) + rows)
+        is_high = given > LIMIT.take(nodes)
+        if has_missing:
+            is_high |= np.isnan(given) & MISSING_IS_HIGH.take(nodes)
+        if HAS_CODES:
+            codes = np.where(IS_CODE.take(nodes), given, 0).astype(np.intp)
+            nodes = CHILDREN.take(FIRST.take(nodes) + codes + is_high)
+        else:
+            nodes = CHILDREN.take(2 * nodes + is_high)
+        is_split = nodes < len(SPLITS)  # the others stay at their leaves for a while
+        if 2 * np.count_nonzero(is_split) <= len(rows):
+            found[rows] = nodes
+            rows, nodes = rows.compress(is_split), nodes.compress(is_split)
+    return found - len(SPLITS)
+
+
+def arrays() -> tuple[np.ndarray, ...]:
+    """SPLITS as arrays. The leaves follow the splits, and lead to themselves."""
+    table: list[tuple[Any, ...]] = []
+    children: list[int] = []
+    for column, *split in SPLITS:
+        is_code = len(split) == 1
+        limit, missing_is_low, *below = [np.inf, True, *split[0]] if is_code else split
+        table.append((column, limit, not missing_is_low, is_code, len(children)))
+        children += [child if child >= 0 else len(SPLITS) + ~child for child in below]
+    for leaf in range(len(SPLITS), len(SPLITS) + len(ANSWERS)):
+        table.append((0, np.inf, False, False, len(children)))
+        children += [leaf, leaf]
+    return (*map(np.array, zip(*table)), np.array(children))
 
 
 def holds(values: np.ndarray, test: list[Any]) -> np.ndarray:
@@ -145,7 +177,7 @@ def numbers(name: str, column: Any) -> np.ndarray:
     except ValueError:  # sequences of several lengths, which as_number will refuse
         array = np.empty(0, dtype=object)
     if array.dtype.kind in "fiub" and array.ndim == 1:
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64)
     return np.array([as_number(name, value) for value in column], dtype=np.float64)
 
 
@@ -160,6 +192,7 @@ def codes(convert: Any, known: Mapping[Any, int]) -> Any:
     return encode
 
 
+COLUMN, LIMIT, MISSING_IS_HIGH, IS_CODE, FIRST, CHILDREN = arrays()
 CONVERTERS: dict[str, Any] = {
     "sky": codes(as_text, {"clear": 0, "grey": 1}),
     "heat": numbers,
@@ -173,7 +206,7 @@ CONVERTERS: dict[str, Any] = {
 def divided_predict(data: Any) -> np.ndarray:
     """The prediction for each row."""
     columns, size = read(data)
-    found = ANSWERS[known_deciders(columns, size)]
+    found = ANSWERS[walk(columns, size)]
     for rows, shares in divided(columns):
         if CLASSIFIES:
             found[rows] = LABELS[shares.argmax(axis=1)]
@@ -185,7 +218,7 @@ def divided_predict(data: Any) -> np.ndarray:
 def divided_proba(data: Any) -> np.ndarray:
     """The probabilities of the labels for each row, in the order of CLASSES."""
     columns, size = read(data)
-    found = SHARES[known_deciders(columns, size)]
+    found = SHARES[walk(columns, size)]
     for rows, shares in divided(columns):
         found[rows] = shares
     return found
@@ -194,7 +227,7 @@ def divided_proba(data: Any) -> np.ndarray:
 def divided_rules(data: Any) -> np.ndarray:
     """The id of the rule that decides each row; "divided" if several do."""
     columns, size = read(data)
-    found = IDS[known_deciders(columns, size)]
+    found = IDS[walk(columns, size)]
     for rows in unknown_rows(columns):
         for _, here, is_divided, _ in passed([column[rows] for column in columns]):
             found[rows[here[is_divided]]] = "divided"
@@ -261,12 +294,3 @@ def mixed(columns: list[np.ndarray]) -> np.ndarray:
             shares[is_divided] = sums / total
             below[node] = shares
     return below[0]
-
-
-def known_deciders(columns: list[np.ndarray], size: int) -> np.ndarray:
-    """The position in ANSWERS of the answer to each row whose values are known."""
-    found = np.zeros(size, dtype=np.intp)
-    for start in range(0, size, BLOCK):
-        part = [column[start : start + BLOCK] for column in columns]
-        walk(part, found[start : start + BLOCK])
-    return found

@@ -67,7 +67,7 @@ def margins(data: Any) -> np.ndarray:
         columns, size = read(data)
     found = np.empty((size, len(START)))
     for start in range(0, size, BLOCK):
-        part = [column[start : start + BLOCK] for column in columns]
+        part = [np.ascontiguousarray(c[start : start + BLOCK]) for c in columns]
         found[start : start + BLOCK] = sums(part, min(BLOCK, size - start)).T
     return found + 0.0  # never -0.0
 

@@ -1,7 +1,7 @@
 """The functions of the Python module of a forest.
 
-As in `rows`, the constants and `margins` are an example. Of functions with two
-underscores there are several versions, and one is copied: answer__by_cut as answer.
+As in `rows`, the constants and the first functions are an example. Of functions with
+two underscores there are several versions, and one is copied: answer__by_cut as answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ LARGEST = 700.0
 
 
 def margins(row: Mapping[str, Any]) -> tuple[float, ...]:
-    return (float(row["heat"]), 1.0)
+    return sums(row["heat"])
+
+
+def predict_values(heat: Any, /) -> Answer:
+    return answer(sums(heat))
+
+
+def sums(heat: Any, /) -> tuple[float, ...]:
+    return (float(heat), 1.0)
 
 
 # ---------------------------------------------------------------- copied

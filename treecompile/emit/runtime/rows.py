@@ -1,13 +1,14 @@
 """The functions that a Python module has beside `predict`, and its script mode.
 
-The constants and `predict` are an example of what a generated module has in their
-place. Functions are copied as they are, so this file keeps to the standard library and
-to Python 3.9.
+The constants, `predict` and `predict_values` are an example of what a generated module
+has in their place. Functions are copied as they are, so this file keeps to the standard
+library and to Python 3.9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain, starmap
 from typing import Any, Literal, overload
 
 from treecompile.model.values import (
@@ -19,6 +20,7 @@ from treecompile.model.values import (
 )
 
 Answer = str  # replaced by the type of the labels
+Decided = Any  # replaced by str if the labels are texts, like the ids of rules
 # Which version of a function is copied: whether there are labels, True and False among
 # them, a sentence for each rule in RULES (not STEPS and ENDS), a tree that divides.
 CLASSIFIES = True
@@ -74,7 +76,15 @@ def predict(row: Mapping[str, Any]) -> Answer: ...
 @overload
 def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
 def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
-    return divided(row, rule)
+    return predict_values(row["sky"], row["heat"], rule=rule)
+
+
+@overload
+def predict_values(sky: Any, heat: Any, /) -> Answer: ...
+@overload
+def predict_values(sky: Any, heat: Any, /, *, rule: bool) -> Any: ...
+def predict_values(sky: Any, heat: Any, /, *, rule: bool = False) -> Any:
+    return divided((sky, heat), rule)
 
 
 # ---------------------------------------------------------------- copied
@@ -85,7 +95,7 @@ def predict_proba(row: Mapping[str, Any]) -> dict[Answer, float]:
     if DIVIDES:
         rule = predict(row, True)
         if rule == "divided":
-            return dict(zip(CLASSES, mixed(reached(row))))
+            return dict(zip(CLASSES, mixed(reached(row[name] for name in FEATURES))))
         return dict(zip(CLASSES, PROBABILITIES[rule]))
     else:
         return dict(zip(CLASSES, PROBABILITIES[predict(row, True)]))
@@ -108,10 +118,21 @@ def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[Answer]:
 def predict_columns(columns: Mapping[str, Any]) -> list[Answer]:
     """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
     size = row_count(columns)
-    values = [columns[name] for name in FEATURES]
-    values = [v.tolist() if hasattr(v, "tolist") else v for v in values]
-    rows = zip(*values) if values else [()] * size
-    return [predict(dict(zip(FEATURES, row))) for row in rows]
+    values = [plain(columns[name]) for name in FEATURES]
+    rows: Iterable[tuple[Any, ...]] = zip(*values) if values else [()] * size
+    return list(starmap(predict_values, rows))
+
+
+def plain(column: Any) -> Any:
+    """The values of a column as objects of Python, if it can convert them itself."""
+    if not hasattr(column, "tolist"):
+        return column
+    if getattr(getattr(column, "dtype", None), "kind", None) != "f":
+        return column.tolist()
+    array = column.to_numpy() if hasattr(column, "to_numpy") else column
+    step = 1024  # few enough to stay in the processor's cache
+    starts = range(0, len(array), step)
+    return chain.from_iterable(array[at : at + step].tolist() for at in starts)
 
 
 def row_count(columns: Any) -> int:
@@ -174,7 +195,7 @@ def explain_divided(row: Mapping[str, Any]) -> str:
     rule = predict(row, True)
     if rule != "divided":
         return sentence(rule)
-    found = reached(row)
+    found = reached(row[name] for name in FEATURES)
     shares = mixed(found)
     if CLASSIFIES:
         said = f"{CONCLUSIONS[shares.index(max(shares))]} ({100 * max(shares):.1f} %)"
@@ -204,9 +225,9 @@ def parts_of(found: Mapping[int, tuple[int, ...]]) -> list[tuple[float, str]]:
     return sorted((leaf for leaf in leaves if leaf[0]), key=lambda leaf: -leaf[0])
 
 
-def divided(row: Mapping[str, Any], rule: bool) -> Any:
-    """The answer to a row with a value that is missing or was never seen."""
-    found = reached(row)
+def divided(given: Iterable[Any], rule: bool) -> Decided:
+    """The answer to values of which some are missing or were never seen."""
+    found = reached(given)
     if rule:
         leaves = [NODES[node] for node in found if not found[node]]
         return leaves[0] if len(leaves) == 1 else "divided"
@@ -217,11 +238,11 @@ def divided(row: Mapping[str, Any], rule: bool) -> Any:
         return shares[0]
 
 
-def reached(row: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
-    """The nodes that a row reaches, each with the nodes that follow it."""
+def reached(given: Iterable[Any]) -> dict[int, tuple[int, ...]]:
+    """The nodes that a row's values reach, each with the nodes that follow it."""
     values: list[Any] = []
-    for name, (convert, known) in READERS.items():
-        value = convert(name, row[name])
+    for value, (name, (convert, known)) in zip(given, READERS.items()):
+        value = convert(name, value)
         is_known = value == value if known is None else value in known
         values.append(value if is_known else None)
     found: dict[int, tuple[int, ...]] = {}
