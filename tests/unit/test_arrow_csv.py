@@ -197,3 +197,21 @@ def test_a_column_of_texts_is_like_an_array() -> None:
     assert (values, codes.tolist()) == (["b", "a", "é"], [0, 1, 0, 2])
     nothing, none = TextColumn(pa.chunked_array([], pa.string())).factorized()
     assert (nothing, none.tolist()) == ([], [])
+
+
+def test_without_pyarrow_csv_reads_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(SIMPLE["plain"])
+    monkeypatch.setattr(arrow_csv, "find_spec", lambda name: None)
+    assert not compared(path, monkeypatch)
+
+
+def test_a_small_file_is_left_to_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(SIMPLE["plain"])
+    monkeypatch.setattr(arrow_csv, "LEAST_BYTES", 1 + len(SIMPLE["plain"]))
+    assert not compared(path, monkeypatch)

@@ -8,7 +8,10 @@ other files, and all errors, are left to `delimited`, which knows the numbers of
 from __future__ import annotations
 
 import codecs
+import csv
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -37,30 +40,39 @@ def read_columns(
         return None
     if how.encoding or not start.lines or not _is_large(path):
         return None
-    if not _is_simple(path, ord(layout.delimiter), how):
+    if find_spec("pyarrow") is None:
         return None
-    header: list[str] = next(layout.reader(start.lines[:1]), [])
+    try:
+        header: list[str] = next(layout.reader(start.lines[:1]), [])
+    except csv.Error:
+        return None
     if len(header) < 2:  # a blank line would be a missing value
         return None
+    with ThreadPoolExecutor(1) as pool:  # most files are simple: no need to wait
+        reading = pool.submit(_texts, path, layout.delimiter, len(header), how)
+        is_simple = _is_simple(path, ord(layout.delimiter), how)
+        columns = reading.result()
+    return (header, columns) if is_simple and columns else None
+
+
+def _texts(
+    path: str, delimiter: str, width: int, how: ReadOptions
+) -> list[TextColumn] | None:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    names = [str(place) for place in range(width)]
+    types = dict.fromkeys(names, pa.string())
     try:
-        import pyarrow as pa
-        from pyarrow import csv
-    except ImportError:
-        return None
-    names = [str(place) for place in range(len(header))]
-    try:
-        table = csv.read_csv(
+        table = arrow.read_csv(
             path,
-            csv.ReadOptions(column_names=names, skip_rows=not how.no_header),
-            csv.ParseOptions(delimiter=layout.delimiter),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=False,
-            ),
+            arrow.ReadOptions(column_names=names, skip_rows=not how.no_header),
+            arrow.ParseOptions(delimiter=delimiter),
+            arrow.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         return None
-    return header, [TextColumn(column) for column in table.columns]
+    return [TextColumn(column) for column in table.columns]
 
 
 def _is_large(path: str) -> bool:

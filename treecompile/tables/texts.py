@@ -5,7 +5,9 @@ It has those methods of an array of texts that the other modules use.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,13 +52,14 @@ class TextColumn:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        gaps = pc.is_in(self.texts, value_set=pa.array(sorted(missing), pa.string()))
-        known = self.texts
-        if pc.any(gaps).as_py():
-            known = pc.if_else(gaps, pa.scalar(None, pa.string()), known)
-        try:
-            found = known.cast(pa.float64())
-        except pa.ArrowInvalid:
+        # Only if there is nothing else, a gap is sure to be refused.
+        found = _cast(self.texts) if set(missing) == {""} else None
+        if found is None:
+            texts = pa.array(sorted(missing), pa.string())
+            gaps = pc.is_in(self.texts, value_set=texts)
+            nothing = pa.scalar(None, pa.string())
+            found = _cast(pc.if_else(gaps, nothing, self.texts))
+        if found is None:
             return None
         numbers: Floats = found.to_numpy(zero_copy_only=False)
         if np.isnan(numbers).sum() > found.null_count:
@@ -71,3 +74,17 @@ class TextColumn:
         values: list[str] = coded.chunk(0).dictionary.to_pylist()
         parts = [part.indices.to_numpy(zero_copy_only=False) for part in coded.chunks]
         return values, np.concatenate(parts)
+
+
+def _cast(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Texts as doubles, on all processors; None if Arrow refuses any."""
+    import pyarrow as pa
+
+    def cast(part: pa.Array) -> pa.Array:
+        return part.cast(pa.float64())
+
+    try:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return pa.chunked_array(pool.map(cast, texts.chunks), pa.float64())
+    except pa.ArrowInvalid:
+        return None
