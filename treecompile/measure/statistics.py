@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -132,25 +132,24 @@ def figures(
     total = left = sum(tally.decided for tally in counted)
     found = []
     for rule, tally in zip(deciding(body).values(), counted, strict=True):
-        rows, known = tally.matched, {}
-        if not body.labels:
-            known["deviation"] = _deviation(tally.matched_errors, rows)
-            known["own_deviation"] = _deviation(tally.errors, tally.decided)
-        else:
-            right = rows - tally.matched_errors
-            known["support"] = _ratio(right, total)
-            if rows:
-                known["confidence"] = right / rows
-                known["low"], known["high"] = wilson(right, rows)
-                usual = 0.0
-                if actual and rule.id != DIVIDED:  # which has no answer of its own
-                    usual = actual[body.labels.index(rule.value)]
-                known["lift"] = _ratio(right / rows * total, usual)
-        share = _ratio(rows, total)
-        found.append(
-            Figures(rule, rows, share, left, tally.decided, tally.errors, **known)
-        )
+        rows, coverage = tally.matched, _ratio(tally.matched, total)
+        made = Figures(rule, rows, coverage, left, tally.decided, tally.errors)
         left -= tally.decided
+        if not body.labels:
+            deviation = _deviation(tally.matched_errors, rows)
+            own = _deviation(tally.errors, tally.decided)
+            found.append(replace(made, deviation=deviation, own_deviation=own))
+            continue
+        right = rows - tally.matched_errors
+        made = replace(made, support=_ratio(right, total))
+        if rows:
+            low, high = wilson(right, rows)
+            usual = 0.0
+            if actual and rule.id != DIVIDED:  # which has no answer of its own
+                usual = actual[body.labels.index(rule.value)]
+            lift = _ratio(right / rows * total, usual)
+            made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)
+        found.append(made)
     return found
 
 

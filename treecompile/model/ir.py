@@ -128,7 +128,7 @@ class MissingPolicy(StrEnum):
     FRACTIONAL = "fractional"  # it takes every branch, in proportion to their weights
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Tree:
     features: tuple[Feature, ...]
     labels: tuple[Label, ...]  # in label order; empty for regression

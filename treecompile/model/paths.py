@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
-from weakref import ref
 
 from treecompile.model import ir
 from treecompile.model.semantics import (
@@ -27,14 +26,7 @@ DIVIDED = "divided"
 
 def rule_ids(tree: ir.Tree) -> dict[int, str]:
     """The id of the rule of each leaf: R1, R2, ... in reading order."""
-    known = _LATEST.get(0)
-    if known is None or known[0]() is not tree:  # a document asks for them many times
-        ids = {p: f"R{n}" for n, p in enumerate(leaf_positions(tree), start=1)}
-        known = _LATEST[0] = ref(tree, lambda _: _LATEST.clear()), ids
-    return known[1].copy()
-
-
-_LATEST: dict[int, tuple[ref[ir.Tree], dict[int, str]]] = {}  # of one tree
+    return {p: f"R{n}" for n, p in enumerate(leaf_positions(tree), start=1)}
 
 
 def upwards(tree: ir.Tree) -> Iterator[tuple[int, ir.Node]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 from treecompile.model import ir
@@ -21,7 +20,6 @@ from treecompile.model.semantics import asks_presence, members, threshold
 from treecompile.model.sharing import Group, SharedPath
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
-SHORT = 100  # characters of a text that is remembered
 
 Escape = Callable[[str], str]
 Figure = Callable[[float], str]  # writes a threshold
@@ -35,16 +33,9 @@ def number(value: float) -> str:
 
 def name(text: str) -> str:
     """Text from the data: as it is if it cannot be misread, else in quotes."""
-    return _short_name(text) if len(text) <= SHORT else _name(text)
-
-
-def _name(text: str) -> str:
     if PLAIN.fullmatch(text) and text.isprintable():
         return text
     return quoted(text)
-
-
-_short_name = lru_cache(maxsize=1024)(_name)  # columns are named again and again
 
 
 def quoted(text: str) -> str:

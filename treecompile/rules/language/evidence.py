@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from math import isfinite
 
 from treecompile.model import ir
 from treecompile.rules.seals import ConditionTexts, digest
@@ -37,26 +36,18 @@ class Checksums:
     def __init__(
         self, features: Sequence[ir.Feature], labels: Sequence[ir.Label]
     ) -> None:
-        self.names = [json.dumps(label) for label in labels]
+        self.labels = labels
         self.texts = ConditionTexts(features)
 
     def checksum(self, rule: ir.Rule) -> str:
         """The id of the rule and the order of its conditions do not matter."""
         stats = rule.stats
         if isinstance(stats, ir.ClassCounts):
-            pairs = zip(self.names, stats.weights, strict=True)
-            counted = [
-                f"[{name}, {_number(weight)}]" for name, weight in pairs if weight
+            pairs = zip(self.labels, stats.weights, strict=True)
+            counts: list[object] = [
+                [label, weight] for label, weight in pairs if weight
             ]
-            counts = f"[{', '.join(counted)}]"
         else:
-            counts = json.dumps([stats.weight, stats.mean, stats.sse])
-        # As json.dumps would write the list of the three, but faster.
-        rest = f"[{json.dumps(rule.value)}, {_number(rule.weight)}, {counts}]"
+            counts = [stats.weight, stats.mean, stats.sse]
+        rest = json.dumps([rule.value, rule.weight, counts])
         return digest((*self.texts.sorted(rule.conditions), rest), DIGITS)
-
-
-def _number(weight: object) -> str:
-    """What json.dumps writes."""
-    finite = isinstance(weight, float) and isfinite(weight)
-    return float.__repr__(weight) if finite else json.dumps(weight)

@@ -266,7 +266,7 @@ def sort_lines(lines: Sequence[str]) -> DocumentLines:
             continue
         if written := "\n".join(note).strip("\n"):
             found.notes[about] = written
-        mark = PLACE.fullmatch(text) if text.startswith("<") else None
+        mark = PLACE.fullmatch(text)
         about, note = (mark[1] if mark else ""), []
         if text and number <= len(lines):
             found.bound.append((number, text))
@@ -277,8 +277,7 @@ def _block(lines: Sequence[str]) -> tuple[int, int]:
     """The numbers of the lines around the block of rules."""
     opened, fence = 0, ""
     for number, line in enumerate(lines, start=1):
-        is_possible = "```" in line or "~~~" in line  # which is found faster
-        found = FENCE.fullmatch(line) if is_possible else None
+        found = FENCE.fullmatch(line)
         if found is None:
             continue
         info = found["info"].strip()
