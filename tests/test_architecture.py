@@ -204,6 +204,18 @@ def modules_after(arguments: list[str]) -> set[str]:
     return loaded
 
 
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    script = "import sys, treecompile; print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(result.stdout.split())
+    assert {name for name in loaded if name.startswith("treecompile")} == {
+        "treecompile"
+    }
+    assert not loaded & {*HEAVY, "lark", "click"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["--help"], ["--version"], ["learn", "--help"], ["completion", "bash"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -34,6 +35,8 @@ def _run() -> None:
         _open_streams()
         _be_quiet()
         _spare_memory()
+        # A large model is a million objects, none of them garbage.
+        gc.set_threshold(100_000, 10, 10)
         from treecompile.cli import main
 
         main(prog_name="treecompile")

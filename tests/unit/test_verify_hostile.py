@@ -215,9 +215,9 @@ MODULES = {
     ANSWERS + "explain = lambda row: 1": "unexpected form",
     ANSWERS + "predict_proba = lambda row: []": "AttributeError",
     ANSWERS + "predict = predict_many = lambda row: {1: 2}": "",
-    ANSWERS + "import json\njson.dump = lambda answers, file: 0": "cannot be read",
-    ANSWERS + "import json\njson.dump = lambda a, f: f.write('[[[')": "cannot be read",
-    ANSWERS + "import json\njson.dump = lambda a, f: f.write('7')": "no answers",
+    ANSWERS + "import json\njson.dumps = lambda answers: ''": "cannot be read",
+    ANSWERS + "import json\njson.dumps = lambda a: '[[['": "cannot be read",
+    ANSWERS + "import json\njson.dumps = lambda a: '7'": "no answers",
 }
 
 

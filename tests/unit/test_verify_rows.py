@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import inf, nan, nextafter, prod
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,14 @@ from tests.support.samples import balanced, every_type, stump
 from tests.support.small_models import every_row, small_rules
 from treecompile.emit.compiler import emit
 from treecompile.emit.steps import nest
+from treecompile.model import batch
 from treecompile.model.ir import Label, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider, is_unknown
 from treecompile.verify.axes import PYTHON_INTEGERS, Grid
 from treecompile.verify.cells import CONSTANTS, Probing, probe_rows
-from treecompile.verify.constants import Constants
-from treecompile.verify.reference import Reference, RuleFinder
+from treecompile.verify.constants import Constants, as_double
+from treecompile.verify.reference import Reference, encoded
 from treecompile.verify.verification import same, verify
 
 # ---------------------------------------------------------------- expected answers
@@ -47,11 +50,50 @@ def test_the_reference_says_what_the_semantics_say(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_rows_are_judged_as_the_semantics_judge_them(seed: int) -> None:
+    program, rows, answers = sample(seed)
+    reference = Reference(program, (("rule", None), ("label", None)))
+    expected = [repr((known.rule, known.value)) for known in answers]
+    assert list(map(repr, reference.judge(rows))) == expected
+    assert reference.divided_rows == sum(a.rule == "divided" for a in answers)
+    assert reference.entered == {reference.cell(row) for row in rows}
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_the_first_rule_is_found(seed: int) -> None:
-    rules = small_rules(Random(seed))
-    finder = RuleFinder(rules)
-    for row in every_row():
-        assert finder.first(row) == decider(rules, row)
+    rules, rows = small_rules(Random(seed)), list(every_row())
+    found = batch.deciders(rules, encoded(rules, rows), len(rows))
+    assert found.tolist() == [decider(rules, row) for row in rows]
+
+
+def test_numbers_of_every_type_are_compared_as_doubles() -> None:
+    """Integers beyond 2**53 and decimals are rounded to the nearest double."""
+    values: list[Any] = [
+        *(2**53 + 1, 2**53 + 3, 2**63 - 1, -(2**63), 10**30, 10**400, -(10**400)),
+        *(Decimal("0.1"), Decimal("1e-400"), 0.5, inf, -inf, -0.0, nan, None, True),
+    ]
+    tree = stump(0.5).body
+    (column,) = encoded(tree, [(value,) for value in values])
+    assert column is not None
+    for value, found in zip(values, column.tolist(), strict=True):
+        if value is None or value != value:
+            assert found != found
+        else:
+            assert repr(found) == repr(as_double(value))
+
+
+def test_a_wrong_decision_over_columns_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = stump(0.5)
+    reference = Reference(program, (("label", None),))
+    rows = probe_rows(reference.body).rows
+    right = batch.deciders(reference.body, encoded(reference.body, rows), len(rows))
+    wrong = right.copy()
+    wrong[-1] = next(place for place in set(right.tolist()) if place != right[-1])
+    monkeypatch.setattr(batch, "deciders", lambda *_: wrong)
+    with pytest.raises(AssertionError, match="batch and semantics differ"):
+        list(reference.judge(rows))
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,14 @@ from treecompile.model.values import (
 from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
 from treecompile.tables.raw import Column, DatesError, Declared, RawTable, Stated
 from treecompile.tables.suspicions import FEW, almost_numbers
+from treecompile.tables.texts import TextColumn
 
 Codes = NDArray[np.int32]
 
 DIGITS = 1_000  # of an integer; see also INTEGER
 LARGEST_INTEGER = 10**DIGITS - 1
 CATEGORICAL = "category"  # the name of this dtype of pandas
+TEXTS = ("str", "string")  # the names of those that have nothing but texts
 
 PARSE: dict[ValueType, Callable[[str, str], Any]] = {
     ValueType.FLOAT: parse_number,
@@ -123,7 +125,11 @@ class Raw:
 
     def numbers(self) -> Floats | None:
         """All values as doubles, if their texts or their dtype are numeric."""
-        if isinstance(self.data, np.ndarray):
+        if isinstance(self.data, TextColumn) and self.format == PLAIN_NUMBERS:
+            found = self.data.numbers(self.na)
+            if found is not None:
+                return found
+        if isinstance(self.data, (np.ndarray, TextColumn)):
             values = self.data.tolist()
             if not self.text:
                 return _plain_numbers(values)
@@ -150,6 +156,8 @@ class Raw:
 
     def _factorized(self) -> tuple[list[Any], Array]:
         """The values that the column lists or has, and the code of each row."""
+        if isinstance(self.data, TextColumn):
+            return self.data.factorized()
         if self.text:
             listed = self.declared.categories if self.declared else ()
             return _indexed(self.data.tolist(), listed)
@@ -157,7 +165,7 @@ class Raw:
             return self._objects(self.data.tolist())
         if self.data.dtype.name == CATEGORICAL:
             return self.data.cat.categories.tolist(), self.data.cat.codes.to_numpy()
-        if self.data.dtype.kind in "biuf":
+        if self.data.dtype.kind in "biuf" or self.data.dtype.name in TEXTS:
             codes, values = self.data.factorize()
             return values.tolist(), codes
         return self._objects(self.data.to_numpy(dtype=object).tolist())

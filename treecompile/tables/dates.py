@@ -48,8 +48,8 @@ def refuse_taken(names: Collection[str], dates: Collection[str]) -> None:
 
 def _parts(raw: Raw) -> dict[str, Column]:
     """The four columns of numbers that a column of dates gives."""
-    is_array = not hasattr(raw.data, "dt")
-    values = (raw.data if is_array else raw.data.astype(object)).tolist()
+    data: Any = raw.data
+    values = (data.astype(object) if hasattr(data, "dt") else data).tolist()
     blank = "" if raw.is_inferred else None
     known: dict[Any, list[Any]] = {}
     rows = []

@@ -9,11 +9,13 @@ from itertools import chain
 from typing import TextIO
 
 from treecompile.model.errors import DataError
+from treecompile.tables.arrow_csv import read_columns
 from treecompile.tables.header import doubt_of, numbered
 from treecompile.tables.layout import Beginning, beginning
 from treecompile.tables.lines import MOST_BYTES
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import (
+    Column,
     RawTable,
     check_names,
     counted,
@@ -25,23 +27,23 @@ ROW_NAMES = ""  # the name of their column, until it is left out
 
 
 def read_delimited(
-    lines: TextIO, name: str, how: ReadOptions = ReadOptions(), usual: str = ""
+    lines: TextIO,
+    name: str,
+    how: ReadOptions = ReadOptions(),
+    usual: str = "",
+    path: str = "",
 ) -> RawTable:
     """Read the column names, then records of the same length.
 
-    `usual` is the delimiter that the suffix of the file stands for.
+    `usual` is the delimiter that the suffix of the file stands for. `path` is that of a
+    file that has these lines as they are.
     """
     limit = csv.field_size_limit(MOST_BYTES)
     try:
         start = beginning(lines, name, how, usual)
-        header, fields = _records(start, lines, name, how)
+        header, columns = _columns(start, lines, name, how, path)
     finally:
         csv.field_size_limit(limit)
-    width = len(header)
-    columns = [objects(fields[i::width]) for i in range(width)]
-    if start.layout.has_row_names:
-        _check_row_names(fields[::width], name)
-        del header[0], columns[0]
     notes = start.layout.notes
     table = RawTable(
         tuple(header), tuple(columns), True, name, notes=notes, reading=how
@@ -49,6 +51,23 @@ def read_delimited(
     doubt = start.layout.doubt or doubt_of(table)
     check_names(header, doubt)
     return replace(table, doubt=doubt)
+
+
+def _columns(
+    start: Beginning, lines: TextIO, name: str, how: ReadOptions, path: str
+) -> tuple[list[str], list[Column]]:
+    """The header, and the column below each of its names."""
+    found = read_columns(path, start, how) if path else None
+    if found:
+        first, texts = found
+        return numbered(first) if how.no_header else list(first), [*texts]
+    header, fields = _records(start, lines, name, how)
+    width = len(header)
+    columns: list[Column] = [objects(fields[i::width]) for i in range(width)]
+    if start.layout.has_row_names:
+        _check_row_names(fields[::width], name)
+        del header[0], columns[0]
+    return header, columns
 
 
 def _records(

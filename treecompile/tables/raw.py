@@ -17,11 +17,12 @@ from treecompile.model.options import sentence
 from treecompile.model.suggestions import similar
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.tables.options import ReadOptions
+from treecompile.tables.texts import TextColumn
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Column: TypeAlias = "np.ndarray | pd.Series[Any]"
+Column: TypeAlias = "np.ndarray | pd.Series[Any] | TextColumn"
 
 NAMES_SHOWN = 10
 PLAIN = ReadOptions()
@@ -57,9 +58,9 @@ class Declared:
 class RawTable:
     """Columns of equal length, by name.
 
-    The columns of a text file are arrays of str, those of JSON lines arrays of objects,
-    those of a frame its series. A missing value is None or what pandas uses; in a text
-    file without declarations it is the empty text.
+    The columns of a text file are arrays of str, or a TextColumn each, those of JSON
+    lines arrays of objects, those of a frame its series. A missing value is None or
+    what pandas uses; in a text file without declarations it is the empty text.
     """
 
     names: tuple[str, ...]

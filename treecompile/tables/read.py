@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
@@ -36,15 +35,9 @@ STANDARD_INPUT = "-"
 
 Source: TypeAlias = "str | Path | pd.DataFrame | PolarsFrame"
 Reader = Callable[[TextIO, str, ReadOptions], RawTable]
-DELIMITED: dict[str, Reader] = {  # by suffix
-    ".csv": read_delimited,
-    ".tsv": partial(read_delimited, usual="\t"),
-    ".tab": partial(read_delimited, usual="\t"),
-    ".txt": read_delimited,
-    ".data": read_delimited,
-}
-READERS: dict[str, Reader] = {  # of text files
-    **DELIMITED,
+# By suffix, the delimiter that it stands for.
+DELIMITED = {".csv": "", ".tsv": "\t", ".tab": "\t", ".txt": "", ".data": ""}
+READERS: dict[str, Reader] = {  # of other text files
     ".arff": lambda lines, name, how: read_arff(lines, name),
     ".jsonl": lambda lines, name, how: read_json_lines(lines, name),
     ".ndjson": lambda lines, name, how: read_json_lines(lines, name),
@@ -101,8 +94,8 @@ def _read_file(path: str, how: ReadOptions) -> RawTable:
             raise DataError(f"{path!r} is a folder: name a file in it")
         if suffix == Path(path).suffix.lower() and suffix in OTHERS:
             return _read_typed(path, name, suffix, how)
-        if suffix not in READERS:
-            known = ", ".join((*READERS, *OTHERS))
+        if suffix not in DELIMITED and suffix not in READERS:
+            known = ", ".join((*DELIMITED, *READERS, *OTHERS))
             raise DataError(
                 f"{path!r} has an unknown suffix: expected one of {known}; a text file"
                 f" may be compressed ({' or '.join(PACKED)})"
@@ -111,6 +104,9 @@ def _read_file(path: str, how: ReadOptions) -> RawTable:
         if suffix not in DELIMITED:
             refuse_format(how, f"{suffix} files", OF_DELIMITED)
         with open_lines(path, name, how.encoding) as lines:
+            if suffix in DELIMITED:
+                as_is = path if suffix == Path(path).suffix.lower() else ""
+                return read_delimited(lines, name, how, DELIMITED[suffix], as_is)
             return READERS[suffix](lines, name, how)
     except OSError as error:
         raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error

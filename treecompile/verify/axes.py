@@ -108,6 +108,18 @@ def integral(rows: Iterable[Row], places: Sequence[int]) -> list[Row]:
     return kept
 
 
+def below(count: int, dice: Random) -> int:
+    """A random number from 0 to count - 1, as `Random.choice` takes one.
+
+    A million are needed for a large model, and the methods of Random take their time.
+    """
+    bits = count.bit_length()
+    number = dice.getrandbits(bits)
+    while number >= count:
+        number = dice.getrandbits(bits)
+    return number
+
+
 # ---------------------------------------------------------------- axes
 
 
@@ -144,10 +156,12 @@ class NumberAxis:
     def pick(self, region: Region, dice: Random) -> Value:
         """A random value of a region, mostly at an end: an edge of the model."""
         assert isinstance(region, Interval)
-        if not region.has_known or (region.missing and dice.random() < 0.1):
-            return dice.choice(self.missing)
-        first, last = int(region.low) + 1, int(region.high)
-        return self.known[dice.choice((first, last, dice.randrange(first, last + 1)))]
+        low, high = region.low, region.high
+        if low >= high or (region.missing and dice.random() < 0.1):
+            return self.missing[below(len(self.missing), dice)]
+        first, last = int(low) + 1, int(high)
+        inside = first + below(last - first + 1, dice)
+        return self.known[(first, last, inside)[below(3, dice)]]
 
 
 class CategoryAxis:
@@ -171,7 +185,8 @@ class CategoryAxis:
             self._within[region] = [
                 value for value, own in self.regions.items() if own.overlaps(region)
             ]
-        return dice.choice(self._within[region])
+        within = self._within[region]
+        return within[below(len(within), dice)]
 
 
 Axis = NumberAxis | CategoryAxis
@@ -208,7 +223,7 @@ class Grid(Space):
     def pick(self, box: Box, dice: Random) -> Row:
         """A random row within a box."""
         pairs = zip(self.axes, box, strict=True)
-        return tuple(axis.pick(region, dice) for axis, region in pairs)
+        return tuple([axis.pick(region, dice) for axis, region in pairs])
 
 
 def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:

@@ -20,7 +20,7 @@ from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Valu
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import is_unknown, required_features, threshold
 from treecompile.regions.space import Box, unseen
-from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
+from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, below, twins
 from treecompile.verify.constants import Constants, as_double
 from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
 
@@ -175,16 +175,16 @@ class Probing:
 
     def cover_edges(self, budget: int) -> tuple[int, int]:
         """Add a row for every edge; how many edges there are, and how many have one."""
-        number = sum(
-            len(list(self.edges(self.graph.arms[place.state])))
+        questions = [
+            (place, list(self.edges(self.graph.arms[place.state])))
             for place in self.graph.questions(self.grid)
-        )
+        ]
+        number = sum(len(errors) for _, errors in questions)
         edges = covered = 0
-        for place in self.graph.questions(self.grid):
-            arms = self.graph.arms[place.state]
-            (test, _), *_ = arms  # all arms test the same feature
+        for place, errors in questions:
+            (test, _), *_ = self.graph.arms[place.state]  # all test the same feature
             index = test.feature
-            for value, right, wrong in self.edges(arms):
+            for value, right, wrong in errors:
                 edges += 1
                 if number > budget and self.dice.random() >= budget / number:
                     continue
@@ -260,7 +260,8 @@ class Probing:
         known = list(self.rows)
         axes = self.grid.axes
         for _ in range(budget - len(known) if known else 0):
-            row = self.dice.choice(known)
-            index = self.dice.randrange(len(axes))
-            value = self.dice.choice(axes[index].values)
+            row = known[below(len(known), self.dice)]
+            index = below(len(axes), self.dice)
+            values = axes[index].values
+            value = values[below(len(values), self.dice)]
             self.rows[(*row[:index], value, *row[index + 1 :])] = None

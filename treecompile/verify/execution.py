@@ -162,6 +162,13 @@ def _answers(
     return found
 
 
+def holdable(dialect: Dialect, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows that a table of this database can hold."""
+    values = {value for row in rows for value in row}
+    barred = {value for value in values if not can_hold(dialect, (value,))}
+    return [row for row in rows if barred.isdisjoint(row)] if barred else rows
+
+
 def can_hold(dialect: Dialect, row: Row) -> bool:
     """Whether a table of this database can hold a row."""
     for value in row:

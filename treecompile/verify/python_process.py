@@ -21,7 +21,8 @@ from treecompile.verify.processes import (
 
 # Loads the module in argv[1] and reads rows from argv[2]; argv[4] has the limits.
 LOADER = f"""
-import importlib.util, json, sys
+import gc, importlib.util, json, sys
+gc.disable()  # it would look at all rows again and again
 limits = sys.argv[4]
 {LIMIT}
 spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
@@ -29,14 +30,15 @@ module = importlib.util.module_from_spec(spec)
 sys.modules["artefact"] = module
 spec.loader.exec_module(module)
 with open(sys.argv[2], encoding="ascii") as file:
-    rows = json.load(file)
-names = [*rows[0]] or ["other"]  # columns without any could not say how many rows
+    names, rows = json.load(file)
+rows = [dict(zip(names, row)) for row in rows]
+names = names or ["other"]  # columns without any could not say how many rows
 columns = {{name: [row.get(name) for row in rows] for name in names}}
 """
 
 SAVE = """
 with open(sys.argv[3], "w", encoding="ascii") as file:
-    json.dump(answers, file)
+    file.write(json.dumps(answers))
 """
 
 # Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
@@ -55,7 +57,10 @@ for row, others in zip(rows, several):
     for other in others:
         if type(other) is not type(answer) or other != answer:
             raise SystemExit("predict and its other forms disagree on %r" % (row,))
-    answers.append([answer, list(predict_proba(row).values()), explain(row)])
+    said = explain(row)
+    if isinstance(said, str):
+        said = said.partition(":")[0]  # the rule; the rest may be long
+    answers.append([answer, list(predict_proba(row).values()), said])
 for name in module.FEATURES if by_position else ():
     row = dict(rows[0], **{{name: []}})
     try:
@@ -99,14 +104,13 @@ def run_python(
     if NEEDS_NUMPY in text:
         options, code = ["-I"], NUMPY_RUNNER
     names = [feature.name for feature in features]
-    mappings = [dict(zip(names, row, strict=True)) for row in rows]
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
         folder = Path(name)
         module, given, answers = (
             folder / file for file in ("artefact.py", "rows.json", "answers.json")
         )
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
-        given.write_text(json.dumps(mappings), encoding="ascii")
+        given.write_text(json.dumps([names, rows]), encoding="ascii")
         files = [str(path) for path in (module, given, answers)]
         most = limits(timeout, RLIMIT_AS=MOST_MEMORY)
         execute([sys.executable, *options, "-c", code, *files, most], folder, timeout)

@@ -1,24 +1,45 @@
-"""What the model says about a row: everything that an artefact can give.
+"""What the model says about rows: everything that an artefact can give.
 
 A tree that divides unknown values is seen as a tree in which each division is a cell
 (see `model.paths`); the answer to a divided row is computed for that row.
+
+The rows are decided over whole columns, by `batch`. That the semantics decide the same,
+row by row, is checked on a sample of the rows; where they are few, on all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from math import nan
+from typing import Any
 
-from treecompile.model import ir
-from treecompile.model.paths import DIVIDED, divisible, exposed, outcomes, settled
+import numpy as np
+
+from treecompile.model import batch, ir
+from treecompile.model.arrays import Array
+from treecompile.model.paths import (
+    DIVIDED,
+    depth,
+    divisible,
+    exposed,
+    outcomes,
+    settled,
+)
 from treecompile.model.semantics import (
     conditions,
     decider,
     distribution,
-    holds,
+    places,
     probabilities,
+    required_features,
 )
 from treecompile.verify.claims import Wanted
+from treecompile.verify.constants import as_double
+
+CHECKED = 2000  # rows of each run that are decided row by row, too
+LEAST_CHECKED = 50
+TESTS = 200_000  # that these rows may take together
+TOGETHER = 1 << 22  # rows x nodes that are divided at a time: it bounds the memory
 
 
 class Reference:
@@ -39,20 +60,51 @@ class Reference:
         }
         self.entered: set[int] = set()  # cells that `judge` has met
         self.divided_rows = 0  # that it has met
-        self.rules = (
-            RuleFinder(self.body) if isinstance(self.body, ir.RuleSet) else None
-        )
 
-    def judge(self, rows: Iterable[ir.Row]) -> Iterator[tuple[object, ...]]:
+    def judge(self, rows: Sequence[ir.Row]) -> Iterator[tuple[object, ...]]:
         """What the artefact must say about each row."""
-        for row in rows:
-            cell = self.cell(row)
-            self.entered.add(cell)
-            self.divided_rows += cell in self.divided
-            yield self.expected(row, cell)
+        columns = encoded(self.body, rows)
+        cells = batch.deciders(self.body, columns, len(rows)).tolist()
+        self.entered.update(cells)
+        divided = [place for place, cell in enumerate(cells) if cell in self.divided]
+        self.divided_rows += len(divided)
+        shares = self._shares_of([rows[place] for place in divided])
+        step = max(1, len(rows) // self._most_checked())
+        for place, (row, cell) in enumerate(zip(rows, cells, strict=True)):
+            if cell in self.divided:
+                said = self._divided(next(shares))
+            else:
+                said = self.known[cell]
+            if place % step == 0 and repr(self.expected(row, self.cell(row))) != repr(
+                said
+            ):
+                raise AssertionError(f"batch and semantics differ on {row!r}")
+            yield said
+
+    def _most_checked(self) -> int:
+        """How many rows can be decided row by row in little time."""
+        if isinstance(self.model, ir.RuleSet):
+            tests = sum(1 for _ in conditions(self.model))
+        elif self.divided:
+            tests = len(self.model.nodes)
+        else:
+            tests = depth(self.model)
+        return max(LEAST_CHECKED, min(CHECKED, TESTS // max(1, tests)))
+
+    def _shares_of(self, rows: Sequence[ir.Row]) -> Iterator[tuple[float, ...]]:
+        """`semantics.distribution` for each of the divided rows."""
+        if not rows:
+            return
+        assert isinstance(self.model, ir.Tree)
+        size = max(1, TOGETHER // len(self.model.nodes))
+        for first in range(0, len(rows), size):
+            some = rows[first : first + size]
+            columns = encoded(self.model, some)
+            found = batch.distributions(self.model, columns, len(some))
+            yield from map(tuple, found.tolist())
 
     def cell(self, row: ir.Row) -> int:
-        return self.rules.first(row) if self.rules else decider(self.body, row)
+        return decider(self.body, row)
 
     def answer(self, cell: int) -> object:
         """What tells a cell from others; the shares of divided rows are their own."""
@@ -63,7 +115,9 @@ class Reference:
         if cell not in self.divided:
             return self.known[cell]
         assert isinstance(self.model, ir.Tree)
-        shares = distribution(self.model, row)
+        return self._divided(distribution(self.model, row))
+
+    def _divided(self, shares: tuple[float, ...]) -> tuple[object, ...]:
         if not self.model.labels:
             return self._parts(shares[0], DIVIDED, ())
         value = self.model.labels[shares.index(max(shares))]
@@ -85,39 +139,24 @@ def _shares(rule: ir.Rule) -> tuple[float, ...]:
     return probabilities(rule.stats) if isinstance(rule.stats, ir.ClassCounts) else ()
 
 
-class RuleFinder:
-    """Finds the first rule that holds, for many rows with the same few values.
+def encoded(body: ir.AnyBody, rows: Sequence[ir.Row]) -> list[Array | None]:
+    """Rows as columns for `batch`: doubles and codes; None where no test reads them."""
+    columns: list[Array | None] = [None] * len(body.features)
+    for index in required_features(body):
+        feature = body.features[index]
+        values: list[Any] = [row[index] for row in rows]
+        if feature.kind is ir.Kind.NUMERIC:
+            columns[index] = _doubles(values)
+        else:
+            other = len(feature.categories)
+            codes: dict[Any, int] = {None: -1, **places(feature.categories)}
+            found = [codes.get(value, other) for value in values]
+            columns[index] = np.array(found, dtype=np.intp)
+    return columns
 
-    Which conditions a value satisfies is computed once. A set of conditions is an
-    integer with one bit per condition.
-    """
 
-    def __init__(self, rules: ir.RuleSet) -> None:
-        self.features = rules.features
-        different = dict.fromkeys(conditions(rules))
-        self.bits = {condition: 1 << n for n, condition in enumerate(different)}
-        self.of_feature: dict[int, list[ir.Condition]] = {}
-        for condition in self.bits:
-            self.of_feature.setdefault(condition.feature, []).append(condition)
-        self.needed = [
-            sum(self.bits[condition] for condition in set(rule.conditions))
-            for rule in rules.rules
-        ]
-        self.satisfied = cache(self._satisfied)
-
-    def first(self, row: ir.Row) -> int:
-        """The position of the rule, as `semantics.decider` gives it."""
-        true = 0
-        for feature in self.of_feature:
-            true |= self.satisfied(feature, row[feature])
-        for position, needed in enumerate(self.needed):
-            if needed & true == needed:
-                return position
-        return len(self.needed)
-
-    def _satisfied(self, feature: int, value: ir.Value) -> int:
-        return sum(
-            self.bits[condition]
-            for condition in self.of_feature[feature]
-            if holds(condition, self.features[feature], value)
-        )
+def _doubles(values: list[Any]) -> Array:
+    try:
+        return np.array(values, dtype=np.float64)  # None becomes NaN
+    except OverflowError:  # an integer beyond all doubles
+        return np.array([nan if v is None else as_double(v) for v in values])

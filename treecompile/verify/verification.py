@@ -29,7 +29,7 @@ from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
 from treecompile.verify.constants import added
-from treecompile.verify.execution import can_hold, run_sql
+from treecompile.verify.execution import holdable, run_sql
 from treecompile.verify.forests import ForestReference, Nearly, forest_rows
 from treecompile.verify.node_process import run_node
 from treecompile.verify.pages import decision_in, is_page
@@ -280,9 +280,11 @@ def _sql_runs(
 
     def run(rows: Sequence[Row], **column_type: Any) -> Run:
         rows = integral(rows, whole) if whole else rows
-        held = [row for row in rows if can_hold(dialect, row)]
+        held = holdable(dialect, rows)
         column_type["column_types"] = own
-        values = [tuple(row[index] for index in required) for row in held]
+        values = held
+        if len(required) < len(program.body.features):
+            values = [tuple([row[index] for index in required]) for row in held]
         found = run_sql(text, features, values, engine, **options, **column_type)
         return held, found if options["outputs"] > 1 else [(one,) for one in found]
 
