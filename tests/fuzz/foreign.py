@@ -107,7 +107,8 @@ def xgboost(random: Random) -> bytes:
 
 
 def catboost(random: Random) -> bytes:
-    record = json.loads(stored("catboost.json"))
+    name = random.choice(("catboost.json", "catboost-categories.json"))
+    record = json.loads(stored(name))
     record["oblivious_trees"] = record["oblivious_trees"][: random.choice((1, 2, 4))]
     return json.dumps(_broken(random, record)).encode()
 
