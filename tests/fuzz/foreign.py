@@ -250,6 +250,7 @@ WORDS = (
     *(b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_EQ", b"LEAF", b"SUM", b"AVERAGE", b"MAX"),
     *(b"NONE", b"LOGISTIC", b"SOFTMAX", b"SOFTMAX_ZERO", b"PROBIT", b"\xff", b""),
     *(b"TreeEnsembleRegressor", b"TreeEnsembleClassifier", b"TreeEnsemble", b"Cast"),
+    *(b"Concat", b"Identity"),
 )
 
 
