@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from math import inf
 from random import Random
 from typing import Any
@@ -98,7 +99,7 @@ def check_classes(model: ModelProto, seed: int = 0) -> ir.Forest:
 
 
 def joined(
-    kinds: dict[str, int],
+    kinds: Mapping[str, int],
     before: list[Any],
     source: str,
     attributes: dict[str, Any],
@@ -337,7 +338,7 @@ LOOP = helper.make_node("Concat", ["J", "a"], ["J"], axis=1)
     ],
 )
 def test_other_graphs_are_refused(
-    kinds: dict[str, int], before: list[Any], width: int, message: str
+    kinds: Mapping[str, int], before: list[Any], width: int, message: str
 ) -> None:
     attributes = {**trees_of(1, 2), "n_targets": 1}
     model = joined(kinds, before, "J", attributes, width=width)

@@ -24,7 +24,7 @@ from treecompile.model.errors import ModelFileError
 from treecompile.model.options import sentence
 
 
-class Source(NamedTuple):
+class InputColumns(NamedTuple):
     """The columns that the tests of an ensemble number."""
 
     columns: int | None  # None: not known
@@ -44,7 +44,7 @@ class _Part(NamedTuple):
     is_joined: bool
 
 
-def source_of(graph: Graph, node: Operator) -> Source:
+def source_of(graph: Graph, node: Operator) -> InputColumns:
     """The columns of an ensemble, and how their numbers are compared."""
     parts = list(_parts(graph, node.inputs[0] if node.inputs else ""))
     if not parts:
@@ -60,7 +60,7 @@ def source_of(graph: Graph, node: Operator) -> Source:
     if unused:
         notes = (f"the trees do not read the input {sentence(unused, 'and')}",)
     if not parts[0].is_joined:
-        return Source(parts[0].source.columns, (), limits, notes)
+        return InputColumns(parts[0].source.columns, (), limits, notes)
     names = tuple(part.source.name for part in parts)
     if len(used) < len(names):
         raise ModelFileError("Concat joins an input twice: expected each once")
@@ -70,7 +70,7 @@ def source_of(graph: Graph, node: Operator) -> Source:
                 f"Concat joins the input {part.source.name!r}: expected inputs of one"
                 " column each, or a single input of all columns"
             )
-    return Source(len(names), names, limits, notes)
+    return InputColumns(len(names), names, limits, notes)
 
 
 def _parts(graph: Graph, name: str) -> Iterator[_Part]:
