@@ -241,7 +241,7 @@ def table() -> pd.DataFrame:
 
 def converted(estimator: Any, names: list[str], types: dict[str, Any]) -> ModelProto:
     X = table()
-    y = X["a"] + (X["n"] > 2) - X["c"] ** 2
+    y: Any = X["a"] + (X["n"] > 2) - X["c"] ** 2
     if isinstance(estimator, RandomForestClassifier):
         y = np.array(["no", "it's"])[(y > 0).astype(int)]
     kept = ColumnTransformer([("kept", "passthrough", names)])
