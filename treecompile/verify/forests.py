@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, starmap
+from itertools import accumulate
 from math import ceil, frexp, inf, isfinite, ldexp, nan, prod
 from operator import itemgetter
 from random import Random
@@ -134,6 +134,17 @@ def forest_rows(
     numbers: NumberProbes = DOUBLES,
 ) -> ProbeRows:
     """The rows to try on a forest and its artefact."""
+    with paused():
+        return _forest_rows(forest, constants, budget, seed, numbers)
+
+
+def _forest_rows(
+    forest: ir.Forest,
+    constants: Constants,
+    budget: int,
+    seed: int,
+    numbers: NumberProbes,
+) -> ProbeRows:
     if forest.zero_is_missing:
         zeros = {forests.ZERO, -forests.ZERO}
         constants = Constants(constants.numbers | zeros, constants.strings)
@@ -143,8 +154,7 @@ def forest_rows(
     dice = Random(seed)
     if prod(len(grid.axes[index].values) for index in required) <= budget:
         return ProbeRows(all_combinations(grid, required, dice), True, cells)
-    with paused():
-        return ForestProbing(forest, grid, budget, dice).result()
+    return ForestProbing(forest, grid, budget, dice).result()
 
 
 class Around:
@@ -160,22 +170,27 @@ class Around:
         self.known = [value for _, value in known]
         self.missing = [value for each, value in found if each.missing]
 
-    def inside(self, own: Region) -> list[ir.Value]:
-        """Those in a region."""
-        if isinstance(own, Interval):
-            known = self.known[self._first(own) : bisect_right(self.places, own.high)]
-            return [*known, *self.missing] if own.missing else known
-        return [value for value, each in self.others if each.overlaps(own)]
-
     def count(self, own: Region) -> int:
         """How many are in a region."""
         if not isinstance(own, Interval):
-            return len(self.inside(own))
-        known = bisect_right(self.places, own.high) - self._first(own)
-        return known + len(self.missing) if own.missing else known
+            return len(self._others(own))
+        first, last = self._span(own)
+        return last - first + own.missing * len(self.missing)
 
-    def _first(self, own: Interval) -> int:
-        return bisect_right(self.places, own.low)
+    def value(self, own: Region, number: int) -> ir.Value:
+        """One of those in a region, by its number from 0."""
+        if not isinstance(own, Interval):
+            return self._others(own)[number]
+        first, last = self._span(own)
+        place = first + number
+        return self.known[place] if place < last else self.missing[place - last]
+
+    def _others(self, own: Region) -> list[ir.Value]:
+        return [value for value, each in self.others if each.overlaps(own)]
+
+    def _span(self, own: Interval) -> tuple[int, int]:
+        places = self.places
+        return bisect_right(places, own.low), bisect_right(places, own.high)
 
 
 class ForestProbing:
@@ -241,27 +256,23 @@ class ForestProbing:
 
         There may be millions, so they are counted first, and only some are made.
         """
-        ends = list(accumulate(starmap(self.count, splits)))
-        total = ends[-1] if ends else 0
+        parts = [self.part(*split) for split in splits]
+        starts = list(
+            accumulate((around.count(own) for around, own in parts), initial=0)
+        )
         found = []
-        for number in self.chosen(range(total), most):
-            place = bisect_right(ends, number)
-            test, cell = splits[place]
-            values = self.values(test, cell)
-            value = values[number - ends[place]]  # from the last one
+        for number in self.chosen(range(starts[-1]), most):
+            place = bisect_right(starts, number) - 1
+            (around, own), (test, cell) = parts[place], splits[place]
+            value = around.value(own, number - starts[place])
             found.append((cell, (test.feature, value)))
-        return total, found
+        return starts[-1], found
 
-    def count(self, test: ir.Condition, cell: Cell) -> int:
-        around = self.around(test.feature, test.value)
-        return around.count(self.region(test.feature, cell))
-
-    def values(self, test: ir.Condition, cell: Cell) -> list[ir.Value]:
-        around = self.around(test.feature, test.value)
-        return around.inside(self.region(test.feature, cell))
-
-    def region(self, index: int, cell: Cell) -> Region:
-        return cell[index] if index in cell else self.grid.everything[index]
+    def part(self, test: ir.Condition, cell: Cell) -> tuple[Around, Region]:
+        """The values at which a test may err, and those that come to it."""
+        index = test.feature
+        own = cell[index] if index in cell else self.grid.everything[index]
+        return self.around(index, test.value), own
 
     # The parts of a condition are found in a cache faster than the condition itself.
 
