@@ -107,7 +107,8 @@ def xgboost(random: Random) -> bytes:
 
 
 def catboost(random: Random) -> bytes:
-    record = json.loads(stored("catboost.json"))
+    name = random.choice(("catboost.json", "catboost-categories.json"))
+    record = json.loads(stored(name))
     record["oblivious_trees"] = record["oblivious_trees"][: random.choice((1, 2, 4))]
     return json.dumps(_broken(random, record)).encode()
 
@@ -249,6 +250,7 @@ WORDS = (
     *(b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_EQ", b"LEAF", b"SUM", b"AVERAGE", b"MAX"),
     *(b"NONE", b"LOGISTIC", b"SOFTMAX", b"SOFTMAX_ZERO", b"PROBIT", b"\xff", b""),
     *(b"TreeEnsembleRegressor", b"TreeEnsembleClassifier", b"TreeEnsemble", b"Cast"),
+    *(b"Concat", b"Identity"),
 )
 
 

@@ -206,17 +206,6 @@ def test_names_and_tests_that_repeat() -> None:
 # ---------------------------------------------------------------- what is refused
 
 
-def test_categories_are_refused() -> None:
-    dice = np.random.default_rng(0)
-    X = pd.DataFrame({"a": dice.normal(size=200), "c": dice.choice(list("uvw"), 200)})
-    y = (X["c"] == "u") * 2 + X["a"]
-    for size, message in ((10, "only a hash"), (1, r"\(CTR\)")):
-        how = {"cat_features": ["c"], "one_hot_max_size": size, "iterations": 5}
-        model = trained("CatBoostRegressor", X, y, **how)
-        with pytest.raises(ModelFileError, match=message):
-            importer.from_object(model)
-
-
 def test_other_losses_and_objects_are_refused() -> None:
     x, y = DIABETES
     for loss in ("RMSEWithUncertainty", "MultiRMSE"):
@@ -230,6 +219,7 @@ def test_other_losses_and_objects_are_refused() -> None:
 
 
 STORED = DATA / "catboost.json"
+WITH_CATEGORIES = DATA / "catboost-categories.json"
 
 
 def changed(*path: Any, to: Any) -> bytes:
@@ -275,8 +265,9 @@ def test_damaged_files_are_refused(data: bytes, message: str) -> None:
         importer.read(data)
 
 
-def test_files_with_random_damage() -> None:
-    good, bad = check_damaged(importer.read, STORED.read_bytes(), 300)
+@pytest.mark.parametrize("path", [STORED, WITH_CATEGORIES])
+def test_files_with_random_damage(path: Path) -> None:
+    good, bad = check_damaged(importer.read, path.read_bytes(), 300)
     assert good
     assert bad
 
@@ -284,14 +275,17 @@ def test_files_with_random_damage() -> None:
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", range(20))
 def test_files_with_more_random_damage(seed: int) -> None:
-    check_damaged(importer.read, STORED.read_bytes(), 2_000, seed + 1)
+    for path in (STORED, WITH_CATEGORIES):
+        check_damaged(importer.read, path.read_bytes(), 1_000, seed + 1)
 
 
 # ---------------------------------------------------------------- a stored model
 
 
-def test_a_stored_model_is_read_without_catboost() -> None:
-    known = json.loads((DATA / "catboost-answers.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("path", [STORED, WITH_CATEGORIES])
+def test_a_stored_model_is_read_without_catboost(path: Path) -> None:
+    answers = path.with_name(f"{path.stem}-answers.json")
+    known = json.loads(answers.read_text(encoding="utf-8"))
     script = (
         "import json, sys\n"
         "sys.modules['catboost'] = None\n"
@@ -305,7 +299,7 @@ def test_a_stored_model_is_read_without_catboost() -> None:
         "print(json.dumps([[m, forests.answer(forest, (m,))] for m in made]))\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", script, str(STORED)],
+        [sys.executable, "-c", script, str(path)],
         input=json.dumps(known["rows"]),
         capture_output=True,
         text=True,

@@ -17,6 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
+import treecompile
 from tests.support.forest_rows import (
     edge_table,
     frame_of,
@@ -140,6 +141,54 @@ def test_means_of_trees(name: str) -> None:
     else:
         assert (margins(forest, X)[:, 0] == estimator.predict(x) + 0.0).all()
     assert labels(forest, X) == estimator.predict(x).tolist()
+
+
+# ---------------------------------------------------------------- weighted votes
+
+
+def deep(depth: int) -> Any:
+    return tree.DecisionTreeClassifier(max_depth=depth, random_state=0)
+
+
+VOTES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "stumps": (CANCER, {"n_estimators": 60, "two": True}),
+    "trees": (CANCER, {"n_estimators": 20, "estimator": deep(3), "two": True}),
+    "slowly": (CANCER, {"n_estimators": 30, "learning_rate": 0.3, "weights": 2}),
+    "classes": (WINE, {"n_estimators": 40}),
+    "classes, trees": (IRIS, {"n_estimators": 30, "estimator": deep(2)}),
+    "one tree is perfect": (IRIS, {"n_estimators": 30, "estimator": deep(9)}),
+    "an even number of equal votes": (
+        (np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])),
+        {"n_estimators": 2, "learning_rate": 1e-9},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VOTES)
+def test_weighted_votes(name: str) -> None:
+    data, how = VOTES[name]
+    estimator = fitted("AdaBoostClassifier", data, **how)
+    forest = imported(estimator)
+    X = rows_for(forest, data[0], LARGE)
+    x = X.to_numpy()
+    known = np.asarray(estimator.decision_function(x)).reshape(len(x), -1)
+    assert (margins(forest, X) == known).all()
+    assert labels(forest, X) == estimator.predict(x).tolist()
+    if len(forest.labels) == 2:
+        assert np.abs(shares(forest, X) - estimator.predict_proba(x)).max() <= 2**-51
+    else:
+        assert forest.link is ir.Link.NONE
+
+
+def test_votes_in_a_pipeline_and_in_sql() -> None:
+    x, y = IRIS
+    votes = ensemble.AdaBoostClassifier(n_estimators=15, random_state=0)
+    for words in (np.array(["a", "b'", "c"])[y], np.array(["no", "yes"])[y % 2]):
+        pipeline = make_pipeline(preprocessing.StandardScaler(), votes).fit(x, words)
+        model = treecompile.from_sklearn(pipeline, x, words)
+        assert list(model.predict(x)) == pipeline.predict(x).tolist()
+        for text in (model.emit("python"), model.emit("sql", dialect="sqlite")):
+            assert model.verify(text, budget=2_000).passed
 
 
 # ---------------------------------------------------------------- boosted trees
@@ -449,7 +498,14 @@ def test_numbers_before_categories_are_refused() -> None:
     [
         (ensemble.RandomForestClassifier(), "not fitted"),
         (ensemble.HistGradientBoostingRegressor(), "not fitted"),
-        (ensemble.AdaBoostClassifier(), "cannot import a AdaBoostClassifier"),
+        (ensemble.AdaBoostClassifier(), "not fitted"),
+        (ensemble.AdaBoostRegressor(), "cannot import a AdaBoostRegressor"),
+        (
+            ensemble.AdaBoostClassifier(
+                linear_model.LogisticRegression(), n_estimators=2
+            ).fit(*IRIS),
+            "AdaBoostClassifier of LogisticRegression",
+        ),
         (ensemble.VotingClassifier([]), "cannot import a VotingClassifier"),
         (
             ensemble.RandomForestRegressor(2).fit([[1], [2]], [[1, 2], [3, 4]]),

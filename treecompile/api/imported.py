@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +13,22 @@ from treecompile.measure.quality import Measured, measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError
 from treecompile.model.evidence import MEASURED
-from treecompile.model.ir import AnyProgram, ColumnSummary, ForestProgram, Training
+from treecompile.model.ir import (
+    AnyProgram,
+    Category,
+    ColumnSummary,
+    ForestProgram,
+    Training,
+    ValueType,
+)
+from treecompile.tables.columns import Raw, type_of
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.features import summaries
-from treecompile.tables.raw import RawTable
+from treecompile.tables.raw import RawTable, require_column
 from treecompile.tables.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def measured_forest(
@@ -36,6 +48,40 @@ def _ranges(program: AnyProgram, columns: Columns) -> tuple[ColumnSummary, ...]:
     return summaries(program.body.features, known)
 
 
+def as_frame(X: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Rows as a frame; those of an array get these names."""
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        shape = np.shape(X)
+        if len(shape) != 2 or shape[1] != len(names):
+            raise DataError(
+                f"X has the shape {shape}: expected rows of {len(names)} columns"
+            )
+        X = pd.DataFrame(X, columns=list(names))
+    frame: pd.DataFrame = X.set_axis([str(name) for name in X.columns], axis=1)
+    return frame
+
+
+def categories_in(frame: pd.DataFrame) -> Callable[[str], tuple[Category, ...]]:
+    """The categories that rows have, in order, by the name of their column."""
+
+    def found(name: str) -> tuple[Category, ...]:
+        require_column(name, tuple(frame.columns))
+        column = Raw.of(read_table(frame[[name]]), name, frozenset()).distinct()
+        kind = type_of(column) if column.values else ValueType.STR
+        if kind is ValueType.BOOL:
+            return (False, True)
+        if kind is ValueType.FLOAT:
+            raise DataError(
+                f"column {name!r} holds floats, and the model has categories in it:"
+                " convert it to integers or text, as it was in training"
+            )
+        return tuple(sorted(column.typed(kind)))
+
+    return found
+
+
 def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     """The program, measured on the rows that it was learned from.
 
@@ -43,16 +89,7 @@ def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     """
     import pandas as pd
 
-    features = program.body.features
-    names = [feature.name for feature in features]
-    if not isinstance(X, pd.DataFrame):
-        shape = np.shape(X)
-        if len(shape) != 2 or shape[1] != len(names):
-            raise DataError(
-                f"X has the shape {shape}: expected rows of {len(names)} columns"
-            )
-        X = pd.DataFrame(X, columns=names)
-    frame = X.set_axis([str(name) for name in X.columns], axis=1)
+    frame = as_frame(X, [feature.name for feature in program.body.features])
     columns = encode_features(program, read_table(frame), with_all=True)
     ranges = _ranges(program, columns)
     known = replace(program, training=Training("", len(frame), ranges))

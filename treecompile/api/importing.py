@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treecompile.api.imported import with_data
+from treecompile.api.imported import as_frame, categories_in, with_data
 from treecompile.api.model import Model
 from treecompile.importers import catboost, lightgbm, onnx, xgboost
 from treecompile.importers.formats import format_of, read_foreign
@@ -109,9 +109,18 @@ def from_catboost(
     target: str | None = None,
     labels: Sequence[Label] | None = None,
 ) -> Model:
-    """A model from a fitted CatBoost, CatBoostClassifier or CatBoostRegressor."""
+    """A model from a fitted CatBoost, CatBoostClassifier or CatBoostRegressor.
+
+    If its trees test categories, `X` must have the rows that it was trained on: the
+    model itself has only hashes of the categories.
+    """
     name = _target(target, y)
-    return _with_data(catboost.from_object(model, name, labels=labels), X, y)
+    categories = None
+    if X is not None:
+        X = as_frame(X, catboost.names_of(model))
+        categories = categories_in(X)
+    found = catboost.from_object(model, name, labels, categories)
+    return _with_data(found, X, y)
 
 
 def from_onnx(

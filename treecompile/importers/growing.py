@@ -21,14 +21,14 @@ MOST_NODES = 2_000_000  # of one forest; each takes up to a kilobyte
 class Inner(NamedTuple):
     """A test, and the keys of its two children."""
 
-    test: ir.Condition  # `x <= threshold`
+    test: ir.Condition  # `x <= threshold`, or of categories
     then: object
     otherwise: object
     gain: float = 0.0
 
 
 class _Range(NamedTuple):
-    """What a feature may still be: a number above `low`, up to `high`; or missing.
+    """What a number may still be: above `low`, up to `high`; or missing.
 
     With -inf as `low`, -inf itself is included.
     """
@@ -38,7 +38,10 @@ class _Range(NamedTuple):
     missing: bool = True
 
 
-Ranges = dict[int, _Range]
+UNSEEN = object()  # any category that the feature does not list
+Choices = frozenset[object]  # what a category may still be; None: missing
+Known = _Range | Choices
+Ranges = dict[int, Known]
 
 
 class Grower:
@@ -66,8 +69,12 @@ class Grower:
         while waiting:
             key, ranges, parent = waiting.pop()
             node = node_of(key)
-            while isinstance(node, Inner) and (way := _way(node, ranges)) is not None:
-                node = node_of(way)
+            then = otherwise = None
+            while isinstance(node, Inner):
+                then, otherwise = self._parts(node.test, ranges)
+                if then is not None and otherwise is not None:
+                    break
+                node = node_of(node.otherwise if then is None else node.then)
             self._count(len(ranges))
             place = len(made)
             made.append(node)
@@ -75,9 +82,10 @@ class Grower:
             if parent >= 0:
                 children[parent].append(place)
             if isinstance(node, Inner):
-                then, otherwise = _parts(node.test, ranges)
-                waiting.append((node.otherwise, otherwise, place))
-                waiting.append((node.then, then, place))
+                for child, known in ((node.otherwise, otherwise), (node.then, then)):
+                    assert known is not None
+                    more = {**ranges, node.test.feature: known}
+                    waiting.append((child, more, place))
         weights = _weights(made, children)
         for node, own, weight in zip(made, children, weights, strict=True):
             if isinstance(node, Inner):
@@ -87,6 +95,27 @@ class Grower:
             else:
                 nodes.append(node)
         return member(self.features, outputs, nodes)
+
+    def _parts(
+        self, test: ir.Condition, ranges: Ranges
+    ) -> tuple[Known | None, Known | None]:
+        """What is known after a test: if it holds, and if not; None: it cannot be."""
+        own = ranges.get(test.feature)
+        if not isinstance(test.value, tuple):
+            assert not isinstance(own, frozenset)
+            return _ranges(test, own)
+        if own is None:
+            feature = self.features[test.feature]
+            own = frozenset((*feature.categories, UNSEEN, None))
+        assert isinstance(own, frozenset)
+        listed = own & frozenset(test.value)
+        others = own - listed - {None}
+        then, otherwise = (listed, others) if test.op is ir.Op.IN else (others, listed)
+        missing = own & {None}
+        then, otherwise = (
+            (then | missing, otherwise) if test.missing else (then, otherwise | missing)
+        )
+        return then or None, otherwise or None
 
     def _count(self, tests: int) -> None:
         """Bound the memory, and the time: a path of many tests is long to follow."""
@@ -104,31 +133,23 @@ class Grower:
             )
 
 
-def _way(node: Inner, ranges: Ranges) -> object | None:
-    """The only child that a row can reach; None if it can reach both."""
-    own = ranges.get(node.test.feature)
-    if own is None:
-        return None
-    limit = node.test.value
-    assert isinstance(limit, float)
-    numbers = own.low < own.high or own.low == -inf
-    then = numbers and (own.low < limit or own.low == -inf)
-    then |= own.missing and node.test.missing
-    otherwise = numbers and limit < own.high
-    otherwise |= own.missing and not node.test.missing
-    if then and otherwise:
-        return None
-    return node.then if then else node.otherwise
-
-
-def _parts(test: ir.Condition, ranges: Ranges) -> tuple[Ranges, Ranges]:
-    """What is known after a test: if it holds, and if not."""
-    own = ranges.get(test.feature, _Range())
+def _ranges(
+    test: ir.Condition, own: _Range | None
+) -> tuple[_Range | None, _Range | None]:
     limit = test.value
     assert isinstance(limit, float)
-    then = _Range(own.low, min(own.high, limit), own.missing and test.missing)
-    otherwise = _Range(max(own.low, limit), own.high, own.missing and not test.missing)
-    return {**ranges, test.feature: then}, {**ranges, test.feature: otherwise}
+    low, high, missing = own or _Range()
+    then = _Range(low, min(high, limit), missing and test.missing)
+    otherwise = _Range(max(low, limit), high, missing and not test.missing)
+    if own is None:
+        return then, otherwise
+    has_numbers = low < high or low == -inf
+    goes_then = has_numbers and (low < limit or low == -inf)
+    goes_on = has_numbers and limit < high
+    return (
+        then if goes_then or then.missing else None,
+        otherwise if goes_on or otherwise.missing else None,
+    )
 
 
 def _weights(made: list[Inner | LeafNode], children: list[list[int]]) -> list[float]:

@@ -1,9 +1,9 @@
 """Import tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
 
 The file is read without the libraries of ONNX. Its graph is one ensemble of trees, and
-what converters write around it: Cast, Identity and ZipMap. onnxruntime adds the trees
-in their order, from 0, as floats of 32 bits; of a model of doubles, as doubles. The
-base values are added last.
+what converters write around it: Cast, Identity, ZipMap, and a Concat of the inputs.
+onnxruntime adds the trees in their order, from 0, as floats of 32 bits; of a model of
+doubles, as doubles. The base values are added last.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from treecompile.importers.onnx_answers import (
     classes,
     number,
 )
+from treecompile.importers.onnx_inputs import source_of, unknown_operator
 from treecompile.importers.onnx_nodes import (
     FLOAT,
-    FLOAT64,
     INT64,
     STRING,
-    TYPES,
     Graph,
     Operator,
     graph_of,
 )
-from treecompile.importers.onnx_trees import Limits
 from treecompile.model import forests, ir
 from treecompile.model.errors import DataError, ModelFileError
 
@@ -75,7 +73,7 @@ def read(
         raise ModelFileError("an ONNX file has its own labels: leave others out")
     graph = graph_of(data)
     node = _ensemble(graph)
-    source, limits = _source(graph, node)
+    source = source_of(graph, node)
     trees = (
         onnx_trees.new_trees(node)
         if node.kind == ENSEMBLE
@@ -83,23 +81,23 @@ def read(
             node, "class" if node.kind == CLASSIFIER else "target"
         )
     )
-    count = onnx_trees.check(trees, source)
-    features = _features(count, feature_names)
+    count = onnx_trees.check(trees, source.columns)
+    features = _features(count, source.names, feature_names)
     if node.kind == CLASSIFIER:
         answers = classes(node, trees)
     else:
-        answers = number(node, trees, limits)
+        answers = number(node, trees, source.limits[0].is_double)
     _refuse_other_operators(graph, node, answers.forest.labels)
     made = onnx_trees.members(
-        trees, features, answers.leaf, limits, len(answers.forest.start)
+        trees, features, answers.leaf, source.limits_of, len(answers.forest.start)
     )
-    kind = ir.Arithmetic.DOUBLE if limits.is_double else ir.Arithmetic.SINGLE
+    kind = ir.Arithmetic.DOUBLE if source.limits[0].is_double else ir.Arithmetic.SINGLE
     forest = replace(answers.forest, features=features, members=made, arithmetic=kind)
     if problem := forests.problem(forest):
         raise ModelFileError(f"cannot import the model: {problem}")
     program = ir.ForestProgram(target or "prediction", f"ONNX {node.kind}", forest)
-    notes = answers.notes if len(made) == 1 else (*answers.notes, THREADS)
-    return ir.NotedForest(program, notes)
+    threads = () if len(made) == 1 else (THREADS,)
+    return ir.NotedForest(program, (*source.notes, *answers.notes, *threads))
 
 
 # ---------------------------------------------------------------- the graph
@@ -118,34 +116,6 @@ def _ensemble(graph: Graph) -> Operator:
         f"the graph has no ensemble of trees: its operators are {kinds}, expected one"
         f" of {', '.join(ENSEMBLES)}"
     )
-
-
-def _source(graph: Graph, node: Operator) -> tuple[int | None, Limits]:
-    """The number of columns of the input, and how its numbers are compared."""
-    makers = {name: each for each in graph.operators for name in each.outputs}
-    inputs = {each.name: each for each in graph.inputs}
-    casts: list[int] = []
-    name = node.inputs[0] if node.inputs else ""
-    for _ in graph.operators:
-        maker = makers.get(name)
-        if name in inputs or maker is None:
-            break
-        if maker.kind not in ("Cast", "Identity"):
-            raise _unknown_operator(maker)
-        if maker.kind == "Cast":
-            casts.append(maker.integer("to", FLOAT))
-        name = maker.inputs[0] if maker.inputs else ""
-    if name not in inputs:
-        raise ModelFileError(f"the ensemble reads {name!r}, which is not an input")
-    if len(inputs) > 1:
-        raise ModelFileError(f"{len(inputs)} inputs: expected one, of all columns")
-    types = [*casts, inputs[name].type]
-    for each in types:
-        if each not in (FLOAT, FLOAT64):
-            kind = TYPES.get(each, str(each))
-            raise ModelFileError(f"an input of type {kind}: expected float or double")
-    limits = Limits(is_single=FLOAT in types, is_double=types[0] == FLOAT64)
-    return inputs[name].columns, limits
 
 
 def _refuse_other_operators(
@@ -168,18 +138,15 @@ def _refuse_other_operators(
             continue
         kept = label_type if is_answer else FLOAT
         if each.kind != "Cast" or each.integer("to", 0) != kept:
-            raise _unknown_operator(each)
+            raise unknown_operator(each)
 
 
-def _unknown_operator(node: Operator) -> ModelFileError:
-    return ModelFileError(
-        f"cannot import the operator {node.kind!r}: expected an ensemble of trees, with"
-        " nothing but Cast, Identity and ZipMap around it"
-    )
-
-
-def _features(count: int, given: Sequence[str] | None) -> tuple[ir.Feature, ...]:
-    names = [f"x{i}" for i in range(count)] if given is None else list(map(str, given))
+def _features(
+    count: int, known: Sequence[str], given: Sequence[str] | None
+) -> tuple[ir.Feature, ...]:
+    names = list(known) or [f"x{i}" for i in range(count)]
+    if given is not None:
+        names = list(map(str, given))
     if len(names) != count:
         raise DataError(
             f"feature_names: {len(names)} names for {count} features: give one for each"

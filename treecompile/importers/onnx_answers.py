@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from treecompile.importers.onnx_nodes import Operator
-from treecompile.importers.onnx_trees import Limits, Trees
+from treecompile.importers.onnx_trees import Trees
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
@@ -52,13 +52,13 @@ def _transform(node: Operator) -> str:
     return name
 
 
-def number(node: Operator, trees: Trees, limits: Limits) -> Answers:
+def number(node: Operator, trees: Trees, is_double: bool) -> Answers:
     """A regression."""
     targets = node.integer("n_targets", 1)
     used = {place for leaf in trees.leaves.values() for place in leaf}
     if targets != 1 or not used <= {0}:
         raise ModelFileError(f"the model predicts {targets} numbers: expected one")
-    if limits.is_double and node.kind == REGRESSOR:
+    if is_double and node.kind == REGRESSOR:
         raise ModelFileError(
             "a TreeEnsembleRegressor of doubles rounds its sums of 64 bits to 32: use"
             " TreeEnsemble, or inputs of type float"

@@ -228,10 +228,13 @@ def members(
     trees: Trees,
     features: tuple[ir.Feature, ...],
     outputs: Callable[[dict[int, float]], tuple[float, ...]],
-    limits: Limits,
+    limits: Callable[[int], Limits],
     count: int,
 ) -> tuple[ir.Member, ...]:
-    """The trees of a forest; `outputs` says what a leaf adds to its `count` outputs."""
+    """The trees of a forest; `outputs` says what a leaf adds to its `count` outputs.
+
+    `limits` says how the numbers of a feature are compared.
+    """
     # Tests of equality become two tests, and what follows is there twice.
     grower = Grower(features, MOST_COPIES * len(trees.tests) + FEW_NODES)
 
@@ -239,7 +242,8 @@ def members(
         assert isinstance(key, NodeKey)
         if key.is_leaf:
             return LeafNode(outputs(trees.leaves[key.place]))
-        return _inner(key, trees.tests[key.place], limits)
+        test = trees.tests[key.place]
+        return _inner(key, test, limits(test.feature))
 
     places = tuple(range(count))
     return tuple(grower.grow(places, root, node_of) for root in trees.roots)

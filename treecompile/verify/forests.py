@@ -8,9 +8,13 @@ sums have terms of all kinds.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from math import ceil, frexp, inf, isfinite, ldexp, nan, prod
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -18,14 +22,18 @@ import numpy as np
 
 from treecompile.model import batch, forests, ir
 from treecompile.model.arrays import Array
-from treecompile.model.semantics import places, required_features, threshold
-from treecompile.regions.space import Box, unseen
+from treecompile.model.collector import paused
+from treecompile.model.semantics import places, required_features
+from treecompile.regions.region import Interval, Region
+from treecompile.regions.space import unseen
 from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
 from treecompile.verify.cells import BUDGET, ProbeRows, all_combinations
 from treecompile.verify.claims import Wanted
 from treecompile.verify.constants import Constants, as_double
+from treecompile.verify.random_rows import Cell, Pin, RandomRows
 
 IN_EACH_LEAF = 2  # rows
+ConditionValue = ir.Category | float | tuple[ir.Category, ...]
 MIXED = 0.1  # the share of the budget for rows whose values are all random
 # How many units in the last place an engine may err: in `exp`, and in what follows it.
 UNITS = {ir.Arithmetic.SINGLE: 1, ir.Arithmetic.DOUBLE: 8}
@@ -126,6 +134,17 @@ def forest_rows(
     numbers: NumberProbes = DOUBLES,
 ) -> ProbeRows:
     """The rows to try on a forest and its artefact."""
+    with paused():
+        return _forest_rows(forest, constants, budget, seed, numbers)
+
+
+def _forest_rows(
+    forest: ir.Forest,
+    constants: Constants,
+    budget: int,
+    seed: int,
+    numbers: NumberProbes,
+) -> ProbeRows:
     if forest.zero_is_missing:
         zeros = {forests.ZERO, -forests.ZERO}
         constants = Constants(constants.numbers | zeros, constants.strings)
@@ -138,6 +157,42 @@ def forest_rows(
     return ForestProbing(forest, grid, budget, dice).result()
 
 
+class Around:
+    """Values at which a test may err, each with those that no test tells from it."""
+
+    def __init__(self, regions: Sequence[tuple[ir.Value, Region]]) -> None:
+        self.others = [pair for pair in regions if not isinstance(pair[1], Interval)]
+        # Of numbers, which have an interval with one place each, the places are enough.
+        found = [(each, v) for v, each in regions if isinstance(each, Interval)]
+        known = [(each.high, v) for each, v in found if each.has_known]
+        known.sort(key=itemgetter(0))
+        self.places = [place for place, _ in known]
+        self.known = [value for _, value in known]
+        self.missing = [value for each, value in found if each.missing]
+
+    def count(self, own: Region) -> int:
+        """How many are in a region."""
+        if not isinstance(own, Interval):
+            return len(self._others(own))
+        first, last = self._span(own)
+        return last - first + own.missing * len(self.missing)
+
+    def value(self, own: Region, number: int) -> ir.Value:
+        """One of those in a region, by its number from 0."""
+        if not isinstance(own, Interval):
+            return self._others(own)[number]
+        first, last = self._span(own)
+        place = first + number
+        return self.known[place] if place < last else self.missing[place - last]
+
+    def _others(self, own: Region) -> list[ir.Value]:
+        return [value for value, each in self.others if each.overlaps(own)]
+
+    def _span(self, own: Interval) -> tuple[int, int]:
+        places = self.places
+        return bisect_right(places, own.low), bisect_right(places, own.high)
+
+
 class ForestProbing:
     """Rows for the leaves and the edges of all trees, as far as the budget goes."""
 
@@ -146,66 +201,101 @@ class ForestProbing:
     ) -> None:
         self.forest, self.grid, self.dice = forest, grid, dice
         self.budget = budget
+        self.drawn = RandomRows(grid, dice)
+        self.around, self.where = cache(self._around), cache(self._where)
         self.rows: dict[ir.Row, None] = {}
 
     def result(self) -> ProbeRows:
-        leaves: list[Box] = []
-        edges: list[tuple[Box, int, ir.Value]] = []
+        leaves: list[Cell] = []
+        splits: list[tuple[ir.Condition, Cell]] = []
         for member in self.forest.members:
-            for node, box in self.boxes(member.tree):
-                if isinstance(node, ir.Leaf):
-                    leaves.append(box)
-                else:
-                    edges += self.edges(node.branches[0].when, box)
+            self.divide(member.tree, leaves, splits)
         mixed = ceil(MIXED * self.budget)
-        for box in self.chosen(leaves * IN_EACH_LEAF, (self.budget - mixed) // 2):
-            self.rows[self.grid.pick(box, self.dice)] = None
-        covered = self.chosen(edges, self.budget - mixed - len(self.rows))
-        for box, index, value in covered:
-            row = self.grid.pick(box, self.dice)
-            self.rows[(*row[:index], value, *row[index + 1 :])] = None
-        for _ in range(mixed):
-            values = (self.dice.choice(axis.values) for axis in self.grid.axes)
-            self.rows[tuple(values)] = None
-        return ProbeRows(tuple(self.rows), False, len(leaves), len(edges), len(covered))
+        chosen = self.chosen(leaves * IN_EACH_LEAF, (self.budget - mixed) // 2)
+        self.rows |= dict.fromkeys(self.drawn.inside(chosen))
+        edges, pinned = self.edges(splits, self.budget - mixed - len(self.rows))
+        cells, pins = [cell for cell, _ in pinned], [pin for _, pin in pinned]
+        self.rows |= dict.fromkeys(self.drawn.inside(cells, pins))
+        self.rows |= dict.fromkeys(self.drawn.anywhere(mixed))
+        return ProbeRows(tuple(self.rows), False, len(leaves), edges, len(pinned))
 
-    def chosen(self, items: list[Any], most: int) -> list[Any]:
+    def chosen(self, items: Sequence[Any], most: int) -> Sequence[Any]:
         return items if len(items) <= most else self.dice.sample(items, max(0, most))
 
-    def boxes(self, tree: ir.Tree) -> Iterator[tuple[ir.Node, Box]]:
-        """The nodes that a row can reach, each with the rows that reach it."""
-        boxes: dict[int, Box] = {0: self.grid.everything}
+    def divide(
+        self,
+        tree: ir.Tree,
+        leaves: list[Cell],
+        splits: list[tuple[ir.Condition, Cell]],
+    ) -> None:
+        """Add the leaves and splits that a row can reach, with the rows that do."""
+        cells: dict[int, Cell] = {0: {}}
         for position, node in enumerate(tree.nodes):
-            box = boxes.pop(position, None)
-            if box is None:
+            cell = cells.pop(position, None)
+            if cell is None:
                 continue
-            yield node, box
-            if isinstance(node, ir.Split):
-                for branch in node.branches:
-                    inner = self.grid.cut(box, branch.when)
-                    if inner is not None:
-                        boxes[branch.then] = inner
+            if isinstance(node, ir.Leaf):
+                leaves.append(cell)
+                continue
+            splits.append((node.branches[0].when, cell))
+            for branch in node.branches:
+                when = branch.when
+                index = when.feature
+                region = self.where(index, when.op, when.value, when.missing)
+                if index in cell:
+                    region = cell[index].meet(region)
+                if not region.is_empty:
+                    cells[branch.then] = {**cell, index: region}
+
+    # ------------------------------------------------------------ edges
 
     def edges(
-        self, test: ir.Condition, box: Box
-    ) -> Iterator[tuple[Box, int, ir.Value]]:
-        """The values at which a test may err, each with the rows that have it."""
-        index = test.feature
-        for value in self.around(test):
-            region = self.grid.axes[index].at(value)
-            inner = self.grid.narrow(box, index, region)
-            if inner is not None:
-                yield inner, index, value
+        self, splits: Sequence[tuple[ir.Condition, Cell]], most: int
+    ) -> tuple[int, list[tuple[Cell, Pin]]]:
+        """How many edges the splits have, and up to so many of them.
 
-    def around(self, test: ir.Condition) -> Iterator[ir.Value]:
-        feature = self.forest.features[test.feature]
+        There may be millions, so they are counted first, and only some are made.
+        """
+        parts = [self.part(*split) for split in splits]
+        starts = list(
+            accumulate((around.count(own) for around, own in parts), initial=0)
+        )
+        found = []
+        for number in self.chosen(range(starts[-1]), most):
+            place = bisect_right(starts, number) - 1
+            (around, own), (test, cell) = parts[place], splits[place]
+            value = around.value(own, number - starts[place])
+            found.append((cell, (test.feature, value)))
+        return starts[-1], found
+
+    def part(self, test: ir.Condition, cell: Cell) -> tuple[Around, Region]:
+        """The values at which a test may err, and those that come to it."""
+        index = test.feature
+        own = cell[index] if index in cell else self.grid.everything[index]
+        return self.around(index, test.value), own
+
+    # The parts of a condition are found in a cache faster than the condition itself.
+
+    def _where(
+        self, index: int, op: ir.Op, value: ConditionValue, missing: bool
+    ) -> Region:
+        region = self.grid.region(ir.Condition(index, op, value, missing))
+        return self.grid.everything[index].meet(region)
+
+    def _around(self, index: int, value: ConditionValue) -> Around:
+        at = self.grid.axes[index].at
+        return Around([(each, at(each)) for each in self.beside(index, value)])
+
+    def beside(self, index: int, value: ConditionValue) -> Iterator[ir.Value]:
+        feature = self.forest.features[index]
         if feature.kind is ir.Kind.NUMERIC:
-            cut, numbers = threshold(test), self.grid.numbers
-            yield from numbers.beside(cut) if abs(cut) < inf else ()
+            assert isinstance(value, float)
+            numbers = self.grid.numbers
+            yield from numbers.beside(value) if abs(value) < inf else ()
             yield from numbers.always
             return
-        assert isinstance(test.value, tuple)
-        others = [c for c in feature.categories if c not in test.value]
-        named = [*test.value, *others[:2]]
+        assert isinstance(value, tuple)
+        others = [c for c in feature.categories if c not in value]
+        named = [*value, *others[:2]]
         twin = [t for c in named for t in twins(c) if t not in feature.categories]
         yield from (*named, *twin, unseen(feature), None)

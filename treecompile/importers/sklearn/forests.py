@@ -1,13 +1,14 @@
 """Import forests of scikit-learn, exactly as it evaluates them.
 
-Random forests, extremely randomised trees, bagged trees and isolation forests. A leaf
-adds its shares of the classes, its mean, or the length of its path. Boosted trees are
-in `boosting`.
+Random forests, extremely randomised trees, bagged trees, AdaBoost and isolation
+forests. A leaf adds its shares of the classes, its mean, its weighted vote, or the
+length of its path. Boosted trees are in `boosting`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,46 @@ def _trees(estimator: Any) -> Iterator[tuple[Any, list[int] | None]]:
         yield tree, None if chosen is None else np.asarray(chosen[place]).tolist()
 
 
+# ---------------------------------------------------------------- weighted votes
+
+
+def _votes(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) -> Made:
+    """AdaBoost: each tree adds its weight to its class, and takes it from the others.
+
+    The sums are divided by the sum of the weights. Of two classes, the sum of the first
+    is that of the second with the other sign, and the margin is their difference.
+    """
+    features = numeric(names)
+    is_pair = len(labels) == 2
+    outputs = (0,) if is_pair else tuple(range(len(labels)))
+    weights = estimator.estimator_weights_
+    members = []
+    for (tree, columns), weight in zip(
+        _trees(estimator), weights[: len(estimator.estimators_)].tolist(), strict=True
+    ):
+        less = -1 / (len(labels) - 1) * weight
+        values = []
+        for place in tree.tree_.value[:, 0, :].argmax(axis=1).tolist():
+            votes = [less] * len(labels)
+            votes[place] = weight  # every tree knows all classes
+            values.append(votes[1:] if is_pair else votes)
+        nodes = nodes_of(tree.tree_, values, columns)
+        members.append(forests.member(features, outputs, nodes))
+    forest = ir.Forest(
+        features,
+        labels,
+        tuple(members),
+        (0.0,) * len(outputs),
+        divisor=float(weights.sum()),
+    )
+    if is_pair:
+        return replace(forest, scale=2.0, link=ir.Link.LOGISTIC, cut=0.0), []
+    note = (
+        "there are no probabilities of an AdaBoostClassifier of more than two classes"
+    )
+    return replace(forest, link=ir.Link.NONE), [note]
+
+
 # ---------------------------------------------------------------- isolation forests
 
 OUTLIER, INLIER = -1, 1
@@ -226,5 +267,6 @@ KINDS: dict[str, Importer] = {
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         hist_boosting,
     ),
+    "AdaBoostClassifier": _votes,
     "IsolationForest": _isolation,
 }
