@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from math import ceil, frexp, inf, isfinite, ldexp, nan, prod
+from math import ceil, frexp, inf, isfinite, ldexp, prod
 from operator import itemgetter
 from random import Random
 from typing import Any
@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 
 from treecompile.model import batch, forests, ir
-from treecompile.model.arrays import Array
 from treecompile.model.collector import paused
-from treecompile.model.semantics import places, required_features
+from treecompile.model.semantics import required_features
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import unseen
 from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
 from treecompile.verify.cells import BUDGET, ProbeRows, all_combinations
 from treecompile.verify.claims import Wanted
-from treecompile.verify.constants import Constants, as_double
+from treecompile.verify.constants import Constants
 from treecompile.verify.random_rows import Cell, Pin, RandomRows
+from treecompile.verify.reference import encoded
 
 IN_EACH_LEAF = 2  # rows
 ConditionValue = ir.Category | float | tuple[ir.Category, ...]
@@ -100,26 +100,6 @@ class ForestReference:
         if forests.is_exact(forest):
             return number
         return Nearly(number, forest.arithmetic, taken_from_1)
-
-
-def encoded(forest: ir.Forest, rows: Sequence[ir.Row]) -> list[Array | None]:
-    """Rows as columns of doubles and codes."""
-    required = set(required_features(forest))
-    columns: list[Array | None] = []
-    for index, feature in enumerate(forest.features):
-        values: list[Any] = [row[index] for row in rows]
-        if index not in required:
-            columns.append(None)
-        elif feature.kind is ir.Kind.NUMERIC:
-            columns.append(
-                np.array([nan if v is None else as_double(v) for v in values])
-            )
-        else:
-            codes = places(feature.categories)
-            other = len(feature.categories)
-            found = [-1 if v is None else codes.get(v, other) for v in values]
-            columns.append(np.array(found, dtype=np.intp))
-    return columns
 
 
 # ---------------------------------------------------------------- rows
