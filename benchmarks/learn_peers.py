@@ -1,6 +1,6 @@
-"""The peers of learn.py: scikit-learn, YDF, and LightGBM with one tree.
+"""The peers of learn.py: scikit-learn, YDF, and LightGBM and XGBoost with one tree.
 
-YDF and LightGBM are left out if they are not installed.
+Those that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -119,17 +119,41 @@ def lightgbm_run(problem: Problem) -> Run | None:
     return run
 
 
+def xgboost_run(problem: Problem) -> Run | None:
+    """One tree by all thresholds, as here: `tree_method="exact"`."""
+    if find_spec("xgboost") is None or problem.codes.size or problem.depth is None:
+        return None
+    import xgboost
+
+    options = {
+        "objective": "binary:logistic" if problem.is_labels else "reg:squarederror",
+        "tree_method": "exact",
+        "max_depth": problem.depth,
+        "nthread": cpu_count(),
+        "min_child_weight": 0,
+        "lambda": 0,
+    }
+
+    def run() -> int:
+        data = xgboost.DMatrix(problem.x, problem.y)
+        made = xgboost.train(options, data, num_boost_round=1)
+        return len(made.trees_to_dataframe())
+
+    return run
+
+
 PEERS: dict[str, Callable[[Problem], Run | None]] = {
     "scikit-learn": sklearn_run,
     "YDF": ydf_run,
     "LightGBM": lightgbm_run,
+    "XGBoost, exact": xgboost_run,
 }
 
 
 def versions() -> str:
     """The installed versions, on one line."""
     known = []
-    for package in ("scikit-learn", "ydf", "lightgbm", "numpy"):
+    for package in ("scikit-learn", "ydf", "lightgbm", "xgboost-cpu", "numpy"):
         try:
             known.append(f"{package} {version(package)}")
         except PackageNotFoundError:
