@@ -186,7 +186,7 @@ def row_of(program: Program, values: dict[str, Any]) -> tuple[Value, ...]:
     for place in required_features(program.body):
         feature = program.body.features[place]
         value = values[feature.name]
-        if value is None or value in ("", *program.na_values):
+        if value is None or value in program.na_values:  # "" is a category here
             continue
         match feature.type:
             case ValueType.FLOAT:
