@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from math import inf, nan, nextafter, prod
 from random import Random
@@ -12,12 +13,21 @@ import pytest
 from tests.support.differential import sample
 from tests.support.fractional import model as fractional_model
 from tests.support.rule_lists import above, at_most, rule_set
-from tests.support.samples import balanced, every_type, stump
+from tests.support.samples import balanced, chain, every_type, stump
 from tests.support.small_models import every_row, small_rules
 from treecompile.emit.compiler import emit
 from treecompile.emit.steps import nest
 from treecompile.model import batch
-from treecompile.model.ir import Label, Tree
+from treecompile.model.ir import (
+    Feature,
+    Kind,
+    Label,
+    Program,
+    Row,
+    RuleSet,
+    Tree,
+    ValueType,
+)
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider, is_unknown
 from treecompile.verify.axes import PYTHON_INTEGERS, Grid
@@ -94,6 +104,67 @@ def test_a_wrong_decision_over_columns_is_noticed(
     monkeypatch.setattr(batch, "deciders", lambda *_: wrong)
     with pytest.raises(AssertionError, match="batch and semantics differ"):
         list(reference.judge(rows))
+
+
+def long_chain(tests: int) -> Program:
+    """A tree as deep as it has tests."""
+    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
+    conditions = tuple(at_most(0, float(edge)) for edge in range(tests))
+    return chain((x,), conditions, ("low", "high"))
+
+
+def as_program(rules: RuleSet) -> Program:
+    return replace(stump(0.5), body=rules)
+
+
+def single_leaf() -> Program:
+    tree = stump(0.5).body
+    assert isinstance(tree, Tree)
+    return replace(stump(0.5), body=replace(tree, nodes=tree.nodes[1:2]))
+
+
+@pytest.mark.parametrize(
+    ("program", "most"),
+    [
+        (single_leaf(), 2_000),
+        (stump(0.5), 2_000),
+        (long_chain(150), 200_000 // 150),
+        (as_program(rule_set(*[((at_most(0, 1.0),) * 3, "yes")] * 50)), 1_333),
+        (as_program(rule_set(*[((at_most(0, 1.0),), "yes")] * 50)), 2_000),
+        (as_program(rule_set(*[((at_most(0, 1.0),), "yes")] * 20_000)), 50),
+    ],
+)
+def test_as_many_rows_as_take_little_time_are_decided_one_by_one(
+    program: Program, most: int
+) -> None:
+    assert Reference(program)._most_checked() == most
+
+
+def test_a_tree_that_divides_takes_its_nodes_for_each_row() -> None:
+    reference = Reference(fractional_model())
+    size = len(reference.model.nodes) if isinstance(reference.model, Tree) else 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treecompile.verify.reference.TESTS", 100 * size)
+        assert reference._most_checked() == 100
+
+
+@pytest.mark.parametrize(
+    ("rows", "checked"), [(60, 60), (2_000, 2_000), (2_001, 1_001), (5_000, 1_667)]
+)
+def test_all_of_few_rows_and_a_part_of_many_are_decided_one_by_one(
+    rows: int, checked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference(stump(0.5), (("label", None),))
+    met = []
+
+    def cell(row: Row) -> int:
+        met.append(row)
+        return decider(reference.body, row)
+
+    monkeypatch.setattr(reference, "cell", cell)
+    values = [(place / rows,) for place in range(rows)]
+    assert len(list(reference.judge(values))) == rows
+    assert len(met) == checked
 
 
 @pytest.mark.parametrize(

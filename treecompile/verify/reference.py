@@ -10,7 +10,7 @@ row by row, is checked on a sample of the rows; where they are few, on all of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import nan
+from math import ceil, nan
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Reference:
         divided = [place for place, cell in enumerate(cells) if cell in self.divided]
         self.divided_rows += len(divided)
         shares = self._shares_of([rows[place] for place in divided])
-        step = max(1, len(rows) // self._most_checked())
+        step = max(1, ceil(len(rows) / self._most_checked()))
         for place, (row, cell) in enumerate(zip(rows, cells, strict=True)):
             if cell in self.divided:
                 said = self._divided(next(shares))
