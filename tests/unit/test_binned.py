@@ -14,12 +14,14 @@ import pytest
 from treecompile.learning import cart
 from treecompile.learning.grow import binning, rows
 from treecompile.learning.grow.binning import MISSING, make_codes
+from treecompile.learning.grow.columns import SortedColumn, make_column
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.ir import Feature, Kind, Leaf, Split, Tree, ValueType
 from treecompile.tables.dataset import Dataset
 
 LARGEST = sys.float_info.max
 SIZE = 1_500
+FEATURE = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 
 
 @contextmanager
@@ -224,6 +226,32 @@ def test_equal_gains_of_two_columns_go_to_the_first() -> None:
         for branch in node.branches
     }
     assert tests == {0}
+
+
+def test_a_sorted_column_with_missing_values_beside_binned_ones() -> None:
+    """A sample of it has so few numbers that it is not binned; all rows have many."""
+    random = np.random.default_rng(0)
+    data = sample("normal", 2, 11)
+    x = np.where(random.random(SIZE) < 0.1, random.normal(size=SIZE), 0.0)
+    x[random.random(SIZE) < 0.2] = np.nan
+    y = (data.columns[0] + 3 * np.nan_to_num(x) > 0).astype(np.int32)
+    data = replace(data, columns=(data.columns[0], x, data.columns[2]), y=y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(binning, "SAMPLE", 300)
+        assert make_codes(x, few=64) is None
+        assert isinstance(make_column(FEATURE, x, is_binned=True), SortedColumn)
+        assert_same(data, max_depth=6)
+
+
+@pytest.mark.parametrize("criterion", ["gain-ratio", "distance"])
+@pytest.mark.parametrize("seed", range(6))
+def test_ratios_of_weights_of_many_digits(criterion: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    weights = 10.0 ** random.uniform(-12, 3, SIZE)
+    data = replace(sample("whole", 2, seed), weights=weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "MOST_BITS", 5)
+        assert_same(data, criterion)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -23,7 +23,7 @@ from treecompile.model.arrays import Floats
 CORNERS = 4  # classes whose corners are all tried: 2^4
 EDGES = 16  # of the polygon around an ellipse, which is 2 % larger
 NOTHING = 1e-15  # bits: less is rounding, of a cut that divides no cases
-ROUNDED = 1e-12  # share of a square that is not subtracted, to be safe from rounding
+ROUNDED = 1e-9  # share of a square that is not subtracted, to be safe from rounding
 
 
 def label_bound(

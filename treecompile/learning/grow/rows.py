@@ -19,6 +19,7 @@ import numpy as np
 from treecompile.learning.grow.binning import BITS, LEAST_BITS, MOST_BITS
 from treecompile.learning.grow.columns import (
     NumberColumn,
+    SortedColumn,
     make_column,
     single_sides,
 )
@@ -63,6 +64,9 @@ def grow_tree(
     """Grow a tree; categories split in two, or multiway into all of them."""
     with threads(limits) as pool, paused(lasting=True):
         is_binned = len(data.y) >= WORTH_BINS and limits.chi2 is None
+        # Weights of many digits make a ratio of two small differences a matter of
+        # rounding, for which there is no bound.
+        is_binned &= measure.is_concave or response.units is None
         make = partial(make_column, is_multiway=is_multiway, is_binned=is_binned)
         columns = list(pool.map(make, data.features, data.columns))
         source = RowSource(columns, len(data.y), response, measure, limits, pool)
@@ -99,6 +103,7 @@ class RowSource:
         self.side: Array = np.full(size, LEFT, np.int8 if is_binary else np.int16)
         self.level: RowLevel | None = None
         self.found: list[CandidateSplits] = []
+        self.is_any_sorted = any(isinstance(each, SortedColumn) for each in columns)
         self.levels_left = inf if limits.max_depth is None else limits.max_depth
         self.binned = [
             index
@@ -153,7 +158,7 @@ class RowSource:
         opened = self.response.open(self.rows, self.nodes, stats)
         opened.tie[:] *= self.criterion.slack
         sides, counter = None, self._bin_counter() if self.binned else None
-        if counter is None:  # some columns are sorted
+        if counter is None or self.is_any_sorted:
             self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
         if counter is None and self.response.units is None:
             sides = single_sides(self.nodes, opened.totals, self.limits.min_leaf)
