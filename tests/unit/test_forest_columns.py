@@ -26,7 +26,7 @@ from treecompile.model import batch, forests, ir
 from treecompile.model.errors import OptionError
 from treecompile.model.forests import LeafNode, SplitNode, member, to_single
 from treecompile.model.semantics import required_features
-from treecompile.verify.forests import encoded
+from treecompile.verify.reference import encoded
 from treecompile.verify.verification import verify
 
 NAMES = ("a'b", 'a"b', '"""', "a\\", "a\nb", "{{ x }}", "# x", "np", "TREES", "\u202e")

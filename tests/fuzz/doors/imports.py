@@ -24,7 +24,8 @@ from tests.support.forests import random_forest, random_row
 from treecompile.importers.formats import read_foreign
 from treecompile.model import batch, forests, ir
 from treecompile.model.file import dumps, loads_any
-from treecompile.verify.forests import Nearly, encoded
+from treecompile.verify.forests import Nearly
+from treecompile.verify.reference import encoded
 from treecompile.verify.verification import same
 
 WRITES = ("model.json", "out.py", "out.sql", "out.csv", "out.md")

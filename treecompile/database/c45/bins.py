@@ -21,7 +21,6 @@ import numpy as np
 from treecompile.database.c45.table import CaseTable
 from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.refine import (
-    SLACK,
     bounds_inside,
     histogram_of,
     join_bins,
@@ -34,6 +33,7 @@ from treecompile.learning.c45.gain_ratio import (
     GainSearch,
 )
 from treecompile.learning.c45.thresholds import PossibleCuts, RunningSums, are_apart
+from treecompile.learning.grow.bounds import SLACK
 from treecompile.learning.pruning import TIE
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 

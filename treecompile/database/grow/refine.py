@@ -22,6 +22,7 @@ from treecompile.database.grow.bins import BinHistogram, BinRanges
 from treecompile.database.grow.counting import FINER
 from treecompile.database.grow.targets import TableTarget
 from treecompile.database.grow.work import WorkTable
+from treecompile.learning.grow.bounds import SLACK, TIES
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.histogram_splits import sides_of
 from treecompile.learning.grow.search import SplitSearch
@@ -33,8 +34,6 @@ FEW_ENOUGH = 20_000
 MOST_BINS = 600_000  # more bins than at the beginning, before values are fetched
 AT_ONCE = 4_000  # bins that are cut more finely at once
 ROUNDS = 4  # of cutting more finely
-SLACK = 1e-9  # by rounding, a bound may be too small by this share of it,
-TIES = 1e3  # and by this many times the difference that counts as a tie
 
 # Joins bins again; also says which of the joined bins may have the best cut inside.
 Join = Callable[[BinHistogram], tuple[BinHistogram, Mask]]

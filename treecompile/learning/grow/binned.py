@@ -16,6 +16,8 @@ import numpy as np
 
 from treecompile.learning.grow.binning import MISSING, Codes
 from treecompile.learning.grow.bounds import (
+    SLACK,
+    TIES,
     deviation_bound,
     label_bound,
     rough_squares_bound,
@@ -38,8 +40,6 @@ from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Feature
 
-SLACK = 1e-9  # by rounding, a bound may be too small by this share of it,
-TIES = 1e3  # and by this many times the difference that counts as a tie
 FINER_BITS = 6
 FINER = 1 << FINER_BITS  # finer bins of a bin that is opened
 
@@ -95,7 +95,6 @@ class BinnedColumn:
         """The best cuts of all, if they gain at least so much at their node."""
         bars = found.histogram
         assert isinstance(bars, BinBars)
-        assert level.counter is not None
         some = to_open(level, bars, least)
         if not len(some):
             return found

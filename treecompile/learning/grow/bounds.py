@@ -20,6 +20,8 @@ from treecompile.learning.grow.cuts import CutMeasure, Sides
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Floats
 
+SLACK = 1e-9  # by rounding, a bound may be too small by this share of it,
+TIES = 1e3  # and by this many times the difference that counts as a tie
 CORNERS = 4  # classes whose corners are all tried: 2^4
 EDGES = 16  # of the polygon around an ellipse, which is 2 % larger
 NOTHING = 1e-15  # bits: less is rounding, of a cut that divides no cases
