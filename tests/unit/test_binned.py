@@ -254,6 +254,24 @@ def test_ratios_of_weights_of_many_digits(criterion: str, seed: int) -> None:
         assert_same(data, criterion)
 
 
+@pytest.mark.parametrize(
+    "target",
+    {
+        "heavy tails": lambda y: np.exp(12 * y),
+        "one far away": lambda y: np.where(np.arange(SIZE) == 3, 1e140, y),
+        "far from zero": lambda y: y + 1e12,
+        "huge": lambda y: y * 1e140,
+        "subnormal": lambda y: y * 1e-318,
+        "two numbers": lambda y: np.where(y > 0, 0.1, 0.3),
+    }.items(),
+    ids=lambda target: target[0],
+)
+@pytest.mark.parametrize("kind", ["normal", "missing", "often equal"])
+def test_targets_that_are_hard_to_round(kind: str, target: Any) -> None:
+    data = sample(kind, 0, 13)
+    assert_same(replace(data, y=target[1](data.y)), max_depth=6)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(threads: int) -> None:
     data = sample("missing", 2, 10)

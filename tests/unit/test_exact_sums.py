@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from treecompile.learning.grow import segments as module
 from treecompile.learning.grow.search import readable
 from treecompile.learning.grow.segments import Segments
 from treecompile.learning.grow.segments import exact_means as means
@@ -35,9 +36,13 @@ def parts(longest: int) -> Segments:
     return Segments.of(lengths[: np.searchsorted(lengths.cumsum(), SIZE)])
 
 
+@pytest.mark.parametrize("few", [0, SIZE])
 @pytest.mark.parametrize("longest", [2, 3, 5, 40, 2_000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_are_rounded_once(kind: str, longest: int) -> None:
+def test_sums_are_rounded_once(
+    kind: str, longest: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FEW_NUMBERS", few)
     segments = parts(longest)
     numbers = KINDS[kind][: segments.size]
     found, middle = sums(numbers, segments), means(numbers, segments)

@@ -31,11 +31,12 @@ from treecompile.learning.c45.gain_ratio import (
     gains_of_values,
 )
 from treecompile.learning.c45.thresholds import Neighbours, PossibleCuts, RunningSums
+from treecompile.learning.grow.bin_counts import KeySums
 from treecompile.learning.grow.columns import CountedColumn, SortedColumn, make_column
 from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram import Histogram, count_values
-from treecompile.learning.grow.responses import KeySums, count_classes
+from treecompile.learning.grow.responses import count_classes
 from treecompile.learning.grow.rows import WORTH_THREADS
 from treecompile.learning.grow.segments import nodes_of
 from treecompile.model.arrays import Array, Floats, Mask, Positions

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treecompile.learning.c45.gain_ratio import bits
 from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
-from treecompile.learning.grow.responses import Rows, count_classes
+from treecompile.learning.grow.responses import count_classes
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Kind
@@ -30,7 +30,7 @@ Order = NDArray[np.int32]
 class NodeCases:
     """The cases of some nodes, one node after the other; every node has some."""
 
-    rows: Rows
+    rows: Order
     weights: Floats | None  # None where all of them are 1
     nodes: Segments
 

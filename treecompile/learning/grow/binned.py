@@ -1,30 +1,31 @@
 """A column of many numbers at nodes of many rows: counted by bins, exact all the same.
 
-A cut between two bins is exact. A cut inside a bin gains at most what `bounds` says. If
-another cut at the node is known to gain more, the bin need not be opened. Else it is
-divided into finer bins, and if one of these may still hold the best cut, its rows are
-sorted, and every number in it becomes a bar of its own. So the best cut is that of
-sorted rows to the last bit, for little more than the price of a histogram.
+If a bin may have a better cut inside than all that were found (`bars`), it is divided
+into finer bins, and if one of these may still hold the best cut, its rows are sorted,
+and every number in it becomes a bar of its own. So the best cut is that of sorted rows
+to the last bit, for little more than the price of a histogram.
+
+A target of numbers is rounded first. Where that shows that the column has no good cut,
+its exact sums are not needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
-from treecompile.learning.grow.binning import MISSING, Codes
-from treecompile.learning.grow.bounds import (
-    SLACK,
-    TIES,
-    deviation_bound,
-    label_bound,
-    rough_squares_bound,
+from treecompile.learning.grow.bars import (
+    BinBars,
+    RoughGains,
+    bars_of,
+    bars_with,
+    counter_of,
+    to_open,
 )
-from treecompile.learning.grow.histogram import Histogram
+from treecompile.learning.grow.bin_counts import CHUNK, BinnedRows
+from treecompile.learning.grow.binning import MISSING, Codes
 from treecompile.learning.grow.histogram_splits import search_histogram
-from treecompile.learning.grow.responses import KeySums, Rows
 from treecompile.learning.grow.search import (
     LEFT,
     NOWHERE,
@@ -37,55 +38,32 @@ from treecompile.learning.grow.search import (
     thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Positions
+from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature
 
 FINER_BITS = 6
 FINER = 1 << FINER_BITS  # finer bins of a bin that is opened
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BinBars(Histogram):
-    """The bins that occur at each node; some are divided more finely than others.
-
-    The code of a bar is the greatest that its rows may have.
-    """
-
-    number: Floats  # of a bar of one number; NaN for bins
-    squares: Array | None  # of a numeric target: about the sum of squares in each bar
-
-
 class BinnedColumn:
     """Searches a level by bins."""
 
     def __init__(self, feature: Feature, values: Floats, codes: Codes) -> None:
-        self.feature, self.values, self.all_codes = feature, values, codes
-        self.codes = codes[:0]  # of the rows of the level
+        self.feature, self.values, self.codes = feature, values, codes
+        self.counted: list[Array] = []  # at the last level
+        self.rough: RoughGains | None = None  # None: exact gains are known
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        """The best cuts between bins."""
-        self.codes = self.all_codes.take(level.rows)
-        return search_histogram(level, self._count(level), is_ordered=True)
-
-    def _count(self, level: RowLevel) -> BinBars:
-        assert level.counter is not None
-        shift, width = level.counter.shift, level.counter.width
-        found = level.counter.count(self.codes >> shift)
-        used = found.sizes.astype(np.bool_)
-        used[width - 1 :: width] = False  # missing values
-        places = np.flatnonzero(used)
-        bars = Histogram.of_keys(found, places, width)
-        return BinBars(
-            bars.nodes,
-            bars.segments,
-            bars.node,
-            ((bars.code + 1) << shift) - 1,
-            bars.sizes,
-            bars.weights,
-            bars.sums,
-            np.full(len(places), np.nan),
-            None if found.squares is None else found.squares[places],
-        )
+        """The best cuts between bins; of a rounded target, what they gain at least."""
+        counter = counter_of(level)
+        self.counted = counter.count(self.codes, self.counted)
+        bars = bars_of(counter, self.counted)
+        if counter.summed.unit is None or not len(bars.nodes):
+            return search_histogram(level, bars, is_ordered=True)
+        self.rough = RoughGains.of(level, bars, counter.summed.unit)
+        found = CandidateSplits.none(len(level.nodes.lengths), bars)
+        found.gain[bars.nodes] = self.rough.least()
+        return found
 
     # ------------------------------------------------------------ opening bins
 
@@ -95,7 +73,14 @@ class BinnedColumn:
         """The best cuts of all, if they gain at least so much at their node."""
         bars = found.histogram
         assert isinstance(bars, BinBars)
-        some = to_open(level, bars, least)
+        if self.rough is None:
+            some = to_open(level, bars, least)
+        else:
+            nodes, inside = self.rough.worth(level, least)
+            if not len(nodes):
+                return CandidateSplits.none(len(level.nodes.lengths))
+            bars, some = self._exact(level, self.rough.bars, nodes, inside)
+            found, self.rough = search_histogram(level, bars, is_ordered=True), None
         if not len(some):
             return found
         rows, bar = self._rows_of(level, bars, some)
@@ -104,35 +89,60 @@ class BinnedColumn:
         if len(some):
             is_open = np.zeros(len(bars.code), np.bool_)
             is_open[some] = True
-            inside = np.flatnonzero(is_open.take(bar))
-            bars = self._sorted(level, bars, rows.take(inside), bar.take(inside))
+            chosen = np.flatnonzero(is_open.take(bar))
+            bars = self._sorted(level, bars, rows.take(chosen), bar.take(chosen))
         return search_histogram(level, bars, is_ordered=True)
+
+    def _exact(
+        self, level: RowLevel, rough: BinBars, nodes: Positions, inside: Mask
+    ) -> tuple[BinBars, Positions]:
+        """The bars of some nodes, with exact sums.
+
+        `inside` are the bins that may have a cut inside: returned as bars of the nodes.
+        """
+        bins, exact = counter_of(level).bins, counter_of(level).summed.exact
+        assert exact is not None
+        sums = [
+            BinnedRows.of(rows, part, bins).add(self.codes, exact)[0]
+            for _, rows, part in _parts(level, nodes)
+        ]
+        mine = np.searchsorted(rough.nodes, nodes)
+        some, lengths = rough.segments.within(mine), rough.segments.lengths[mine]
+        code, sizes = rough.code[some], rough.sizes[some]
+        place = np.repeat(np.arange(len(nodes)), lengths)
+        bars = BinBars(
+            nodes,
+            Segments.of(lengths),
+            rough.node[some],
+            code,
+            sizes,
+            sizes,
+            [np.concatenate(sums)[place, 0, code >> bins.shift]],
+            rough.number[some],
+            np.zeros(len(some)),
+        )
+        return bars, np.flatnonzero(inside[some])
 
     def _rows_of(
         self, level: RowLevel, bars: BinBars, some: Positions
-    ) -> tuple[Rows, Array]:
+    ) -> tuple[Positions, Array]:
         """The rows in some bins, and the bin of each."""
-        assert level.counter is not None
-        shift, width = level.counter.shift, level.counter.width
-        of_key = np.full(len(level.nodes.lengths) * width, -1, np.int32)
-        of_key[bars.node[some] * width + (bars.code[some] >> shift)] = some
-        nodes = bars.node[some]
-        nodes = nodes[np.flatnonzero(np.diff(nodes, prepend=-1))]
-        keys = np.repeat(nodes * width, level.nodes.lengths[nodes])
-        rows, codes = level.rows, self.codes
-        if len(nodes) < len(level.nodes.lengths):
-            places = level.nodes.within(nodes)
-            rows, codes = rows.take(places), codes.take(places)
-        keys += codes >> shift
-        bar = of_key.take(keys)
-        inside = np.flatnonzero(bar >= 0)
-        return rows.take(inside), bar.take(inside)
+        bins, node = counter_of(level).bins, bars.node[some]
+        is_first = np.diff(node, prepend=-1) != 0
+        of_key = np.full((np.count_nonzero(is_first), bins.width), -1)
+        of_key[np.cumsum(is_first) - 1, bars.code[some] >> bins.shift] = some
+        found = [
+            BinnedRows.of(rows, part, bins).find(self.codes, of_key[mine].ravel())
+            for mine, rows, part in _parts(level, node[is_first])
+        ]
+        found_rows, bar = map(np.concatenate, zip(*found, strict=True))
+        return found_rows, bar
 
     def _divided(
         self,
         level: RowLevel,
         bars: BinBars,
-        rows: Rows,
+        rows: Positions,
         bar: Array,
         some: Positions,
     ) -> tuple[BinBars, Positions, Positions]:
@@ -141,12 +151,11 @@ class BinnedColumn:
         `rows` are those of the bins, and `bar` is the bin of each. Returns all bars,
         the bar of each row, and the new bars.
         """
-        assert level.counter is not None
-        shift = level.counter.shift - FINER_BITS
+        shift = counter_of(level).bins.shift - FINER_BITS
         rank = np.zeros(len(bars.code), np.intp)
         rank[some] = np.arange(0, len(some) * FINER, FINER)
         keys = rank.take(bar)
-        keys += (self.all_codes.take(rows) >> shift) & (FINER - 1)
+        keys += (self.codes.take(rows) >> shift) & (FINER - 1)
         count = len(some) * FINER
         found = level.response.sum_by_key(rows, keys.copy(), count, is_bounded=True)
         used = np.flatnonzero(found.sizes)
@@ -161,7 +170,7 @@ class BinnedColumn:
         return made, number.take(keys), places
 
     def _sorted(
-        self, level: RowLevel, bars: BinBars, rows: Rows, bar: Positions
+        self, level: RowLevel, bars: BinBars, rows: Positions, bar: Positions
     ) -> BinBars:
         """Bars with the bars of some rows replaced by bars of single numbers."""
         values = self.values.take(rows)
@@ -182,7 +191,7 @@ class BinnedColumn:
         starts = np.flatnonzero(is_new)
         keys, used = np.cumsum(is_new) - 1, np.arange(len(starts))
         found = level.response.sum_by_key(rows, keys, len(starts))
-        code = self.all_codes.take(rows.take(starts)).astype(np.intp)
+        code = self.codes.take(rows.take(starts)).astype(np.intp)
         number = values.take(np.append(starts[1:], len(values)) - 1)  # the greatest
         return bars_with(bars, bar.take(starts), code, number, found, used)[0]
 
@@ -193,11 +202,30 @@ class BinnedColumn:
     ) -> FeatureSplits:
         bars, position = found.histogram, found.position[some]
         assert isinstance(bars, BinBars)
-        assert level.counter is not None
-        places, lengths = level.nodes.within(some), level.nodes.lengths[some]
-        rows, codes = level.rows.take(places), self.codes.take(places)
-        split = np.repeat(np.arange(len(some), dtype=np.int32), lengths)
-        cut = bars.code[position].astype(np.uint16).take(split)
+        ends = [
+            self._send(level, bars, position[mine], rows, nodes.lengths)
+            for mine, rows, nodes in _parts(level, some)
+        ]
+        low, high = map(np.concatenate, zip(*ends, strict=True))
+        thresholds = thresholds_between(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], thresholds)
+
+    def _send(
+        self,
+        level: RowLevel,
+        bars: BinBars,
+        position: Positions,
+        rows: Positions,
+        lengths: Positions,
+    ) -> tuple[Floats, Floats]:
+        """Send the rows of some nodes to their sides; the numbers beside each cut.
+
+        The cut of a node follows the bar at its position.
+        """
+        shift = counter_of(level).bins.shift
+        codes = self.codes.take(rows)
+        split = np.repeat(np.arange(len(position)), lengths)
+        cut = np.repeat(bars.code[position].astype(np.uint16), lengths)
         side = (codes > cut).astype(level.side.dtype)
         side += LEFT
         side[codes == MISSING] = NOWHERE
@@ -208,102 +236,26 @@ class BinnedColumn:
         side[beside[goes_on]] = RIGHT
         level.side[rows] = side
         # The numbers beside a cut are in the bins of the bars beside it.
-        bins = codes >> level.counter.shift
+        bins = codes >> shift
         ends = []
         for bar, mine, extreme in (
             (position, LEFT, np.maximum),
             (position + 1, RIGHT, np.minimum),
         ):
-            wanted = (bars.code[bar] >> level.counter.shift).astype(np.uint16)
-            near = np.flatnonzero((bins == wanted.take(split)) & (side == mine))
+            wanted = (bars.code[bar] >> shift).astype(np.uint16)
+            near = np.flatnonzero((bins == np.repeat(wanted, lengths)) & (side == mine))
             values = self.values.take(rows.take(near))
             starts = np.flatnonzero(np.diff(split.take(near), prepend=-1))
             ends.append(extreme.reduceat(values, starts))
-        thresholds = thresholds_between(self.feature, *ends)
-        return in_two(level, found.left[some], found.right[some], thresholds)
+        low, high = ends
+        return low, high
 
 
-def bars_with(
-    bars: BinBars,
-    old: Positions,
-    code: Positions,
-    number: Floats,
-    found: KeySums,
-    used: Positions,
-) -> tuple[BinBars, Positions]:
-    """Bars with new ones in place of some, and where the new ones are.
-
-    Of each new bar: the bar that it replaces, its code and number, and its place in the
-    sums that were found.
-    """
-    parts = np.ones(len(bars.code), np.intp)
-    starts = np.flatnonzero(np.diff(old, prepend=-1))
-    some = old[starts]
-    parts[some] = np.diff(starts, append=len(old))
-    places = Segments.of(parts).within(some)
-
-    def replaced(before: Array, new: Array) -> Array:
-        result = np.repeat(before, parts)
-        result[places] = new
-        return result
-
-    sizes = replaced(bars.sizes, found.sizes[used])
-    is_weighted = bars.weights is not bars.sizes
-    squares = None
-    if bars.squares is not None and found.squares is not None:
-        squares = replaced(bars.squares, found.squares[used])
-    made = BinBars(
-        bars.nodes,
-        Segments.of(np.add.reduceat(parts, bars.segments.starts)),
-        np.repeat(bars.node, parts),
-        replaced(bars.code, code),
-        sizes,
-        replaced(bars.weights, found.weights[used]) if is_weighted else sizes,
-        [
-            replaced(before, new[used])
-            for before, new in zip(bars.sums, found.sums, strict=True)
-        ],
-        replaced(bars.number, number),
-        squares,
-    )
-    return made, places
-
-
-def to_open(
-    level: RowLevel, bars: BinBars, least: Floats, among: Positions | None = None
-) -> Positions:
-    """The bins that may have a cut inside that gains at least so much at its node."""
-    segments, opened = bars.segments, level.opened
-    if not len(segments.starts):
-        return segments.starts
-    # The bounds know the cases with a known value only.
-    share = segments.sums(bars.weights) / opened.sizes[bars.nodes]
-    wanted = (least - TIES * opened.tie)[bars.nodes] / (share * (1 + SLACK))
-    can_be_cut = bars.sizes > 1
-    some = np.flatnonzero(can_be_cut)
-    if among is not None:
-        some = among[can_be_cut[among]]
-    wanted = segments.spread(wanted)[some]
-    if bars.squares is None:
-        parts = _told(segments, bars.sums, some)
-        return some[label_bound(level.measure.name, *parts) >= wanted]
-    squares = bars.squares
-    parts = _told(segments, [bars.weights, bars.sums[0]], some)
-    for bound in (rough_squares_bound, deviation_bound):
-        before, own, totals = parts
-        stays = np.flatnonzero(bound(before, own, squares[some], totals) >= wanted)
-        some, wanted = some[stays], wanted[stays]
-        parts = [each[stays] for each in parts]
-    return some
-
-
-def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Floats]:
-    """Of some bars: the sums before each, its own, and those of its node."""
-    own = np.stack(sums)
-    totals = np.add.reduceat(own, segments.starts, axis=1)
-    before = segments.run(own.copy(), totals)
-    before -= own
-    spread = np.repeat(totals, segments.lengths, axis=1)
-    return [
-        each.take(some, axis=1).T.astype(np.float64) for each in (before, own, spread)
-    ]
+def _parts(
+    level: RowLevel, some: Positions
+) -> Iterator[tuple[slice, Positions, Segments]]:
+    """The rows of some nodes after the other: arrays of fewer rows fit the cache."""
+    for part in Segments.of(level.nodes.lengths[some]).parts(CHUNK):
+        nodes = some[part]
+        rows = level.nodes.take(level.rows, nodes)
+        yield part, rows, Segments.of(level.nodes.lengths[nodes])

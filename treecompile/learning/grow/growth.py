@@ -26,7 +26,7 @@ A level costs what its open nodes hold, and thousands of levels are no problem.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -48,6 +48,17 @@ class NodeStats:
     weights: Floats
     rows: Array
     varies: Mask  # whether the targets of the cases differ
+
+    @classmethod
+    def joined(cls, parts: Sequence[NodeStats]) -> NodeStats:
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([part.stats for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.varies for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

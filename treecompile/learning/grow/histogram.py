@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecompile.learning.grow.responses import SPARE_BITS, KeySums
+from treecompile.learning.grow.bin_counts import KeySums
+from treecompile.learning.grow.responses import SPARE_BITS
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 

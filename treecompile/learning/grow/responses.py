@@ -9,13 +9,16 @@ Weights are counted in units of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.learning.grow.bin_counts import KeySums, Summed
 from treecompile.learning.grow.build import make
 from treecompile.learning.grow.growth import NodeStats
 from treecompile.learning.grow.segments import (
@@ -25,11 +28,12 @@ from treecompile.learning.grow.segments import (
     exact_means,
     exact_sums,
 )
-from treecompile.model.arrays import Array, Floats
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import ClassCounts, Label, Moments, Stats
 
-Rows = NDArray[np.int32]
 SPARE_BITS = 61  # of a sum of distances, in a signed 64-bit integer
+ROUNDED_BITS = 21  # of a rounded number, if there are at most a million
+LEAST_EXPONENT = -1000  # of a unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,24 +45,17 @@ class OpenNodes:
     tie: Floats  # gains that differ by less are equal
     unit: NDArray[np.int32]  # of the gains at each node, as a power of two
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeySums:
-    """What the rows with each key add up to."""
-
-    sizes: Array  # rows
-    weights: Array  # the same array, where rows have no weights
-    sums: list[Array]  # of labels: the cases of every label, the first included
-    squares: Array | None = None  # of numbers counted by bins: about the sum of squares
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BinCounter:
-    """Counts the rows of a level by node and bin."""
-
-    shift: int  # from the code of a number to its bin
-    width: int  # bins of each node
-    count: Callable[[Array], KeySums]  # from the bin of each row, node after node
+    @classmethod
+    def joined(cls, parts: Sequence[OpenNodes]) -> OpenNodes:
+        if len(parts) == 1:
+            return parts[0]
+        totals = zip(*(part.totals for part in parts), strict=True)
+        return cls(
+            [np.concatenate(each) for each in totals],
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.tie for part in parts]),
+            np.concatenate([part.unit for part in parts]),
+        )
 
 
 def count_classes(
@@ -79,8 +76,9 @@ class Response(Protocol):
 
     summands: int
     units: Units | None  # of the weights of the rows; None: each counts 1
+    inherits: bool  # whether what is summed by bins can be subtracted from a parent's
 
-    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+    def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
         """What the nodes hold."""
 
     def stats(self, measured: Floats) -> list[Stats]:
@@ -89,24 +87,22 @@ class Response(Protocol):
     def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
         """What these nodes predict, as `semantics.answer` does."""
 
-    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+    def open(self, rows: Positions, nodes: Segments, measured: Floats) -> OpenNodes:
         """Prepare the summands for the nodes that are to be split."""
 
-    def along(self, rows: Rows) -> Iterator[Array]:
+    def along(self, rows: Positions) -> Iterator[Array]:
         """Each summand in the order of the rows, in an array of its own."""
 
     def sum_by_key(
-        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+        self, rows: Positions, keys: Array, count: int, *, is_bounded: bool = False
     ) -> KeySums:
         """What the rows with each key add up to, with squares if that is to be bounded.
 
         The keys may be overwritten.
         """
 
-    def bin_counter(
-        self, rows: Rows, nodes: Segments, width: int
-    ) -> Callable[[Array], KeySums]:
-        """Counts the rows of open nodes by bins, of which there are at most `width`."""
+    def summed(self, rows: Positions) -> Summed:
+        """What is summed by bins: numbers without weights are rounded."""
 
 
 class LabelResponse:
@@ -119,8 +115,9 @@ class LabelResponse:
         self.classes = len(labels)
         self.summands = self.classes - 1
         self.units = units
+        self.inherits = True
 
-    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+    def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
         counts = self._counts(rows, nodes)
         sizes = counts.sum(axis=1) if self.units else nodes.lengths
         varies = counts.max(axis=1) < sizes
@@ -136,7 +133,7 @@ class LabelResponse:
     def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
         return list(map(labels.__getitem__, measured.argmax(axis=1).tolist()))
 
-    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+    def open(self, rows: Positions, nodes: Segments, measured: Floats) -> OpenNodes:
         if self.units:
             counts = self._counts(rows, nodes)
         else:
@@ -147,16 +144,16 @@ class LabelResponse:
         tie, unit = np.full(size, TIE), np.zeros(size, np.int32)
         return OpenNodes(totals, sizes.astype(np.float64), tie, unit)
 
-    def _counts(self, rows: Rows, nodes: Segments) -> Array:
+    def _counts(self, rows: Positions, nodes: Segments) -> Array:
         count = len(nodes.lengths)
         return self._table(nodes.spread(np.arange(count)), rows, count)
 
-    def _table(self, keys: Array, rows: Rows, count: int) -> Array:
+    def _table(self, keys: Array, rows: Positions, count: int) -> Array:
         """Cases by key and class."""
         weights = self.units.of_rows.take(rows) if self.units else None
         return count_classes(keys, self.codes.take(rows), weights, count, self.classes)
 
-    def along(self, rows: Rows) -> Iterator[Array]:
+    def along(self, rows: Positions) -> Iterator[Array]:
         codes = self.codes.take(rows)
         if self.units:
             weights = self.units.of_rows.take(rows)
@@ -170,7 +167,7 @@ class LabelResponse:
             yield (codes == label).astype(np.int32)
 
     def sum_by_key(
-        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+        self, rows: Positions, keys: Array, count: int, *, is_bounded: bool = False
     ) -> KeySums:
         sizes = np.bincount(keys, minlength=count) if self.units else None
         counts = self._table(keys, rows, count)
@@ -178,28 +175,29 @@ class LabelResponse:
         weights = sum(sums[1:], sums[0])
         return KeySums(weights if sizes is None else sizes, weights, sums)
 
-    def bin_counter(
-        self, rows: Rows, nodes: Segments, width: int
-    ) -> Callable[[Array], KeySums]:
-        count, classes = len(nodes.lengths), self.classes
-        first = nodes.spread(np.arange(count) * classes)
-        first += self.codes.take(rows)
-        first *= width
-        row_weights = self.units.of_rows.take(rows) if self.units else None
-        shape = count, classes, width
+    def summed(self, rows: Positions) -> Summed:
+        codes = self.codes.take(rows)
+        if self.units is None:
+            return Summed(_ones, [np.intp], _label_sums, self.classes, codes)
+        weights = self.units.of_rows.take(rows)
 
-        def counted(bins: Array) -> KeySums:
-            keys = first + bins
-            table = np.bincount(keys, row_weights, cells).reshape(shape)
-            sums = [table[:, label].ravel() for label in range(classes)]
-            sizes = weights = sum(sums[1:], sums[0])
-            if row_weights is not None:
-                rows_of = np.bincount(keys, minlength=cells).reshape(shape)
-                sizes = rows_of.sum(axis=1).ravel()
-            return KeySums(sizes, weights, sums)
+        def values(some: slice, _: Positions) -> Sequence[Array | None]:
+            return None, weights[some]
 
-        cells = count * classes * width
-        return counted
+        types = np.intp, np.float64
+        return Summed(values, types, _label_sums, self.classes, codes)
+
+
+def _ones(_some: slice, _rows: Positions) -> Sequence[Array | None]:
+    return (None,)
+
+
+def _label_sums(found: list[Array]) -> KeySums:
+    by_label = [np.ascontiguousarray(each.swapaxes(0, 1)) for each in found]
+    sizes = by_label[0].sum(axis=0).ravel()
+    sums = [each.ravel() for each in by_label[-1]]
+    weights = sizes if len(found) == 1 else sum(sums[1:], sums[0])
+    return KeySums(sizes, weights, sums)
 
 
 class NumberResponse:
@@ -210,9 +208,10 @@ class NumberResponse:
     def __init__(self, y: Array, units: Units | None = None) -> None:
         self.y = y.astype(np.float64)
         self.units = units
+        self.inherits = units is None  # distances have another unit at every node
         self.distances = np.zeros(len(y), np.int64)  # times the weight
 
-    def measure(self, rows: Rows, nodes: Segments) -> NodeStats:
+    def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
         y = self.y.take(rows)
         low = np.minimum.reduceat(y, nodes.starts)
         varies = low != np.maximum.reduceat(y, nodes.starts)
@@ -246,7 +245,7 @@ class NumberResponse:
     def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
         return list[Label](measured[:, 1].tolist())
 
-    def open(self, rows: Rows, nodes: Segments, measured: Floats) -> OpenNodes:
+    def open(self, rows: Positions, nodes: Segments, measured: Floats) -> OpenNodes:
         y = self.y.take(rows)
         y -= nodes.spread(measured[:, 1])
         weights = self.units.of_rows.take(rows) if self.units else None
@@ -266,11 +265,11 @@ class NumberResponse:
         tie = TIE * nodes.sums(scaled) / sizes
         return OpenNodes([nodes.sums(distances)], sizes, tie, 2 * exponent)
 
-    def along(self, rows: Rows) -> Iterator[Array]:
+    def along(self, rows: Positions) -> Iterator[Array]:
         yield self.distances.take(rows)
 
     def sum_by_key(
-        self, rows: Rows, keys: Array, count: int, *, is_bounded: bool = False
+        self, rows: Positions, keys: Array, count: int, *, is_bounded: bool = False
     ) -> KeySums:
         distances = self.distances.take(rows)
         sums = np.zeros(count, np.int64)
@@ -284,26 +283,71 @@ class NumberResponse:
             squares = np.bincount(keys, _squares(distances, of_rows), minlength=count)
         return KeySums(sizes, weights, [sums], squares)
 
-    def bin_counter(
-        self, rows: Rows, nodes: Segments, width: int
-    ) -> Callable[[Array], KeySums]:
-        count = len(nodes.lengths) * width
-        first = nodes.spread(np.arange(0, count, width))
-        distances = self.distances.take(rows)
-        row_weights = self.units.of_rows.take(rows) if self.units else None
-        squared = _squares(distances, row_weights)
+    def summed(self, rows: Positions) -> Summed:
+        if self.units is None:
+            exact = Summed(self._distances, [np.int64], _number_sums)
+            return replace(self.rounded.summed(rows), exact=exact)
+        distances, weights = self.distances.take(rows), self.units.of_rows.take(rows)
+        squares = _squares(distances, weights)
 
-        def counted(bins: Array) -> KeySums:
-            keys = first + bins
-            sums = np.zeros(count, np.int64)
-            np.add.at(sums, keys, distances)
-            sizes = weights = np.bincount(keys, minlength=count)
-            if row_weights is not None:
-                weights = np.bincount(keys, row_weights, minlength=count)
-            squares = np.bincount(keys, squared, minlength=count)
-            return KeySums(sizes, weights, [sums], squares)
+        def values(some: slice, _: Positions) -> Sequence[Array | None]:
+            return distances[some], None, weights[some], squares[some]
 
-        return counted
+        types = np.int64, np.intp, np.float64, np.float64
+        return Summed(values, types, _number_sums)
+
+    def _distances(self, _: slice, rows: Positions) -> Sequence[Array]:
+        return (self.distances.take(rows),)
+
+    @cached_property
+    def rounded(self) -> RoundedNumbers:
+        return RoundedNumbers.of(self.y)
+
+
+def _number_sums(found: list[Array]) -> KeySums:
+    sums, sizes, weights, squares = map(np.ravel, found)
+    return KeySums(sizes, weights, [sums], squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundedNumbers:
+    """The target in a unit so large that sums of squares fit 62 bits.
+
+    These sums tell which cuts may be the best. Rounding changes the mean on either side
+    of a cut by at most half a unit. So the root of what the cut gains, (difference of
+    the means) * sqrt(left * right) / cases, changes by at most half a unit as well.
+    """
+
+    numbers: NDArray[np.int64]
+    unit: float
+    shift: int  # a number and a row, in one integer: number + (1 << shift)
+
+    @classmethod
+    def of(cls, y: Floats) -> RoundedNumbers:
+        size = len(y).bit_length()
+        bits = min(ROUNDED_BITS, SPARE_BITS - 2 * size)
+        low, high = float(y.min()), float(y.max())
+        middle = low / 2 + high / 2
+        most = max(high - middle, middle - low)
+        unit = 2.0 ** max(math.frexp(most)[1] - bits, LEAST_EXPONENT)
+        numbers = np.rint(y / unit - middle / unit).astype(np.int64)
+        return cls(numbers, unit, size + bits + 1)
+
+    def summed(self, rows: Positions) -> Summed:
+        numbers = self.numbers.take(rows)
+        squares, both = numbers * numbers, numbers + (1 << self.shift)
+
+        def values(some: slice, _: Positions) -> Sequence[Array]:
+            return both[some], squares[some]
+
+        types = np.int64, np.int64
+        return Summed(values, types, self._sums, unit=self.unit)
+
+    def _sums(self, found: list[Array]) -> KeySums:
+        both, squares = map(np.ravel, found)
+        # The sum of the numbers may be negative: round to the nearest multiple.
+        sizes = (both + (1 << (self.shift - 1))) >> self.shift
+        return KeySums(sizes, sizes, [both - (sizes << self.shift)], squares)
 
 
 def _squares(distances: Array, weights: Array | None) -> Floats:

@@ -8,15 +8,17 @@ interpreter in its loops.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import inf
 from operator import methodcaller
+from typing import TypeVar
 
 import numpy as np
 
-from treecompile.learning.grow.binning import BITS, LEAST_BITS, MOST_BITS
+from treecompile.learning.grow.bin_counts import BinCounter, BinnedRows, Bins, Family
+from treecompile.learning.grow.binning import LEAST_BITS, MOST_BITS
 from treecompile.learning.grow.columns import (
     NumberColumn,
     SortedColumn,
@@ -27,7 +29,7 @@ from treecompile.learning.grow.criteria import Measure
 from treecompile.learning.grow.draft import Draft, Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.impurity import Found, ImpurityGrowth, finish_tree
-from treecompile.learning.grow.responses import BinCounter, Response, Rows
+from treecompile.learning.grow.responses import OpenNodes, Response
 from treecompile.learning.grow.search import (
     LEFT,
     NOWHERE,
@@ -46,6 +48,8 @@ from treecompile.model.collector import paused
 from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
+T = TypeVar("T")
+PART = 1 << 16  # rows: for several nodes with so many, arrays fit the cache
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
 WORTH_BINS = 200_000  # rows: fewer are sorted at once
 FEW_IN_BIN = 4  # rows: at nodes with fewer in each bin, bins are wider,
@@ -94,8 +98,10 @@ class RowSource:
     ) -> None:
         self.columns, self.response = columns, response
         self.criterion, self.limits, self.pool = measure, limits, pool
-        self.rows: Rows = np.arange(size, dtype=np.int32)
+        self.rows: Positions = np.arange(size)
         self.nodes = Segments.of(np.array([size]))  # of the rows
+        # The rows of each node of the level before, and the parent of each node there.
+        self.before, self.parents = self.nodes.lengths, np.zeros(1, np.intp)
         # Of all rows of the dataset: the node, and where the last split sent them.
         self.of_row = np.zeros(size, np.int32)
         self.branches = np.array([column.branches for column in columns])
@@ -104,6 +110,7 @@ class RowSource:
         self.level: RowLevel | None = None
         self.found: list[CandidateSplits] = []
         self.is_any_sorted = any(isinstance(each, SortedColumn) for each in columns)
+        self.bits = MOST_BITS  # of a bin: never more than at the level before
         self.levels_left = inf if limits.max_depth is None else limits.max_depth
         self.binned = [
             index
@@ -112,7 +119,23 @@ class RowSource:
         ]
 
     def measure(self) -> NodeStats:
-        return self.response.measure(self.rows, self.nodes)
+        return NodeStats.joined(self._in_parts(self.response.measure))
+
+    def _in_parts(self, do: Callable[..., T], *of_nodes: Array) -> list[T]:
+        """The results for the rows of some nodes after the other.
+
+        `of_nodes` are arrays with an entry for each node.
+        """
+
+        def part_of(some: slice) -> T:
+            start, lengths = self.nodes.starts[some.start], self.nodes.lengths[some]
+            rows = self.rows[start : start + lengths.sum()]
+            return do(rows, Segments.of(lengths), *(each[some] for each in of_nodes))
+
+        parts = self.nodes.parts(PART)
+        if not parts:
+            return [do(self.rows, self.nodes, *of_nodes)]
+        return list(self.pool.map(part_of, parts) if parts[1:] else map(part_of, parts))
 
     def keep(self, is_open: Mask) -> None:
         if is_open.all():
@@ -121,6 +144,7 @@ class RowSource:
         self.side[self.rows[~stays]] = NOWHERE
         self.rows = self.rows[stays]
         self.nodes = Segments.of(self.nodes.lengths[is_open])
+        self.parents = self.parents[is_open]
 
     def search(self, stats: Floats) -> Found:
         level = self.level = self._level(stats)
@@ -155,7 +179,7 @@ class RowSource:
 
     def _level(self, stats: Floats) -> RowLevel:
         """What the columns need to know of the open nodes."""
-        opened = self.response.open(self.rows, self.nodes, stats)
+        opened = OpenNodes.joined(self._in_parts(self.response.open, stats))
         opened.tie[:] *= self.criterion.slack
         sides, counter = None, self._bin_counter() if self.binned else None
         if counter is None or self.is_any_sorted:
@@ -180,18 +204,26 @@ class RowSource:
     def _bin_counter(self) -> BinCounter | None:
         """Counts by bins that suit the nodes; None if their rows are better sorted."""
         cells = len(self.nodes.lengths) * (1 + self.response.summands) * FEW_IN_BIN
-        bits = min(int(len(self.rows) // cells).bit_length() - 1, MOST_BITS)
+        fitting = int(len(self.rows) // cells).bit_length() - 1
+        bits = self.bits = min(fitting, self.bits)
         is_near_end = self.levels_left <= LAST_LEVELS
         if bits < (LEAST_BITS if is_near_end else MOST_BITS):
             self.binned = []  # from now on
             return None
-        count = self.response.bin_counter(self.rows, self.nodes, 1 << bits)
-        return BinCounter(BITS - bits, 1 << bits, count)
+        rows, nodes, lengths = self.rows, self.nodes, self.nodes.lengths
+        family = Family.all_counted(len(lengths))
+        if self.response.inherits:
+            family = Family.of(self.parents, lengths, self.before)
+            rows = nodes.take(rows, family.counted)
+            nodes = Segments.of(lengths[family.counted])
+        summed = self.response.summed(rows)
+        counted = BinnedRows.of(rows, nodes, Bins(bits), summed.lines, summed.line)
+        return BinCounter(counted, summed, family)
 
     def divide(self, splits: Splits) -> Division:
         leaves = np.flatnonzero(splits.feature < 0)
         if len(leaves):
-            self.side[self.rows.take(self.nodes.within(leaves))] = NOWHERE
+            self.side[self.nodes.take(self.rows, leaves)] = NOWHERE
         known, heaviest = divide_features(splits, self._divide, self._run)
         side = self._send_missing_to_heaviest(heaviest)
         # The new order of the rows: by branch, then by parent.
@@ -203,6 +235,7 @@ class RowSource:
         ends = np.append(self.nodes.starts, len(side))
         sizes = np.array([np.diff(np.searchsorted(each, ends)) for each in places])
         branch, node = np.nonzero(sizes)
+        self.before, self.parents = self.nodes.lengths, node
         self.nodes = Segments.of(sizes[branch, node])
         return Division(splits.starts[node] + branch, known)
 

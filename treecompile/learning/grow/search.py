@@ -14,11 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treecompile.learning.grow.bin_counts import BinCounter
 from treecompile.learning.grow.criteria import Measure, critical_values
 from treecompile.learning.grow.cuts import Sides, chi_square_cuts
 from treecompile.learning.grow.draft import Groups, Splits
 from treecompile.learning.grow.histogram import Histogram
-from treecompile.learning.grow.responses import BinCounter, OpenNodes, Response, Rows
+from treecompile.learning.grow.responses import OpenNodes, Response
 from treecompile.learning.grow.segments import Segments, Units
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
@@ -50,7 +51,7 @@ class SplitSearch:
 class RowLevel(SplitSearch):
     """The open nodes of a dataset in memory, with their rows."""
 
-    rows: Rows  # the rows of a node are contiguous
+    rows: Positions  # the rows of a node are contiguous
     nodes: Segments
     response: Response
     # The cuts of a sorted column without missing values; None: rows have weights.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil, floor, fsum, log10
 
 import numpy as np
@@ -25,6 +26,7 @@ from treecompile.tables.dataset import Dataset
 # is larger is an accident of rounding.
 TIE = 1e-12
 FOLDS = 3
+FEW_NUMBERS = 1 << 15  # of which two folds leave out next to nothing
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
 MANTISSA = 53  # bits of a double
 BLOCK = 1 << 15  # numbers that fit the processor's cache
@@ -89,11 +91,23 @@ class Segments:
         first = near.take(np.searchsorted(near, self.starts))
         return scores.take(first), first
 
+    def parts(self, size: int) -> list[slice]:
+        """Runs of neighbouring segments that have about so many values in all."""
+        block = self.ends // size
+        starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+        return [slice(*each) for each in pairwise([*starts, len(block)])]
+
     def within(self, some: Positions) -> Positions:
         """The positions within some of the segments, one segment after the other."""
         lengths = self.lengths[some]
         shift = self.starts[some] - (np.cumsum(lengths) - lengths)
         return np.repeat(shift, lengths) + np.arange(lengths.sum())
+
+    def take(self, values: Array, some: Positions) -> Array:
+        """The values of some segments, not copied if these are neighbours."""
+        if len(some) and (np.diff(some) == 1).all():
+            return values[self.starts[some[0]] : self.ends[some[-1]] + 1]
+        return values.take(self.within(some))
 
 
 def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
@@ -122,7 +136,8 @@ def exact_means(numbers: Floats, segments: Segments) -> Floats:
 
 def exact_sums(numbers: Floats, segments: Segments) -> Floats:
     """The sum of each segment, rounded once."""
-    return PartialSums.of(numbers, segments).total()
+    is_short = len(numbers) and segments.lengths.max() <= FEW_NUMBERS
+    return PartialSums.of(numbers, segments, FOLDS - is_short).total()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +155,7 @@ class PartialSums:
     left_out: Floats  # at most
 
     @classmethod
-    def of(cls, numbers: Floats, segments: Segments) -> PartialSums:
+    def of(cls, numbers: Floats, segments: Segments, folds: int = FOLDS) -> PartialSums:
         starts, lengths = segments.starts, segments.lengths
         most = np.maximum.reduceat(numbers, starts)
         np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
@@ -148,7 +163,7 @@ class PartialSums:
         _, room = np.frexp(lengths.astype(np.float64))
         _, exponent = np.frexp(most)
         steps = []
-        for _ in range(FOLDS):
+        for _ in range(folds):
             # Numbers this large have no bits that a sum of so many would lose.
             steps.append(np.ldexp(1.0, np.minimum(exponent + room + 1, 1000)))
             exponent = exponent + room + 1 - MANTISSA  # of what is left then

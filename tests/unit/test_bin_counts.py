@@ -1,0 +1,123 @@
+"""Counts by node and bin, and what rounding the target may change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from treecompile.learning.grow import bin_counts
+from treecompile.learning.grow.bin_counts import (
+    BinCounter,
+    BinnedRows,
+    Bins,
+    Family,
+    Summed,
+)
+from treecompile.learning.grow.binning import BITS
+from treecompile.learning.grow.responses import LabelResponse, RoundedNumbers
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Positions
+
+ROWS = 3_000
+CLASSES = 3
+
+
+def summed(rows: Positions, y: Array) -> Summed:
+    return LabelResponse(y, tuple("abc")).summed(rows)
+
+
+def counter(node: Array, y: Array, bits: int, family: Family | None) -> BinCounter:
+    """Of the rows that have a node; -1 is none."""
+    count = int(node.max()) + 1
+    family = family or Family.all_counted(count)
+    parts = [np.flatnonzero(node == each) for each in family.counted.tolist()]
+    rows = np.concatenate(parts)
+    nodes = Segments.of(np.array([*map(len, parts)]))
+    own = summed(rows, y)
+    binned = BinnedRows.of(rows, nodes, Bins(bits), own.lines, own.line)
+    return BinCounter(binned, own, family)
+
+
+def by_hand(node: Array, y: Array, codes: Array, bits: int) -> Array:
+    table = np.zeros((node.max() + 1, CLASSES, 1 << bits), np.intp)
+    for row in np.flatnonzero(node >= 0).tolist():
+        table[node[row], y[row], codes[row] >> (BITS - bits)] += 1
+    return table
+
+
+@pytest.mark.parametrize("chunk", [7, 1_000, 1 << 16])
+@pytest.mark.parametrize("bits", [(6, 6), (8, 5)])
+def test_the_largest_child_is_not_counted(
+    bits: tuple[int, int], chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bin_counts, "CHUNK", chunk)
+    random = np.random.default_rng(chunk)
+    codes = random.integers(0, 1 << BITS, ROWS).astype(np.uint16)
+    y = random.integers(0, CLASSES, ROWS)
+    parent = random.integers(0, 4, ROWS)
+    # The first is split in two, the second in three; a child of the third is closed;
+    # the last is a leaf.
+    part = random.integers(0, 5, ROWS)
+    node = np.select(
+        [parent == 0, parent == 1, (parent == 2) & (part > 2)],
+        [part // 3, 2 + part // 2, 5],
+        -1,
+    )
+    before = counter(parent, y, bits[0], None).count(codes, [])
+    assert (before[0] == by_hand(parent, y, codes, bits[0])).all()
+    lengths = np.bincount(node[node >= 0])
+    of_node = np.array([0, 0, 1, 1, 1, 2])
+    family = Family.of(of_node, lengths, np.bincount(parent))
+    assert family.derived.tolist() == [0, 2 + int(lengths[2:5].argmax())]
+    assert sorted([*family.counted, *family.derived]) == list(range(6))
+    (found,) = counter(node, y, bits[1], family).count(codes, before)
+    assert (found == by_hand(node, y, codes, bits[1])).all()
+
+
+def test_rows_of_some_bins_are_found() -> None:
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 1 << BITS, ROWS).astype(np.uint16)
+    rows = random.permutation(ROWS)
+    binned = BinnedRows.of(rows, Segments.of(np.array([1_000, 2_000])), Bins(4))
+    wanted = np.full(2 * 16, -1)
+    wanted[[3, 16 + 5]] = 70, 71
+    found, number = binned.find(codes, wanted)
+    bins = codes[rows] >> (BITS - 4)
+    first, second = rows[:1_000][bins[:1_000] == 3], rows[1_000:][bins[1_000:] == 5]
+    assert found.tolist() == [*first, *second]
+    assert number.tolist() == [70] * len(first) + [71] * len(second)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-3, 1.0, 1e300])
+@pytest.mark.parametrize("size", [50, 70_000])
+def test_rounding_changes_the_root_of_a_gain_by_half_a_unit(
+    size: int, scale: float
+) -> None:
+    random = np.random.default_rng(size)
+    y = np.sort(random.standard_t(2, size) * scale)
+    rounded = RoundedNumbers.of(y)
+    numbers = rounded.numbers.astype(np.float64)
+    for _ in range(30):
+        order = random.permutation(size) if random.random() < 0.5 else np.arange(size)
+        cut = int(random.integers(1, size))
+        left, right = order[:cut], order[cut:]
+        share = np.sqrt(len(left) * len(right)) / size
+        exact = (y[left].mean() - y[right].mean()) / rounded.unit
+        rough = numbers[left].mean() - numbers[right].mean()
+        assert share * abs(exact - rough) <= 0.5 + 1e-6
+
+
+def test_rounded_numbers_give_exact_sums() -> None:
+    random = np.random.default_rng(3)
+    y = random.normal(size=ROWS) - 5
+    rounded = RoundedNumbers.of(y)
+    rows, bins = np.arange(ROWS), random.integers(0, 1 << BITS, ROWS)
+    own = rounded.summed(rows)
+    binned = BinnedRows.of(rows, Segments.of(np.array([ROWS])), Bins(4))
+    found = own.finish(binned.add(bins.astype(np.uint16), own))
+    assert found.squares is not None
+    for place in range(16):
+        mine = [int(n) for n in rounded.numbers[bins >> (BITS - 4) == place]]
+        assert found.sizes[place] == len(mine)
+        assert found.sums[0][place] == sum(mine)
+        assert found.squares[place] == sum(n * n for n in mine)

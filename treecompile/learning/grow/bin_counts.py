@@ -1,0 +1,194 @@
+"""Counts the rows of a level by node and bin, for one column after the other.
+
+A node is not counted if all its siblings are: its counts are those of the parent minus
+those of the siblings. So the largest child of every split comes for free.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from treecompile.learning.grow.binning import BITS, Codes
+from treecompile.learning.grow.segments import Segments
+from treecompile.model.arrays import Array, Positions
+
+CHUNK = 1 << 16  # rows whose arrays fit the cache; with fewer, threads wait more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeySums:
+    """What the rows with each key add up to."""
+
+    sizes: Array  # rows
+    weights: Array  # the same array, where rows have no weights
+    sums: list[Array]  # of labels: the cases of every label, the first included
+    squares: Array | None = None  # of numbers counted by bins: about the sum of squares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summed:
+    """What is summed over the rows of each bin."""
+
+    # The values of some rows, from which of the counted rows they are, and their
+    # numbers in the dataset. None: each row counts 1.
+    values: Callable[[slice, Positions], Sequence[Array | None]]
+    types: Sequence[DTypeLike]  # of the sums
+    finish: Callable[[list[Array]], KeySums]  # from the sums: nodes x lines x bins
+    lines: int = 1  # of each node: classes that are summed on their own
+    line: Array | None = None  # of each row
+    unit: float | None = None  # of values that were rounded,
+    exact: Summed | None = None  # and the sums of what they were before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Which nodes of a level are counted, and how the others follow from these."""
+
+    counted: Positions
+    derived: Positions
+    parents: Positions  # of each derived node: its number in the level before
+    siblings: Positions  # of each derived node, one after the other; all are counted
+    starts: Positions  # where the siblings of each begin
+
+    @classmethod
+    def all_counted(cls, count: int) -> Family:
+        none = np.zeros(0, np.intp)
+        return cls(np.arange(count), none, none, none, none)
+
+    @classmethod
+    def of(
+        cls, parents: Positions, lengths: Positions, parent_lengths: Positions
+    ) -> Family:
+        """`parents` are those of the nodes of a level, `lengths` their rows.
+
+        The largest child is derived if all rows of its parent are in the level.
+        """
+        held = np.bincount(parents, lengths, len(parent_lengths))
+        order = np.lexsort((lengths, parents))  # by parent, the largest child last
+        parent = parents[order]
+        is_first = np.diff(parent, prepend=-1) != 0
+        is_last = np.append(is_first[1:], True)
+        is_whole = (held == parent_lengths)[parent] & ~(is_first & is_last)
+        derived = is_whole & is_last
+        siblings = is_whole & ~is_last
+        return cls(
+            np.sort(order[~derived]),
+            order[derived],
+            parent[derived],
+            order[siblings],
+            np.flatnonzero(is_first[siblings]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """How wide the bins of a level are: as many codes as have these leading bits."""
+
+    bits: int
+
+    @property
+    def width(self) -> int:
+        """The number of bins of each node."""
+        return 1 << self.bits
+
+    @property
+    def shift(self) -> int:
+        """From the code of a number to its bin."""
+        return BITS - self.bits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedRows:
+    """The rows of some nodes. Their keys are numbers of a node, a line and a bin."""
+
+    bins: Bins
+    rows: Positions
+    first: Positions  # of each row: the key of the first bin
+    shape: tuple[int, int, int]  # nodes, lines, bins
+
+    @classmethod
+    def of(
+        cls,
+        rows: Positions,
+        nodes: Segments,
+        bins: Bins,
+        lines: int = 1,
+        line: Array | None = None,
+    ) -> BinnedRows:
+        shape = len(nodes.lengths), lines, bins.width
+        first = nodes.spread(np.arange(0, math.prod(shape), lines * bins.width))
+        if line is not None:
+            first += line * bins.width
+        return cls(bins, rows, first, shape)
+
+    def keys(self, codes: Codes) -> Iterator[tuple[slice, Positions, Positions]]:
+        """Chunk by chunk: which rows, their numbers in the dataset, their keys.
+
+        Arrays of a chunk stay in the cache, and are used again for the next one.
+        """
+        longest = min(CHUNK, len(self.rows))
+        keys, bins = np.empty(longest, np.intp), np.empty(longest, codes.dtype)
+        for start in range(0, len(self.rows), CHUNK):
+            some = slice(start, min(start + CHUNK, len(self.rows)))
+            mine = slice(0, some.stop - start)
+            rows = self.rows[some]
+            codes.take(rows, out=bins[mine], mode="clip")
+            bins[mine] >>= self.bins.shift
+            np.add(self.first[some], bins[mine], out=keys[mine])
+            yield some, rows, keys[mine]
+
+    def add(self, codes: Codes, summed: Summed) -> list[Array]:
+        """The sums over the rows of each node, line and bin."""
+        size = math.prod(self.shape)
+        sums: list[Array] = [np.zeros(size, each) for each in summed.types]
+        for some, rows, keys in self.keys(codes):
+            for total, each in zip(sums, summed.values(some, rows), strict=True):
+                np.add.at(total, keys, 1 if each is None else each)
+        return [each.reshape(self.shape) for each in sums]
+
+    def find(self, codes: Codes, of_key: Array) -> tuple[Positions, Positions]:
+        """The rows whose key has a number, which is not negative, and that number."""
+        found, numbers = [], []
+        for _, rows, keys in self.keys(codes):
+            number = of_key.take(keys)
+            inside = np.flatnonzero(number >= 0)
+            found.append(rows.take(inside))
+            numbers.append(number.take(inside))
+        return np.concatenate(found), np.concatenate(numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinCounter:
+    """Counts the rows of the nodes of a level by node and bin."""
+
+    counted: BinnedRows
+    summed: Summed
+    family: Family
+
+    @property
+    def bins(self) -> Bins:
+        return self.counted.bins
+
+    def count(self, codes: Codes, before: Sequence[Array]) -> list[Array]:
+        """The sums of a column: nodes x lines x bins; `before` are the parents'."""
+        made = self.counted.add(codes, self.summed)
+        if not len(self.family.derived):
+            return made
+        return [*map(self._with_derived, made, before)]
+
+    def _with_derived(self, made: Array, before: Array) -> Array:
+        family, width = self.family, self.bins.width
+        shape = len(made) + len(family.derived), *made.shape[1:]
+        result = np.empty(shape, made.dtype)
+        result[family.counted] = made
+        inherited = before[family.parents]
+        if inherited.shape[-1] > width:  # bins of the parents are narrower
+            inherited = inherited.reshape(*inherited.shape[:2], width, -1).sum(-1)
+        inherited -= np.add.reduceat(result[family.siblings], family.starts)
+        result[family.derived] = inherited
+        return result
