@@ -10,7 +10,7 @@ from treecompile.learning.grow.bin_counts import (
     BinCounter,
     BinnedRows,
     Bins,
-    Family,
+    Lineage,
     Summed,
 )
 from treecompile.learning.grow.binning import BITS
@@ -26,16 +26,16 @@ def summed(rows: Positions, y: Array) -> Summed:
     return LabelResponse(y, tuple("abc")).summed(rows)
 
 
-def counter(node: Array, y: Array, bits: int, family: Family | None) -> BinCounter:
+def counter(node: Array, y: Array, bits: int, lineage: Lineage | None) -> BinCounter:
     """Of the rows that have a node; -1 is none."""
     count = int(node.max()) + 1
-    family = family or Family.all_counted(count)
-    parts = [np.flatnonzero(node == each) for each in family.counted.tolist()]
+    lineage = lineage or Lineage.all_counted(count)
+    parts = [np.flatnonzero(node == each) for each in lineage.counted.tolist()]
     rows = np.concatenate(parts)
     nodes = Segments.of(np.array([*map(len, parts)]))
     own = summed(rows, y)
     binned = BinnedRows.of(rows, nodes, Bins(bits), own.lines, own.line)
-    return BinCounter(binned, own, family)
+    return BinCounter(binned, own, lineage)
 
 
 def by_hand(node: Array, y: Array, codes: Array, bits: int) -> Array:
@@ -67,10 +67,10 @@ def test_the_largest_child_is_not_counted(
     assert (before[0] == by_hand(parent, y, codes, bits[0])).all()
     lengths = np.bincount(node[node >= 0])
     of_node = np.array([0, 0, 1, 1, 1, 2])
-    family = Family.of(of_node, lengths, np.bincount(parent))
-    assert family.derived.tolist() == [0, 2 + int(lengths[2:5].argmax())]
-    assert sorted([*family.counted, *family.derived]) == list(range(6))
-    (found,) = counter(node, y, bits[1], family).count(codes, before)
+    lineage = Lineage.of(of_node, lengths, np.bincount(parent))
+    assert lineage.derived.tolist() == [0, 2 + int(lengths[2:5].argmax())]
+    assert sorted([*lineage.counted, *lineage.derived]) == list(range(6))
+    (found,) = counter(node, y, bits[1], lineage).count(codes, before)
     assert (found == by_hand(node, y, codes, bits[1])).all()
 
 

@@ -46,7 +46,7 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class Lineage:
     """Which nodes of a level are counted, and how the others follow from these."""
 
     counted: Positions
@@ -56,14 +56,14 @@ class Family:
     starts: Positions  # where the siblings of each begin
 
     @classmethod
-    def all_counted(cls, count: int) -> Family:
+    def all_counted(cls, count: int) -> Lineage:
         none = np.zeros(0, np.intp)
         return cls(np.arange(count), none, none, none, none)
 
     @classmethod
     def of(
         cls, parents: Positions, lengths: Positions, parent_lengths: Positions
-    ) -> Family:
+    ) -> Lineage:
         """`parents` are those of the nodes of a level, `lengths` their rows.
 
         The largest child is derived if all rows of its parent are in the level.
@@ -168,7 +168,7 @@ class BinCounter:
 
     counted: BinnedRows
     summed: Summed
-    family: Family
+    lineage: Lineage
 
     @property
     def bins(self) -> Bins:
@@ -177,18 +177,18 @@ class BinCounter:
     def count(self, codes: Codes, before: Sequence[Array]) -> list[Array]:
         """The sums of a column: nodes x lines x bins; `before` are the parents'."""
         made = self.counted.add(codes, self.summed)
-        if not len(self.family.derived):
+        if not len(self.lineage.derived):
             return made
         return [*map(self._with_derived, made, before)]
 
     def _with_derived(self, made: Array, before: Array) -> Array:
-        family, width = self.family, self.bins.width
-        shape = len(made) + len(family.derived), *made.shape[1:]
+        lineage, width = self.lineage, self.bins.width
+        shape = len(made) + len(lineage.derived), *made.shape[1:]
         result = np.empty(shape, made.dtype)
-        result[family.counted] = made
-        inherited = before[family.parents]
+        result[lineage.counted] = made
+        inherited = before[lineage.parents]
         if inherited.shape[-1] > width:  # bins of the parents are narrower
             inherited = inherited.reshape(*inherited.shape[:2], width, -1).sum(-1)
-        inherited -= np.add.reduceat(result[family.siblings], family.starts)
-        result[family.derived] = inherited
+        inherited -= np.add.reduceat(result[lineage.siblings], lineage.starts)
+        result[lineage.derived] = inherited
         return result

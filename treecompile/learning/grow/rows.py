@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from treecompile.learning.grow.bin_counts import BinCounter, BinnedRows, Bins, Family
+from treecompile.learning.grow.bin_counts import BinCounter, BinnedRows, Bins, Lineage
 from treecompile.learning.grow.binning import LEAST_BITS, MOST_BITS
 from treecompile.learning.grow.columns import (
     NumberColumn,
@@ -211,14 +211,14 @@ class RowSource:
             self.binned = []  # from now on
             return None
         rows, nodes, lengths = self.rows, self.nodes, self.nodes.lengths
-        family = Family.all_counted(len(lengths))
+        lineage = Lineage.all_counted(len(lengths))
         if self.response.inherits:
-            family = Family.of(self.parents, lengths, self.before)
-            rows = nodes.take(rows, family.counted)
-            nodes = Segments.of(lengths[family.counted])
+            lineage = Lineage.of(self.parents, lengths, self.before)
+            rows = nodes.take(rows, lineage.counted)
+            nodes = Segments.of(lengths[lineage.counted])
         summed = self.response.summed(rows)
         counted = BinnedRows.of(rows, nodes, Bins(bits), summed.lines, summed.line)
-        return BinCounter(counted, summed, family)
+        return BinCounter(counted, summed, lineage)
 
     def divide(self, splits: Splits) -> Division:
         leaves = np.flatnonzero(splits.feature < 0)
