@@ -25,6 +25,7 @@ LEAST_BYTES = 8_000_000  # below, Arrow is not loaded in the time that it saves
 BLOCK = 1 << 16  # bytes that are examined at a time: they stay in the cache
 LONGEST = 1 << 20  # bytes of a line: those of a block of Arrow
 QUOTE, NEW_LINE, RETURN = b'"\n\r'
+SIGNS = b"\0", b"\r", b'"'  # lines without any of them are simple
 
 
 def read_columns(
@@ -87,10 +88,14 @@ def _is_simple(path: str, delimiter: int, how: ReadOptions) -> bool:
         if mark[:2] in UTF_16_MARKS or (how.no_header and mark == codecs.BOM_UTF8):
             return False
         file.seek(len(codecs.BOM_UTF8) if mark == codecs.BOM_UTF8 else 0)
-        rest = b""
+        rest = b""  # a line without its end
         while block := file.read(BLOCK):
-            lines, end, rest = (rest + block).rpartition(b"\n")
-            if len(rest) > LONGEST or not _is_simple_block(lines + end, delimiter):
+            end = block.rfind(b"\n") + 1
+            has_sign = end and any(sign in rest or sign in block for sign in SIGNS)
+            if has_sign and not _is_simple_block(rest + block[:end], delimiter):
+                return False
+            rest = block[end:] if end else rest + block
+            if len(rest) > LONGEST:
                 return False
     return _is_simple_block(rest, delimiter)
 

@@ -42,7 +42,8 @@ class ColumnDigest:
 
 def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
     is_numeric = feature.kind is Kind.NUMERIC
-    known = column[~np.isnan(column) if is_numeric else column >= 0]
+    is_known = ~np.isnan(column) if is_numeric else column >= 0
+    known = column if is_known.all() else column[is_known]
     low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
 
     def distinct() -> int:

@@ -367,6 +367,9 @@ class CaseSource:
         return Division(divided.branches, divided.known, table)
 
     def greatest(self, index: int, bounds: Floats) -> Floats:
-        ordered = np.sort(self.sample.columns[index])  # missing values come last
-        found: Floats = ordered[np.searchsorted(ordered, bounds, side="right") - 1]
+        values, edges = self.sample.columns[index], np.unique(bounds)
+        most = np.full(len(edges) + 1, -np.inf)
+        with np.errstate(invalid="ignore"):  # NaN comes after all edges
+            np.maximum.at(most, np.searchsorted(edges, values), values)
+        found: Floats = np.maximum.accumulate(most)[np.searchsorted(edges, bounds)]
         return found
