@@ -114,16 +114,16 @@ def test_the_shape_of_a_small_tree() -> None:
     a, b, c = (node.branches[0].when for node in tree.nodes if isinstance(node, Split))
     # Of two children that nest alike the last goes on behind the guard.
     assert list(tree_steps(tree)) == [
-        Step(0, (a,), None),
-        Step(1, (b,), 3),
+        Step(0, (a,), None, (False,)),
+        Step(1, (b,), 3, (False,)),
         Step(1, (), 4),
-        Step(0, (c,), 5),
+        Step(0, (c,), 5, (True,)),  # a missing value holds in a
         Step(0, (), 6),
     ]
     assert list(tree_steps(tree, 1)) == [
-        Step(0, (a, b), 3),
-        Step(0, (a,), 4),
-        Step(0, (c,), 5),
+        Step(0, (a, b), 3, (False, False)),
+        Step(0, (a,), 4, (False,)),
+        Step(0, (c,), 5, (True,)),
         Step(0, (), 6),
     ]
 
