@@ -107,7 +107,9 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
         for towards in (-inf, inf):
             near = threshold_text(nextafter(number, towards), dialect)
             written = re.escape(threshold_text(number, dialect))
-            make.each("ulp", rf"(?:(?<=[<>=] )|(?<=CAST\()){written}(?![\d.])", always(near))
+            make.each(
+                "ulp", rf"(?:(?<=[<>=] )|(?<=CAST\()){written}(?![\d.])", always(near)
+            )
     for old, new in (
         (r" <= ", " < "),
         (r" <= ", " > "),

@@ -307,7 +307,9 @@ def test_the_arms_of_an_inner_case_are_its_own(outer: int, inner: int) -> None:
     ]
 
     def lines(arms: int) -> list[str]:
-        return list(case_lines(steps, lambda test, known: "t", str, with_limits(arms=arms)))
+        return list(
+            case_lines(steps, lambda test, known: "t", str, with_limits(arms=arms))
+        )
 
     assert whens(lines(3)) == 3
     with pytest.raises(TargetError, match="more WHENs"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from contextlib import closing
 from math import inf, nextafter
 from random import Random
@@ -154,6 +155,24 @@ def test_verify_has_columns_of_the_declared_types(
             program, text.replace(old, new), types={"number": declared}, budget=300
         )
         assert not broken.passed
+
+
+@pytest.mark.parametrize("affinity", ["REAL", "INTEGER", "NUMERIC", "TEXT", ""])
+def test_sqlite_reads_numbers_in_columns_of_any_type(affinity: str) -> None:
+    """It compares integers and doubles exactly, and text with a REAL as a number."""
+    cuts = [-0.5, 3.0, 2.0**53 - 1, 2.0**53, 2.0**60]
+    program = several(cuts)
+    near = {int(cut) + step for cut in cuts for step in (-2, -1, 0, 1, 2, 63, 64, 65)}
+    values: list[float | None] = [*sorted(near), 2.5, 3.5, 1e300, -1e300, None]
+    text = emit(program, "sql", EmitOptions(comments=False)).text
+    assert "x <= CAST(3 AS REAL)" in text
+    assert "CAST(x AS REAL) <= (1.0*(1<<60)" in text
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE t (n INTEGER, x {affinity})")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(values)))
+        found = connection.execute(f"SELECT n, {text} FROM t").fetchall()
+    answers = [predict(program.body, (value,)) for value in values]
+    assert dict(found) == dict(enumerate(answers))
 
 
 def test_a_wrong_type_is_found_by_verify() -> None:
