@@ -124,30 +124,26 @@ def tree_steps(
             yield Step(item.depth, item.tests, item.position, item.known)
             continue
         free = most - item.depth if missing_last and levels >= top else 0
-        last = continuing_branch(node, rank, 0 if is_known(item, node) else free)
-        stack.append(behind(item, last))
+        is_known = bool(item.present >> node.branches[0].when.feature & 1)
+        last = continuing_branch(node, rank, 0 if is_known else free)
+        present = present_behind(last, item)
+        stack.append(Waiting(last.then, item.depth, item.tests, item.known, present))
         for branch in reversed(node.branches):
             if branch is last:
                 continue
-            tests = (*item.tests, branch.when)
-            known = (*item.known, is_known(item, node))
-            child = replace(behind(item, branch), tests=tests, known=known)
+            tests, known = (*item.tests, branch.when), (*item.known, is_known)
+            present = present_behind(branch, item)
             if is_nested(branch.then, item.position):
-                child = replace(child, depth=item.depth + 1, tests=(), known=())
-                stack += child, Step(item.depth, tests, None, known)
+                stack.append(Waiting(branch.then, item.depth + 1, (), (), present))
+                stack.append(Step(item.depth, tests, None, known))
             else:
-                stack.append(child)
+                stack.append(Waiting(branch.then, item.depth, tests, known, present))
 
 
-def is_known(item: Waiting, split: ir.Split) -> bool:
-    """Whether no missing value comes to a split: an earlier test rejected it."""
-    return bool(item.present >> split.branches[0].when.feature & 1)
-
-
-def behind(item: Waiting, branch: ir.Branch) -> Waiting:
-    """The child of a branch, in the place of its parent."""
-    rejects = 0 if branch.when.missing else 1 << branch.when.feature
-    return replace(item, position=branch.then, present=item.present | rejects)
+def present_behind(branch: ir.Branch, item: Waiting) -> int:
+    """The features that cannot be missing behind a branch: its own, if it says so."""
+    rejected = 0 if branch.when.missing else 1 << branch.when.feature
+    return item.present | rejected
 
 
 def continuing_branch(
@@ -260,9 +256,9 @@ def _without_agreeing_splits(
         assert isinstance(split, ir.Split)
         moved = []
         for branch in split.branches:
-            moved.append(replace(branch, then=len(waiting)))
+            moved.append(ir.Branch(branch.when, len(waiting), branch.weight))
             waiting.append(branch.then)
-        nodes.append(replace(split, branches=tuple(moved)))
+        nodes.append(ir.Split(tuple(moved), split.stats, split.gain))
     return replace(tree, nodes=tuple(nodes)), kept
 
 

@@ -320,8 +320,9 @@ def _comment(rules: Sequence[Rule], said: Mapping[str, str]) -> str:
     """The comment behind an answer: " /* R3: 2 of 2 cases, R4: 3 of 5 cases */"."""
     if rules[0].id not in said:
         return ""
-    known = {**said, paths.DIVIDED: "several rules share it"}
-    named = [f"{rule.id}: {known[rule.id]}" for rule in rules[:MOST_NAMED]]
+    if rules[0].id == paths.DIVIDED:
+        return f" /* {paths.DIVIDED}: several rules share it */"
+    named = [f"{rule.id}: {said[rule.id]}" for rule in rules[:MOST_NAMED]]
     if others := len(rules) - len(named):
         named.append(f"and {words.quantity(others, 'other rule')}")
     return f" /* {', '.join(named)} */"
