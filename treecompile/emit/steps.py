@@ -82,7 +82,7 @@ def ranks(tree: ir.Tree) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingNode:
     """A node still to be written."""
 
     position: int
@@ -113,7 +113,7 @@ def tree_steps(
             return True
         return ceil(rank[child] * levels / top) < ceil(rank[position] * levels / top)
 
-    stack: list[Waiting | Step] = [Waiting(0, 0)]  # a step here opens a block
+    stack: list[WaitingNode | Step] = [WaitingNode(0, 0)]  # a step here opens a block
     while stack:
         item = stack.pop()
         if isinstance(item, Step):
@@ -127,20 +127,24 @@ def tree_steps(
         is_known = bool(item.present >> node.branches[0].when.feature & 1)
         last = continuing_branch(node, rank, 0 if is_known else free)
         present = present_behind(last, item)
-        stack.append(Waiting(last.then, item.depth, item.tests, item.known, present))
+        stack.append(
+            WaitingNode(last.then, item.depth, item.tests, item.known, present)
+        )
         for branch in reversed(node.branches):
             if branch is last:
                 continue
             tests, known = (*item.tests, branch.when), (*item.known, is_known)
             present = present_behind(branch, item)
             if is_nested(branch.then, item.position):
-                stack.append(Waiting(branch.then, item.depth + 1, (), (), present))
+                stack.append(WaitingNode(branch.then, item.depth + 1, (), (), present))
                 stack.append(Step(item.depth, tests, None, known))
             else:
-                stack.append(Waiting(branch.then, item.depth, tests, known, present))
+                stack.append(
+                    WaitingNode(branch.then, item.depth, tests, known, present)
+                )
 
 
-def present_behind(branch: ir.Branch, item: Waiting) -> int:
+def present_behind(branch: ir.Branch, item: WaitingNode) -> int:
     """The features that cannot be missing behind a branch: its own, if it says so."""
     rejected = 0 if branch.when.missing else 1 << branch.when.feature
     return item.present | rejected
