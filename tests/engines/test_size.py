@@ -144,7 +144,7 @@ def test_what_is_slow_is_said(engine: str) -> None:
 
 
 def test_what_a_longer_text_needs_is_said() -> None:
-    model = program(2_000, False)
+    model = program(2_500, False)
     _, warning = emit(model, "sql", EmitOptions(dialect="clickhouse")).warnings
     assert re.match(
         r"the SQL has 2\d\d,\d{3} bytes, but ClickHouse allows 250,000: SET max_query",
