@@ -70,8 +70,8 @@ def test_a_wrong_output_among_several_is_found() -> None:
     program = every_type()
     options = EmitOptions(form="select", table="t", output="label,rule")
     text = emit(program, "sql", options).text
-    assert text.count("THEN 'R1'") == 1
-    report = verify(program, text.replace("THEN 'R1'", "THEN 'R2'"), budget=300)
+    assert text.count("ELSE 'R1'") == 1
+    report = verify(program, text.replace("ELSE 'R1'", "ELSE 'R2'"), budget=300)
     assert report.mismatches
 
 

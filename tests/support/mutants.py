@@ -107,7 +107,9 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
         for towards in (-inf, inf):
             near = threshold_text(nextafter(number, towards), dialect)
             written = re.escape(threshold_text(number, dialect))
-            make.each("ulp", rf"(?<=[<>=] ){written}(?![\d.])", always(near))
+            make.each(
+                "ulp", rf"(?:(?<=[<>=] )|(?<=CAST\()){written}(?![\d.])", always(near)
+            )
     for old, new in (
         (r" <= ", " < "),
         (r" <= ", " > "),
@@ -134,7 +136,8 @@ def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:
         rf"WHEN (.*?({column}).*?) THEN",
         r"WHEN (\1) OR \2 IS NULL THEN",
     )
-    make.each("cast removed", r"CAST\(([^()]*?) AS [A-Z ]+\)", r"\1")
+    # Of columns. The cast of a number is for tables that have numbers as text.
+    make.each("cast removed", r"CAST\((?![-\d])([^()]*?) AS [A-Z ]+\)", r"\1")
     make.each("cast removed", r"toFloat64\(([^()]*?)\)", r"\1")
     make.each("collation removed", r' COLLATE (?:"C"|\w+)', "")
     _sql_answers(make, program, dialect)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import log2
 from random import Random
 
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 
 from tests.support.random_models import random_row, random_rules, random_tree
 from tests.support.steps import run
-from treecompile.emit.steps import Step, ranks, rule_steps, tree_steps
+from treecompile.emit.steps import (
+    SPARE,
+    Step,
+    agreeing,
+    ranks,
+    rule_steps,
+    tree_steps,
+)
 from treecompile.model.ir import (
     Branch,
     ClassCounts,
@@ -21,11 +29,12 @@ from treecompile.model.ir import (
     Kind,
     Leaf,
     Op,
+    Row,
     Split,
     Tree,
     ValueType,
 )
-from treecompile.model.semantics import decider, leaf_positions, negate
+from treecompile.model.semantics import decider, holds, leaf_positions, negate
 
 ONE = ClassCounts((1.0,))
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
@@ -57,19 +66,23 @@ def balanced(depth: int) -> Tree:
     return binary(tests, 2 ** (depth + 1) - 1)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([None, 1, 2, 3]))
-def test_steps_decide_as_the_tree_does(seed: int, budget: int | None) -> None:
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([None, 1, 2, 3, 10]), st.booleans())
+def test_steps_decide_as_the_tree_does(
+    seed: int, budget: int | None, missing_last: bool
+) -> None:
     random = Random(seed)
     tree = random_tree(random, splits=random.randint(0, 40))
-    steps = list(tree_steps(tree, budget))
+    steps = list(tree_steps(tree, budget, missing_last))
     for _ in range(20):
         row = random_row(random, tree)
         assert run(steps, tree.features, row) == decider(tree, row)
     leaves = list(leaf_positions(tree))
     assert sorted(s.outcome for s in steps if s.outcome is not None) == sorted(leaves)
     rank = ranks(tree)[0]
-    assert nesting(steps) == (rank if budget is None else min(rank, budget))
+    least = rank if budget is None else min(rank, budget)
+    most = least if budget is None or not missing_last else min(rank + SPARE, budget)
+    assert least <= nesting(steps) <= most
     assert rank <= log2(len(leaves))
 
 
@@ -114,16 +127,16 @@ def test_the_shape_of_a_small_tree() -> None:
     a, b, c = (node.branches[0].when for node in tree.nodes if isinstance(node, Split))
     # Of two children that nest alike the last goes on behind the guard.
     assert list(tree_steps(tree)) == [
-        Step(0, (a,), None),
-        Step(1, (b,), 3),
+        Step(0, (a,), None, (False,)),
+        Step(1, (b,), 3, (False,)),
         Step(1, (), 4),
-        Step(0, (c,), 5),
+        Step(0, (c,), 5, (True,)),  # a missing value holds in a
         Step(0, (), 6),
     ]
     assert list(tree_steps(tree, 1)) == [
-        Step(0, (a, b), 3),
-        Step(0, (a,), 4),
-        Step(0, (c,), 5),
+        Step(0, (a, b), 3, (False, False)),
+        Step(0, (a,), 4, (False,)),
+        Step(0, (c,), 5, (True,)),
         Step(0, (), 6),
     ]
 
@@ -159,3 +172,101 @@ def test_the_deepest_branch_goes_on_or_the_catch_all(deep: int, last: int) -> No
         branch.when for place, branch in enumerate(root.branches) if place != last
     ]
     assert [step.tests for step in steps[:2]] == [(guard,) for guard in guards]
+
+
+# ---------------------------------------------------------------- missing values last
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.booleans())
+def test_a_known_value_is_never_missing(seed: int, missing_last: bool) -> None:
+    """Whichever step asks for it, no row with a missing value comes to it."""
+    random = Random(seed)
+    tree = random_tree(random, splits=random.randint(0, 40))
+    steps = list(tree_steps(tree, 10, missing_last=missing_last))
+    for _ in range(20):
+        row = random_row(random, tree)
+        for test, known in met(steps, tree.features, row):
+            assert not known or row[test.feature] is not None
+
+
+def met(
+    steps: list[Step], features: Sequence[Feature], row: Row
+) -> Iterator[tuple[Condition, bool]]:
+    """The tests that a row comes to, in their order."""
+    depth = 0
+    for step in steps:
+        if step.depth != depth:
+            continue
+        for asked in step.asked:
+            yield asked
+            if not holds(asked[0], features[asked[0].feature], row[asked[0].feature]):
+                break
+        else:
+            if step.outcome is not None:
+                return
+            depth += 1
+
+
+def test_the_branch_of_missing_values_continues_if_the_others_can_nest() -> None:
+    tree = of_many_features(chain(20))  # a missing value comes to the leaf beside
+    steps = list(tree_steps(tree, 10, missing_last=True))
+    assert nesting(steps) == 1 + SPARE
+    accepts = [test.missing for step in steps for test in step.tests]
+    assert accepts == [False] * SPARE + [True] * (19 - SPARE) + [False]
+    assert nesting(list(tree_steps(tree, 1, missing_last=True))) == 1
+    again = list(tree_steps(chain(20), 10, missing_last=True))  # one feature
+    assert [step.known for step in again if step.tests] == [(False,), *[(True,)] * 19]
+
+
+def of_many_features(tree: Tree) -> Tree:
+    """The same tree, each split on a feature of its own."""
+    nodes = tuple(
+        (
+            replace(
+                node,
+                branches=tuple(
+                    replace(each, when=replace(each.when, feature=position))
+                    for each in node.branches
+                ),
+            )
+            if isinstance(node, Split)
+            else node
+        )
+        for position, node in enumerate(tree.nodes)
+    )
+    return replace(tree, features=(X,) * len(nodes), nodes=nodes)
+
+
+# ---------------------------------------------------------------- equal answers
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_without_agreeing_splits_the_answers_are_the_same(seed: int) -> None:
+    random = Random(seed)
+    tree = random_tree(random, splits=random.randint(0, 40))
+    answers = {leaf: random.choice("ab") for leaf in leaf_positions(tree)}
+    smaller, leaves = agreeing(tree, answers)
+    assert isinstance(smaller, Tree)
+    assert sorted(leaf for below in leaves.values() for leaf in below) == sorted(
+        answers
+    )
+    for _ in range(20):
+        row = random_row(random, tree)
+        assert decider(tree, row) in leaves[decider(smaller, row)]
+    for node in smaller.nodes:
+        if isinstance(node, Split):
+            below = [leaves.get(branch.then, [-1]) for branch in node.branches]
+            found = {answers.get(leaf, "split") for each in below for leaf in each}
+            assert found != {"a"}
+            assert found != {"b"}
+
+
+def test_a_tree_whose_leaves_all_agree_is_one_leaf() -> None:
+    tree = balanced(3)
+    smaller, leaves = agreeing(tree, dict.fromkeys(leaf_positions(tree), "a"))
+    assert isinstance(smaller, Tree)
+    assert len(smaller.nodes) == 1
+    assert [*leaves] == [0]
+    assert leaves[0] == [*leaf_positions(tree)]

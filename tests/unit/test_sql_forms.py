@@ -284,7 +284,7 @@ def test_the_layout_of_a_query_and_of_a_view() -> None:
 SELECT
   *,
   CASE
-    WHEN CAST(x AS REAL) <= 0.5 THEN 'low'
+    WHEN x <= CAST(0.5 AS REAL) THEN 'low'
     ELSE 'high'
   END AS prediction
 FROM s.t;
@@ -294,7 +294,7 @@ CREATE VIEW predictions AS
 SELECT
   a.*,
   CASE
-    WHEN CAST(a.x AS REAL) <= 0.5 THEN 'low'
+    WHEN a.x <= CAST(0.5 AS REAL) THEN 'low'
     ELSE 'high'
   END AS prediction
 FROM t a;

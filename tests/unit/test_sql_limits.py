@@ -61,7 +61,7 @@ def lines_of(dialect: Dialect, tests: int) -> list[str]:
     conditions = tuple(Condition(0, Op.LE, float(n), False) for n in range(tests))
     body = chain((X,), conditions, ("a", "b")).body
     assert isinstance(body, Tree)
-    return list(case_lines(tree_steps(body), lambda test: "t", str, dialect))
+    return list(case_lines(tree_steps(body), lambda test, known: "t", str, dialect))
 
 
 def test_a_case_has_as_many_arms_as_are_allowed() -> None:
@@ -77,9 +77,9 @@ def test_a_rule_joins_as_many_tests_as_are_allowed() -> None:
     steps = list(tree_steps(body))
     steps[0] = replace(steps[0], tests=steps[0].tests * 5)
     for most in (5, 6):
-        list(case_lines(steps, lambda test: "t", str, with_limits(tests=most)))
+        list(case_lines(steps, lambda test, known: "t", str, with_limits(tests=most)))
     with pytest.raises(TargetError, match="joins 5 conditions by AND.*allows 4"):
-        list(case_lines(steps, lambda test: "t", str, with_limits(tests=4)))
+        list(case_lines(steps, lambda test, known: "t", str, with_limits(tests=4)))
 
 
 def test_the_size_of_the_text_is_compared_with_what_the_database_reads() -> None:
@@ -284,7 +284,7 @@ def test_the_arms_of_each_case_are_counted() -> None:
 
     def lines(arms: int) -> list[str]:
         dialect = with_limits(arms=arms)
-        return list(case_lines(tree_steps(body), lambda test: "t", str, dialect))
+        return list(case_lines(tree_steps(body), lambda test, known: "t", str, dialect))
 
     most = whens(lines(0))
     assert 1 < most < 31
@@ -307,7 +307,9 @@ def test_the_arms_of_an_inner_case_are_its_own(outer: int, inner: int) -> None:
     ]
 
     def lines(arms: int) -> list[str]:
-        return list(case_lines(steps, lambda test: "t", str, with_limits(arms=arms)))
+        return list(
+            case_lines(steps, lambda test, known: "t", str, with_limits(arms=arms))
+        )
 
     assert whens(lines(3)) == 3
     with pytest.raises(TargetError, match="more WHENs"):

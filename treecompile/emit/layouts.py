@@ -41,9 +41,13 @@ class CodeLayout:
     how: str = ""  # "7 rules, one after the other"; "" if nothing is to be said
     why: str = ""  # "there are more than 500 rules"
 
-    def steps(self, body: ir.Body, budget: int | None = None) -> Iterator[Step]:
+    def steps(
+        self, body: ir.Body, budget: int | None = None, missing_last: bool = False
+    ) -> Iterator[Step]:
         """The steps in the order of execution, nested at most `budget` levels deep."""
-        return list_steps(body) if self.name == LIST else decision_steps(body, budget)
+        if self.name == LIST:
+            return list_steps(body)
+        return decision_steps(body, budget, missing_last)
 
     @property
     def said(self) -> str:

@@ -14,6 +14,10 @@ any depth).
         return 3
     return 4
 
+In SQL, a comparison with NULL is not true. If the child of missing values continues, as
+`missing_last` asks, no guard needs a test for them. Nor does a guard that no missing
+value reaches, because an earlier test on its way rejects them.
+
 An ordered list of rules is slow to run one after the other. `nest` makes it a tree that
 asks only a few questions of each row and finds the same rule for every row, also for
 missing and unseen values. The tree is used only if it stays small: a list of n tests
@@ -22,11 +26,11 @@ becomes a tree of at most FACTOR x n tests, or stays a list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, repeat
 from math import ceil
 
 from treecompile.model import ir
@@ -40,6 +44,8 @@ FACTOR = 8  # maximum tests of the tree for each test of the rules
 MOST = 40_000  # maximum tests of the tree, however many the rules have
 HOPELESS = 2  # give up if about so many times the maximum is still to come
 MOST_WORK = 100_000_000  # give up after so much (see `Boxes.work`), about half a minute
+
+SPARE = 2  # levels that a tree may nest deeper than it must, for simpler tests
 
 Choice = tuple[ir.Condition, int]  # a test, and the number of what follows if it holds
 Choices = tuple[Choice, Choice]
@@ -56,6 +62,13 @@ class Step:
     depth: int
     tests: tuple[ir.Condition, ...]
     outcome: int | None  # position of the deciding leaf or rule
+    # For each test, whether its value is certainly not missing; (): nothing is known.
+    known: tuple[bool, ...] = ()
+
+    @property
+    def asked(self) -> Iterator[tuple[ir.Condition, bool]]:
+        """The tests, each with whether its value is certainly not missing."""
+        return zip(self.tests, self.known or repeat(False), strict=False)
 
 
 def ranks(tree: ir.Tree) -> list[int]:
@@ -68,7 +81,20 @@ def ranks(tree: ir.Tree) -> list[int]:
     return result
 
 
-def tree_steps(tree: ir.Tree, budget: int | None = None) -> Iterator[Step]:
+@dataclass(frozen=True, slots=True)
+class WaitingNode:
+    """A node still to be written."""
+
+    position: int
+    depth: int
+    tests: tuple[ir.Condition, ...] = ()  # written before those of the node
+    known: tuple[bool, ...] = ()  # as in `Step`
+    present: int = 0  # has bit f if feature f cannot be missing here
+
+
+def tree_steps(
+    tree: ir.Tree, budget: int | None = None, missing_last: bool = False
+) -> Iterator[Step]:
     """The steps of a tree, nested at most `budget` levels deep.
 
     If the rank exceeds the budget, neighbouring ranks share a level: a guard whose
@@ -78,40 +104,62 @@ def tree_steps(tree: ir.Tree, budget: int | None = None) -> Iterator[Step]:
     rank = ranks(tree)
     top = rank[0]
     levels = top if budget is None else budget
+    most = min(levels, top + SPARE) if missing_last else top
 
-    def level(position: int) -> int:
-        return ceil(rank[position] * levels / top)
+    def is_nested(child: int, position: int) -> bool:
+        if rank[child] == 0:
+            return False
+        if levels >= top:
+            return True
+        return ceil(rank[child] * levels / top) < ceil(rank[position] * levels / top)
 
-    # Still to be written: nodes, each with its depth and the tests before it, and
-    # steps that open a block.
-    stack: list[tuple[int, int, tuple[ir.Condition, ...]] | Step]
-    stack = [(0, 0, ())]
+    stack: list[WaitingNode | Step] = [WaitingNode(0, 0)]  # a step here opens a block
     while stack:
         item = stack.pop()
         if isinstance(item, Step):
             yield item
             continue
-        position, depth, prefix = item
-        node = tree.nodes[position]
+        node = tree.nodes[item.position]
         if isinstance(node, ir.Leaf):
-            yield Step(depth, prefix, position)
+            yield Step(item.depth, item.tests, item.position, item.known)
             continue
-        last = continuing_branch(node, rank)
-        stack.append((last.then, depth, prefix))
+        free = most - item.depth if missing_last and levels >= top else 0
+        is_known = bool(item.present >> node.branches[0].when.feature & 1)
+        last = continuing_branch(node, rank, 0 if is_known else free)
+        present = present_behind(last, item)
+        stack.append(
+            WaitingNode(last.then, item.depth, item.tests, item.known, present)
+        )
         for branch in reversed(node.branches):
             if branch is last:
                 continue
-            tests = (*prefix, branch.when)
-            child = branch.then
-            if rank[child] == 0 or level(child) == level(position):
-                stack.append((child, depth, tests))
+            tests, known = (*item.tests, branch.when), (*item.known, is_known)
+            present = present_behind(branch, item)
+            if is_nested(branch.then, item.position):
+                stack.append(WaitingNode(branch.then, item.depth + 1, (), (), present))
+                stack.append(Step(item.depth, tests, None, known))
             else:
-                stack.append((child, depth + 1, ()))
-                stack.append(Step(depth, tests, None))
+                stack.append(
+                    WaitingNode(branch.then, item.depth, tests, known, present)
+                )
 
 
-def continuing_branch(split: ir.Split, rank: list[int]) -> ir.Branch:
-    """The branch after the guards: the deepest; at a tie the catch-all or the last."""
+def present_behind(branch: ir.Branch, item: WaitingNode) -> int:
+    """The features that cannot be missing behind a branch: its own, if it says so."""
+    rejected = 0 if branch.when.missing else 1 << branch.when.feature
+    return item.present | rejected
+
+
+def continuing_branch(
+    split: ir.Split, rank: Sequence[int], levels: int = 0
+) -> ir.Branch:
+    """The branch after the guards: the deepest; at a tie the catch-all or the last.
+
+    Or that of missing values, if the others can nest within so many levels.
+    """
+    guards = [branch for branch in split.branches if not branch.when.missing]
+    if all(rank[branch.then] < levels for branch in guards):
+        return next(branch for branch in split.branches if branch.when.missing)
 
     def key(place: int) -> tuple[int, bool, int]:
         branch = split.branches[place]
@@ -129,18 +177,20 @@ def rule_steps(rules: ir.RuleSet) -> Iterator[Step]:
     yield Step(0, (), len(rules.rules))
 
 
-def decision_steps(body: ir.Body, budget: int | None = None) -> Iterator[Step]:
+def decision_steps(
+    body: ir.Body, budget: int | None = None, missing_last: bool = False
+) -> Iterator[Step]:
     """The steps of a tree or of a list, nested at most `budget` levels deep."""
     if isinstance(body, ir.Tree):
-        yield from tree_steps(body, budget)
+        yield from tree_steps(body, budget, missing_last)
         return
     nested = nest(body)
     if nested is None:
         yield from rule_steps(body)
         return
-    for step in tree_steps(nested.tree, budget):
+    for step in tree_steps(nested.tree, budget, missing_last):
         outcome = None if step.outcome is None else nested.outcomes[step.outcome]
-        yield Step(step.depth, step.tests, outcome)
+        yield replace(step, outcome=outcome)
 
 
 def note(body: ir.Body) -> str:
@@ -158,6 +208,62 @@ def note(body: ir.Body) -> str:
     )
     instead = f"a nested decision would need over {bound} tests"
     return f"{size} one after the other: {instead}"
+
+
+# ---------------------------------------------------------------- equal answers
+
+
+def agreeing(
+    body: ir.Body, answers: Mapping[int, str]
+) -> tuple[ir.Body, dict[int, list[int]]]:
+    """The decision without the tests behind which all outcomes have the same answer.
+
+    Also, for each of its outcomes, those of the given body that it stands for. A list
+    that cannot be nested stays as it is.
+    """
+    if isinstance(body, ir.Tree):
+        return _without_agreeing_splits(body, answers)
+    nested = nest(body)
+    if nested is None:
+        return body, {position: [position] for position in answers}
+    rules = nested.outcomes
+    found = {leaf: answers[rule] for leaf, rule in rules.items()}
+    tree, leaves = _without_agreeing_splits(nested.tree, found)
+    return tree, {
+        position: list(dict.fromkeys(rules[leaf] for leaf in below))
+        for position, below in leaves.items()
+    }
+
+
+def _without_agreeing_splits(
+    tree: ir.Tree, answers: Mapping[int, str]
+) -> tuple[ir.Tree, dict[int, list[int]]]:
+    same = dict(answers)
+    leaves = {position: [position] for position in answers}
+    for position, node in upwards(tree):
+        if isinstance(node, ir.Leaf):
+            continue
+        below = [branch.then for branch in node.branches]
+        found = {same.get(child) for child in below}
+        if len(found) == 1 and (answer := found.pop()) is not None:
+            same[position] = answer
+            leaves[position] = [leaf for child in below for leaf in leaves.pop(child)]
+    nodes: list[ir.Node] = []
+    kept: dict[int, list[int]] = {}
+    waiting = [0]
+    for position in waiting:  # grows during the loop
+        if position in same:
+            kept[len(nodes)] = leaves[position]
+            nodes.append(tree.nodes[leaves[position][0]])
+            continue
+        split = tree.nodes[position]
+        assert isinstance(split, ir.Split)
+        moved = []
+        for branch in split.branches:
+            moved.append(ir.Branch(branch.when, len(waiting), branch.weight))
+            waiting.append(branch.then)
+        nodes.append(ir.Split(tuple(moved), split.stats, split.gain))
+    return replace(tree, nodes=tuple(nodes)), kept
 
 
 # ---------------------------------------------------------------- rules as a tree

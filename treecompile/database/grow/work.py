@@ -299,7 +299,7 @@ def node_of_row(
     whole = finish_tree(draft, work.target.response, schema.features, schema.labels)
     tree = _leading(whole, [number != CLOSED for number in numbers])
     columns = {i: source.column for i, source in enumerate(schema.columns)}
-    steps = decision_steps(tree, dialect.limits.nesting)
+    steps = decision_steps(tree, dialect.limits.nesting, missing_last=True)
     text = ConditionWriter(dialect, tree, columns).text
     lines = case_lines(steps, text, lambda leaf: str(numbers[leaf]), dialect)
     return " ".join(line.strip() for line in lines)

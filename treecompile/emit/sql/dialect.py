@@ -97,6 +97,9 @@ class DialectLiterals:
     # Which thresholds are written as plain numbers: none, those that are exact decimals
     # (40.5), or all short decimals (40.1).
     plain: str = checked("", choices=PLAIN)
+    # A threshold as a double, where the column then needs no cast: CAST({} AS REAL).
+    # Not used from 2^53 on: there, integers are not compared as their doubles are.
+    typed: Phrase = phrase("{}", "")
     false: str  # FALSE, 0
     true: str  # TRUE, 1
     # Appended to text literals, as `columns.text` appends it to the column, so that

@@ -293,7 +293,7 @@ class ForestSums:
             assert isinstance(leaf.value, int)
             return literal(member.values[leaf.value][place], self.dialect)
 
-        steps = tree_steps(member.tree, self.dialect.limits.nesting)
+        steps = tree_steps(member.tree, self.dialect.limits.nesting, missing_last=True)
         lines = list(case_lines(steps, self.writer.text, added, self.dialect))
         if self.options.comments and lines[1:]:
             lines[0] += f" /* tree {number} */"

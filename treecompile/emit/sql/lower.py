@@ -34,7 +34,7 @@ from treecompile.emit.sql.text import (
     declared_types,
     literal,
 )
-from treecompile.emit.steps import Step
+from treecompile.emit.steps import Step, agreeing
 from treecompile.model import paths, words
 from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
@@ -185,9 +185,9 @@ def in_steps(
 
     def numbered(place: int) -> str:
         rule = found[place]
-        return f"{numbers[place]}{_comment(rule, said)}"
+        return f"{numbers[place]}{_comment([rule], said)}"
 
-    steps = layout.steps(body, dialect.limits.nesting)
+    steps = layout.steps(body, dialect.limits.nesting, missing_last=True)
     rule = list(case_lines(steps, writer.text, numbered, dialect))
     place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
     stages[forms.DECIDED] = {helper: rule}
@@ -292,24 +292,40 @@ def expression(
     decider, decided = body, paths.outcomes(body)
     if dividing is not None and asked.output == "rule":
         decider, decided = paths.exposed(dividing)
+    answers = {
+        place: result(rule, body, asked, dialect) for place, rule in decided.items()
+    }
+    behind = {place: [rule] for place, rule in decided.items()}
+    if dividing is None and layout.name == DECISION:
+        decider, leaves = agreeing(body, answers)
+        answers = {place: answers[found[0]] for place, found in leaves.items()}
+        behind = {
+            place: [decided[each] for each in found] for place, found in leaves.items()
+        }
 
     def answer(position: int) -> str:
-        rule = decided[position]
-        return f"{result(rule, body, asked, dialect)}{_comment(rule, said)}"
+        return f"{answers[position]}{_comment(behind[position], said)}"
 
-    steps = layout.steps(decider, dialect.limits.nesting)
+    steps = layout.steps(decider, dialect.limits.nesting, missing_last=True)
     lines = list(case_lines(steps, writer.text, answer, dialect))
     if dividing is not None and asked.output != "rule":
         lines[1:1] = divided_arm(dividing, writer, asked)
     return lines
 
 
-def _comment(rule: Rule, said: Mapping[str, str]) -> str:
-    """The comment behind the answer of a rule: " /* R3: 2 of 2 cases */"."""
-    if rule.id not in said:
+MOST_NAMED = 3  # rules in a comment
+
+
+def _comment(rules: Sequence[Rule], said: Mapping[str, str]) -> str:
+    """The comment behind an answer: " /* R3: 2 of 2 cases, R4: 3 of 5 cases */"."""
+    if rules[0].id not in said:
         return ""
-    text = "several rules share it" if rule.id == paths.DIVIDED else said[rule.id]
-    return f" /* {rule.id}: {text} */"
+    if rules[0].id == paths.DIVIDED:
+        return f" /* {paths.DIVIDED}: several rules share it */"
+    named = [f"{rule.id}: {said[rule.id]}" for rule in rules[:MOST_NAMED]]
+    if others := len(rules) - len(named):
+        named.append(f"and {words.quantity(others, 'other rule')}")
+    return f" /* {', '.join(named)} */"
 
 
 def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:
@@ -339,7 +355,7 @@ def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
 
 def case_lines(
     steps: Iterable[Step],
-    text: Callable[[Condition], str],
+    text: Callable[[Condition, bool], str],
     answer_at: Callable[[int], str],
     dialect: Dialect,
 ) -> Iterator[str]:
@@ -370,7 +386,7 @@ def case_lines(
                 f"a rule joins {len(step.tests)} conditions by AND, but {dialect.name}"
                 f" allows {limits.tests}: use the tree instead of its rules"
             )
-        when = " AND ".join(map(text, step.tests))
+        when = " AND ".join(text(test, known) for test, known in step.asked)
         yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
         if step.outcome is None:
             yield f"{indent}    CASE"

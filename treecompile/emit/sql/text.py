@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from math import floor, inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
@@ -153,6 +153,10 @@ def _twins(said: str, name: str, names: Sequence[str]) -> TargetError:
 # ---------------------------------------------------------------- values
 
 
+# Thresholds below it separate integers as their doubles are separated.
+WHOLE = 2.0**53
+
+
 def literal(value: ir.Label | None, dialect: Dialect) -> str:
     """A label or a category of any type."""
     if isinstance(value, bool):
@@ -194,9 +198,11 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 
 INTEGER, DOUBLE = DECLARED = ("integer", "double")  # what --type can say
 NO_TYPES: Mapping[int, str] = {}
-# Thresholds below it separate integers as their doubles are separated.
-WHOLE = 2.0**53
 COMPARED = ("column", "value")
+KNOWN_FORMS = {  # of a number that is neither NULL nor NaN
+    "at_most": Phrase("{x} <= {value}", ("x", "value")),
+    "above": Phrase("{x} > {value}", ("x", "value")),
+}
 INTEGER_FORMS = {  # no cast, and no NaN
     "at_most": Phrase("{column} <= {value}", COMPARED),
     "at_most_or_missing": Phrase("({column} <= {value} OR {column} IS NULL)", COMPARED),
@@ -244,44 +250,60 @@ class ConditionWriter:
             for index, column in columns.items()
         }
         self.typed |= {i: columns[i] for i in columns if types.get(i) == DOUBLE}
-        self.double = DOUBLES[dialect.literals.double]
-        self.threshold: Callable[[float], str] = partial(
-            threshold_text, dialect=dialect
-        )
         self.text = cache(self._text)
         limits = dialect.limits
         values = [condition.value for condition in conditions(body)]
         thresholds = {value for value in values if isinstance(value, float)}
-        if 0 < limits.many_doubles < len(thresholds):
-            double, plain, many = self.double, self.threshold, limits.double_of_many
-            self.double = lambda value: many.fill(double(value))
-            self.threshold = lambda value: many.fill(plain(value))
+        is_many = 0 < limits.many_doubles < len(thresholds)
+        self.number = limits.double_of_many if is_many else Phrase("{}", [""])
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
-    def _text(self, test: ir.Condition) -> str:
-        feature, forms = self.features[test.feature], self.dialect.conditions
+    def double(self, value: float) -> str:
+        """A number as a double."""
+        return self.number.fill(DOUBLES[self.dialect.literals.double](value))
+
+    def threshold(self, value: float, typed: Phrase | None = None) -> str:
+        """A number as it is compared with a double, or `typed` with any number."""
+        text = threshold_text(value, self.dialect)
+        return self.number.fill(typed.fill(text) if typed else text)
+
+    def _text(self, test: ir.Condition, known: bool = False) -> str:
+        """A test; simpler if its value is `known` not to be missing."""
+        feature = self.features[test.feature]
         name, chosen = form_of(test, feature)
+        if known:
+            name = name.removesuffix("_or_missing")
+        if feature.kind is ir.Kind.NUMERIC:
+            return self._number(test, name, known)
         values = [compared(category, self.dialect) for category in chosen]
         most = self.dialect.limits.members
         if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
             inside, _, missing = membership(test, feature)
             text = self._in_parts(test, inside, values)
             column = self.columns[test.feature]
-            return f"({text} OR {column} IS NULL)" if missing else text
+            return f"({text} OR {column} IS NULL)" if missing and not known else text
         if len(chosen) == 1:
             name = name.replace("within", "equal").replace("without", "unequal")
-        if feature.kind is ir.Kind.NUMERIC:
-            if name in ("missing", "known"):
-                name = f"number_{name}"
-            elif test.value != inf:
-                values = [self.threshold(threshold(test))]
-            if self.types.get(test.feature) == INTEGER and name in INTEGER_FORMS:
-                cut = threshold(test)
-                if not values or abs(cut) < WHOLE:
-                    whole = str(floor(cut)) if values else ""
-                    return self._filled(INTEGER_FORMS[name], test.feature, whole)
-        return self._filled(getattr(forms, name), test.feature, ", ".join(values))
+        form = getattr(self.dialect.conditions, name)
+        return self._filled(form, test.feature, ", ".join(values))
+
+    def _number(self, test: ir.Condition, name: str, known: bool) -> str:
+        """The test of a number, in the form of this name."""
+        index, forms = test.feature, self.dialect.conditions
+        declared, typed = self.types.get(index), self.dialect.literals.typed
+        if test.value == inf:  # it compares nothing
+            name = f"number_{name}" if name in ("missing", "known") else name
+            whole = INTEGER_FORMS.get(name) if declared == INTEGER else None
+            return self._filled(whole or getattr(forms, name), index, "")
+        cut = threshold(test)
+        if declared == INTEGER and abs(cut) < WHOLE:
+            return self._filled(INTEGER_FORMS[name], index, str(floor(cut)))
+        form = KNOWN_FORMS[name] if known else getattr(forms, name)
+        if typed and declared != DOUBLE and abs(cut) < WHOLE:
+            column = self.columns[index]
+            return form.fill(x=column, column=column, value=self.threshold(cut, typed))
+        return self._filled(form, index, self.threshold(cut))
 
     def _filled(self, form: Phrase, index: int, value: str) -> str:
         return form.fill(x=self.typed[index], column=self.columns[index], value=value)
