@@ -52,23 +52,30 @@ answers = []
 several = zip(module.predict_many(rows), module.predict_columns(columns))
 for row, others in zip(rows, several):
     answer = module.predict(row)
-    if by_position:
-        others = [*others, by_position(*[row[name] for name in module.FEATURES])]
-    for other in others:
-        if type(other) is not type(answer) or other != answer:
-            raise SystemExit("predict and its other forms disagree on %r" % (row,))
     said = explain(row)
+    agree = True
     if isinstance(said, str):
         said = said.partition(":")[0]  # the rule; the rest may be long
+    if by_position:
+        values = [row[name] for name in module.FEATURES]
+        others = [*others, by_position(*values)]
+        agree = type(said) is list or by_position(*values, rule=True) == said
+    for other in others:
+        agree = agree and type(other) is type(answer) and other == answer
+    if not agree:
+        raise SystemExit("predict and its other forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), said])
-for name in module.FEATURES if by_position else ():
+for name in module.FEATURES:
     row = dict(rows[0], **{{name: []}})
-    try:
-        by_position(*[row[name] for name in module.FEATURES])
-    except TypeError as error:
-        if str(error).startswith("%r is []: expected " % (name,)):
-            continue
-    raise SystemExit("predict_values does not refuse [] as the value of %r" % (name,))
+    forms = [lambda row: by_position(*[row[name] for name in module.FEATURES])]
+    for form in [module.predict, *forms * bool(by_position)]:
+        try:
+            form(row)
+        except TypeError as error:
+            if str(error).startswith("%r is []: expected " % (name,)):
+                continue
+        told = "predict" if form is module.predict else "predict_values"
+        raise SystemExit("%s does not refuse [] as the value of %r" % (told, name))
 {SAVE}"""
 
 NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
