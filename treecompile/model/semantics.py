@@ -232,12 +232,12 @@ def _mixed(split: ir.Split, shares: dict[int, tuple[float, ...]]) -> tuple[float
 
 def leaf_positions(tree: ir.Tree) -> Iterator[int]:
     """The leaves in reading order: depth first, in the order of the branches."""
-    stack = [0]
+    nodes, stack = tree.nodes, [0]
     while stack:
         position = stack.pop()
-        node = tree.nodes[position]
+        node = nodes[position]
         if isinstance(node, ir.Split):
-            stack += [branch.then for branch in reversed(node.branches)]
+            stack += [branch.then for branch in node.branches[::-1]]
         else:
             yield position
 
