@@ -106,7 +106,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         default=default,
         default_evidence=default_evidence,
         default_note=writer.place(rules.default.id) if writer.ordered else "",
-        source_note=sections.source_note(program, rules, is_summary=is_summary),
+        source_note=sections.source_note(body, shown),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
         signing=signing.where_to_sign(source.sha256),
         signatures=signing.signatures(about),

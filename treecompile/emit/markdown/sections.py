@@ -6,12 +6,12 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
-from treecompile.emit.markdown.survey import RuleSurvey
+from treecompile.emit.markdown.survey import RuleSurvey, ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
-from treecompile.model.evidence import MEASURED, Evidence, by_id
+from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.stand_in import FOREST, compares_with_forest, learner, original
@@ -299,10 +299,8 @@ WEIGHTS = (
 )
 
 
-def source_note(
-    program: ir.Program, rules: ir.RuleSet, *, is_summary: bool = False
-) -> str:
-    if is_summary:
+def source_note(body: ir.Body, shown: ShownRules) -> str:
+    if shown.is_summary:
         return (
             "These are too many rules to read or to edit. `treecompile emit model.json"
             " --to markdown --full` writes them all."
@@ -312,9 +310,9 @@ def source_note(
         " then compile this document with `treecompile build RULES.md --out DIR`."
         " The counts in brackets are kept only for rules that are not changed."
     )
-    if has_other_weights(program, rules):
+    if has_other_weights(shown):
         note += WEIGHTS
-    if is_fractional(program.body):
+    if is_fractional(body):
         note += (
             " Once they are edited, the rules do not divide missing values: they are a"
             " different model."
@@ -329,14 +327,13 @@ NOTES = (
 )
 
 
-def has_other_weights(program: ir.Program, rules: ir.RuleSet) -> bool:
+def has_other_weights(shown: ShownRules) -> bool:
     """Whether training weights differ from the rows that were counted."""
-    rows = by_id(program)
     return any(
         found.counted and found.answers != rule.stats.weights
-        for rule in rules.rules
+        for rule in shown.rules.rules
         if isinstance(rule.stats, ir.ClassCounts) and rule.weight
-        for found in [rows[rule.id]]
+        for found in [shown.rows[rule.id]]
     )
 
 
