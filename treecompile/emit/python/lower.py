@@ -120,7 +120,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     code = DecisionCode(body, helpers.names, figures, layout)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
-    said = sentences(program, decided)
+    said = sentences(program, decided, figures)
     dividing = body if divisible(body) else None
     model = {
         key: python_literal(value)
@@ -169,7 +169,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         probabilities=_probabilities(decided),
         sentences=[f'    "{i}": {python_string(text)},' for i, text in said.items()],
         steps=[] if said else _steps(program),
-        ends=[] if said else _ends(program, decided),
+        ends=[] if said else _ends(program, decided, figures),
         explained=copied(rows, ["EXPLAINED"]),
         shown_names=collection(
             "NAMES = (", (python_string(words.name(f.name)) for f in used), ")"
@@ -316,10 +316,12 @@ def _steps(program: ir.Program) -> list[str]:
     return lines
 
 
-def _ends(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
+def _ends(
+    program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
+) -> list[str]:
     """For each rule its leaf and what it says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided).items():
+    for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), python_string(said))
         lines += collection(f'    "{rule}": (', items, "),", 4)
     return lines
