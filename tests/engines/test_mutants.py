@@ -360,6 +360,7 @@ class Judge:
                 yield same(rule.value, module.predict(mapping))
                 values = [mapping[name] for name in read]
                 yield same(rule.value, module.predict_values(*values))
+                yield module.predict_values(*values, rule=True) == rule.id
                 yield module.explain(mapping).startswith(f"{rule.id}:")
                 if isinstance(rule.stats, ClassCounts):
                     shares = tuple(module.predict_proba(mapping).values())

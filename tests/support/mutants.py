@@ -217,7 +217,8 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     _, functions = between(text, "\ndef explain(", "\n\n\n")
     ends = [text.find(f"\n{name} = ") for name in ("PROBABILITIES", "RULES", "STEPS")]
     end = min(place for place in ends if place > 0)
-    make = Breaker(text, _decision(text), (functions, end))
+    by_name = _body(text, "predict")
+    make = Breaker(text, by_name, _body(text, "predict_values"), (functions, end))
     _numbers(make, program, r"(?<=[<>] )|(?<=<= )")
     for old, new in (
         (r" <= ", " < "),
@@ -265,18 +266,19 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     return make.made + said.made
 
 
-def _decision(text: str) -> tuple[int, int]:
-    """Where the body of `predict_values` is, without its docstring."""
-    first = text.index('    """\n', text.rindex("\ndef predict_values("))
+def _body(text: str, name: str) -> tuple[int, int]:
+    """Where the body of a function is, without its docstring."""
+    first = text.index('    """\n', text.rindex(f"\ndef {name}("))
     return first, text.index("\n\n\n", first)
 
 
 def _python_positions(text: str) -> list[Mutant]:
     """Values that take each other's places: on the way in, as parameters, by name."""
-    called = Breaker(text, between(text, "    return predict_values(", "\n\n\n"))
+    called = Breaker(text, _body(text, "predict"))
     spans = [match.span(1) for match in called.find(r"row\[([^]]+)\]")]
     called.exchange("values exchanged", spans)
-    head = Breaker(text, (text.rindex("\ndef predict_values("), _decision(text)[0]))
+    start = text.rindex("\ndef predict_values(")
+    head = Breaker(text, (start, _body(text, "predict_values")[0]))
     names = [match.span(1) for match in head.find(r"(\w+): Any")]
     head.exchange("parameters exchanged", names)
     listed = Breaker(text, between(text, "\nFEATURES = ", "}\n"))

@@ -7,6 +7,7 @@ import pytest
 from tests.support.samples import chain, every_type
 from treecompile.emit import explanations
 from treecompile.emit.explanations import _unmerged_sentence, sentences
+from treecompile.model import words
 from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
 from treecompile.model.paths import outcomes
 from treecompile.rules.extract import extract
@@ -21,7 +22,8 @@ def test_there_are_sentences_up_to_a_number(
 ) -> None:
     program = every_type()
     monkeypatch.setattr(explanations, "SENTENCES", most)
-    assert len(sentences(program, outcomes(program.body))) == count
+    figures = words.evidence_by_id(program)
+    assert len(sentences(program, outcomes(program.body), figures)) == count
 
 
 def test_each_node_has_the_test_above_it() -> None:

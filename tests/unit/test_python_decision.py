@@ -343,3 +343,43 @@ def test_a_decision_too_deep_for_a_line_goes_on_in_functions(
     if levels > 1:
         assert len(deepest) + 4 <= width
     assert ("def _predict_1(" in text) == (levels < 6)
+
+
+def test_a_small_decision_is_written_in_predict_too() -> None:
+    small, large = text_of(balanced(3)), text_of(balanced(4))
+    assert '    x = row["x"]\n' in small
+    assert "return predict_values(" not in small
+    assert '    return predict_values(row["x"], rule=rule)\n' in large
+    for text, size in ((small, 8), (large, 16)):
+        module = module_of(text)
+        for value in range(size):
+            assert module.predict({"x": value}) == module.predict_values(value) == value
+            said = module.predict({"x": value}, True)
+            assert said == module.predict_values(value, rule=True) == f"R{value + 1}"
+
+
+def test_a_name_as_wide_as_a_line_is_read_where_the_decision_is_called() -> None:
+    for size in (50, 100):
+        text = decided(number("x" * size), Condition(0, Op.LE, 2.5, missing=False))
+        assert ("return predict_values(" in text) == (size == 100)
+        assert black.format_str(text, mode=black.Mode()) == text
+        assert module_of(text).predict({"x" * size: 3}) == "high"
+
+
+def test_a_tree_is_nested_and_rules_are_a_list() -> None:
+    tests = [Condition(0, Op.LE, limit, missing=False) for limit in (1.0, 2.0)]
+    tree = chain((number("x"),), tuple(tests), ("low", "high"))
+    assert "\nLayout decision.\n" in text_of(tree)
+    assert "\nLayout list: " in text_of(tree, layout="list")
+    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
+    assert "\nLayout list: " in text_of(replace(tree, body=rules))
+
+
+def test_texts_and_ids_of_rules_need_no_overloads() -> None:
+    test = Condition(0, Op.LE, 2.5, missing=False)
+    text = decided(number("x"), test)
+    assert "overload" not in text
+    assert "def predict(row: Mapping[str, Any], rule: bool = False) -> str:\n" in text
+    numbers = text_of(chain((number("x"),), (test,), (0, 1)))
+    assert "@overload\ndef predict(row: Mapping[str, Any]) -> int: ...\n" in numbers
+    assert "from typing import Any, Literal, TextIO, overload\n" in numbers

@@ -70,7 +70,7 @@ sys.exit(f"{most} {files} {answers} {folder[:12]} {sys.flags.no_site}")
     for start, site in ((text, 1), (f"import numpy as np\n{text}", 0)):
         with pytest.raises(RefusedError) as refused:
             run_python(start, body.features, [(0.0, 0.0)])
-        files = ["artefact.py", "errors.txt", "rows.json"]
+        files = ["artefact.py", "errors.txt", "rows.marshal"]
         said = f"[{5 << 30}, {1 << 30}] {files} answers.json treecompile- {site}"
         assert str(refused.value) == said
     assert run_python("1 / 0", body.features, []) == []

@@ -30,14 +30,18 @@ def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
     return known
 
 
-def sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> dict[str, str]:
-    """What `explain` says about each rule; empty if there are too many rules."""
+def sentences(
+    program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
+) -> dict[str, str]:
+    """What `explain` says about each rule; empty if there are too many rules.
+
+    `evidence` is that of `words.evidence_by_id`.
+    """
     body = program.body
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return {}
     extracted = extract(body)
     rules = apply_rule_passes(extracted)
-    evidence = words.evidence_by_id(program)
     said = {
         rule.id: words.sentence(rule, rules, program.target, evidence[rule.id])
         for rule in (*rules.rules, rules.default)
@@ -71,11 +75,10 @@ def tests_above(program: ir.Program) -> list[tuple[int, str]]:
 
 
 def conclusions(
-    program: ir.Program, decided: Mapping[int, ir.Rule]
+    program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
 ) -> dict[str, tuple[int, str]]:
     """For each rule, its leaf and what it says."""
-    said = words.evidence_by_id(program)
     return {
-        rule.id: (position, words.conclusion(rule, program.target, said[rule.id]))
+        rule.id: (position, words.conclusion(rule, program.target, evidence[rule.id]))
         for position, rule in decided.items()
     }

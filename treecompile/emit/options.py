@@ -71,7 +71,8 @@ class EmitOptions:
         AUTO,
         "`list` writes one guard or WHEN for each rule, in the order of the document;"
         " `decision` nests them, which asks less of each row; `auto` takes the list if"
-        " a row needs at most twice as many tests in it.",
+        " a row needs at most twice as many tests in it, and never for a tree in"
+        " Python.",
         "HOW",
         targets=(*PYTHON, *SQL),
         group=CODE,

@@ -16,7 +16,7 @@ from math import fsum, hypot, isfinite
 from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, deciding, divisible, outcomes, upwards
 from treecompile.model.referral import refer_label
-from treecompile.model.semantics import answer
+from treecompile.model.semantics import answer, leaf_positions
 
 MEASURED = "measured"  # the program option that names the data of all figures
 
@@ -47,11 +47,30 @@ def evidence(program: ir.Program) -> dict[int, Evidence]:
     return {position: found[position] for position in rules}
 
 
-def by_id(program: ir.Program) -> dict[str, Evidence]:
-    """The same by the id of the rule; divided rows have the id DIVIDED."""
-    rules = deciding(program.body)
+def by_id(
+    program: ir.Program, rules: Mapping[int, ir.Rule] | None = None
+) -> dict[str, Evidence]:
+    """The same by the id of the rule; divided rows have the id DIVIDED.
+
+    If some `rules` are given, it is that of these, and of divided rows.
+    """
+    rules = deciding(program.body, rules)
     found = _of_deciding(program, rules)
     return {rules[position].id: each for position, each in found.items()}
+
+
+def rows_of_leaves(program: ir.Program, tree: ir.Tree) -> dict[int, float]:
+    """How many rows each leaf decides, in reading order; then the divided rows."""
+    _, tallies = counted_rows(program)
+    if tallies:
+        rows = [float(tally.decided) for tally in tallies]
+        return dict(zip(_places(tree), rows, strict=True))
+    found = {}
+    for position in leaf_positions(tree):
+        leaf = tree.nodes[position]
+        assert isinstance(leaf, ir.Leaf)
+        found[position] = leaf.stats.weight if leaf.weight else 0.0
+    return found
 
 
 def divided(program: ir.Program) -> Evidence | None:
@@ -78,10 +97,8 @@ def _of_deciding(
     labels, refers = program.body.labels, refer_label(program)
     _, tallies = counted_rows(program)
     if tallies:
-        found = {
-            place: _counted(tally, labels)
-            for place, tally in zip(rules, tallies, strict=True)
-        }
+        counted = dict(zip(_places(program.body), tallies, strict=True))
+        found = {place: _counted(counted[place], labels) for place in rules}
     else:
         found = {place: _weighed(rule, labels) for place, rule in rules.items()}
     if refers is not None:
@@ -89,6 +106,13 @@ def _of_deciding(
             if rule.value == refers:
                 found[place] = replace(found[place], refers=True)
     return found
+
+
+def _places(body: ir.Body) -> Iterable[int]:
+    """The positions that rows are counted for, as in `paths.deciding`."""
+    if isinstance(body, ir.RuleSet):
+        return range(len(body.rules) + 1)
+    return [*leaf_positions(body), *[len(body.nodes)] * divisible(body)]
 
 
 def _counted(tally: ir.RuleTally, labels: Sequence[ir.Label]) -> Evidence:

@@ -6,7 +6,7 @@ Then several rules share the decision, and its id is "divided".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -86,13 +86,15 @@ def outcomes(body: ir.Body) -> dict[int, ir.Rule]:
     return result
 
 
-def deciding(body: ir.Body) -> dict[int, ir.Rule]:
-    """The rules that whole rows are counted for, by position.
+def deciding(
+    body: ir.Body, rules: Mapping[int, ir.Rule] | None = None
+) -> dict[int, ir.Rule]:
+    """The rules that whole rows are counted for, by position: all, or some `rules`.
 
     A row that a tree divides is counted for no leaf, but for a rule of its own behind
     the last node.
     """
-    found = outcomes(body)
+    found = outcomes(body) if rules is None else dict(rules)
     if divisible(body):
         root = body.nodes[0].stats
         value = answer(root, body.labels)

@@ -232,12 +232,12 @@ def _mixed(split: ir.Split, shares: dict[int, tuple[float, ...]]) -> tuple[float
 
 def leaf_positions(tree: ir.Tree) -> Iterator[int]:
     """The leaves in reading order: depth first, in the order of the branches."""
-    stack = [0]
+    nodes, stack = tree.nodes, [0]
     while stack:
         position = stack.pop()
-        node = tree.nodes[position]
+        node = nodes[position]
         if isinstance(node, ir.Split):
-            stack += [branch.then for branch in reversed(node.branches)]
+            stack += [branch.then for branch in node.branches[::-1]]
         else:
             yield position
 
@@ -305,7 +305,12 @@ def conditions(body: ir.AnyBody) -> Iterator[ir.Condition]:
 
 def required_features(body: ir.AnyBody) -> tuple[int, ...]:
     """The features that some condition tests, in column order."""
-    return tuple(sorted({condition.feature for condition in conditions(body)}))
+    if isinstance(body, ir.Tree):  # as below, in half the time
+        splits = [node for node in body.nodes if isinstance(node, ir.Split)]
+        found = {branch.when.feature for node in splits for branch in node.branches}
+    else:
+        found = {condition.feature for condition in conditions(body)}
+    return tuple(sorted(found))
 
 
 def type_of_labels(labels: Sequence[ir.Label]) -> ir.ValueType:

@@ -39,12 +39,11 @@ class Texts(Generic[Part, Text]):
         self.parts: list[Part] = []  # kept, so that no other gets the identity of one
 
     def of(self, parts: Sequence[Part]) -> list[Text]:
-        found = self.found
-        try:
-            return [found[id(part)] for part in parts]
-        except KeyError:
-            for part in parts:
-                if id(part) not in found:
-                    found[id(part)] = self.text_of(part)
-                    self.parts.append(part)
-        return [found[id(part)] for part in parts]
+        texts, found = [], self.found
+        for part in parts:
+            text = found.get(id(part))
+            if text is None:
+                text = found[id(part)] = self.text_of(part)
+                self.parts.append(part)
+            texts.append(text)
+        return texts

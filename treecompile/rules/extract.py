@@ -6,10 +6,10 @@ as the pass `merge` does, but once at each split and not again for every leaf be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from treecompile.model.ir import Body, Condition, Rule, RuleSet, Split, Tree
-from treecompile.model.paths import default_rule, outcomes, paths, stand_ins
+from treecompile.model.ir import Body, Condition, Leaf, Rule, RuleSet, Split, Tree
+from treecompile.model.paths import default_rule, paths, rule_ids, stand_ins
 from treecompile.model.sharing import Group, SharedPath
 from treecompile.regions.region import intersect
 from treecompile.rules.passes.merge import merge
@@ -35,15 +35,25 @@ def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:
     """
     if isinstance(body, RuleSet):
         return merge(body)
-    tests = tests or merged_tests(body)
+    found: Sequence[Tests | None] = tests or merged_tests(body)
 
     def path(position: int) -> SharedPath | None:
-        own = tests[position]
-        if own is None:
-            return None
-        return SharedPath.of([group for group in own.values() if group])
+        own = found[position]
+        return None if own is None else shared_path(own)
 
     return _rules(body, path)
+
+
+def rules_of_leaves(
+    tree: Tree, tests: Mapping[int, Tests], ids: Mapping[int, str]
+) -> RuleSet:
+    """The rules of some leaves, given their merged tests and ids."""
+    return _rules(tree, lambda leaf: shared_path(tests[leaf]), ids)
+
+
+def shared_path(tests: Tests) -> SharedPath:
+    """Merged tests as conditions; what always holds is left out."""
+    return SharedPath.of([group for group in tests.values() if group])
 
 
 def merged_tests(tree: Tree) -> list[Tests | None]:
@@ -62,13 +72,52 @@ def merged_tests(tree: Tree) -> list[Tests | None]:
     return found
 
 
-def _rules(tree: Tree, path: Callable[[int], tuple[Condition, ...] | None]) -> RuleSet:
-    """A rule for each leaf that has a path."""
+def reachable(tree: Tree) -> Iterator[tuple[int, Tests]]:
+    """The leaves that a row can reach, in reading order, with their merged tests.
+
+    The tests of one leaf become those of the next, so that a large tree needs the
+    memory of one path.
+    """
+    tests: Tests = {}
+    # A node, and the feature and the tests that are new there; at the end of a branch
+    # the position is -1, and the tests are those of before.
+    stack: list[tuple[int, int, Group | None]] = [(0, -1, ())]
+    while stack:
+        position, index, own = stack.pop()
+        if index >= 0:
+            if position >= 0:
+                stack.append((-1, index, tests.get(index)))
+            if own is None:
+                del tests[index]
+            else:
+                tests[index] = own
+            if position < 0:
+                continue
+        node = tree.nodes[position]
+        if not isinstance(node, Split):
+            yield position, tests
+            continue
+        index = node.branches[0].when.feature
+        feature, before = tree.features[index], tests.get(index, ())
+        for branch in reversed(node.branches):
+            merged = intersect((*before, branch.when), feature)
+            if merged is not None:
+                stack.append((branch.then, index, merged))
+
+
+def _rules(
+    tree: Tree,
+    path: Callable[[int], tuple[Condition, ...] | None],
+    ids: Mapping[int, str] | None = None,
+) -> RuleSet:
+    """A rule for each leaf that has a path, or for those of the `ids`."""
     borrowed = stand_ins(tree)
     rules = []
-    for position, rule in outcomes(tree).items():
+    for position, identity in (ids or rule_ids(tree)).items():
         conditions = path(position)
         if conditions is not None:
-            stats = borrowed.get(position, rule.stats)
-            rules.append(Rule(rule.id, conditions, rule.value, stats, rule.weight))
+            leaf = tree.nodes[position]
+            assert isinstance(leaf, Leaf)
+            stats = borrowed.get(position, leaf.stats)
+            rules.append(Rule(identity, conditions, leaf.value, stats, leaf.weight))
     return RuleSet(tree.features, tree.labels, tuple(rules), default_rule(tree))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from treecompile.model.ir import Feature, Row
 from treecompile.verify.processes import (
@@ -21,7 +22,7 @@ from treecompile.verify.processes import (
 
 # Loads the module in argv[1] and reads rows from argv[2]; argv[4] has the limits.
 LOADER = f"""
-import gc, importlib.util, json, sys
+import gc, importlib.util, json, marshal, sys
 gc.disable()  # it would look at all rows again and again
 limits = sys.argv[4]
 {LIMIT}
@@ -29,12 +30,13 @@ spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 sys.modules["artefact"] = module
 spec.loader.exec_module(module)
-with open(sys.argv[2], encoding="ascii") as file:
-    names, rows = json.load(file)
+with open(sys.argv[2], "rb") as file:
+    names, rows = marshal.load(file)
 rows = [dict(zip(names, row)) for row in rows]
 names = names or ["other"]  # columns without any could not say how many rows
-columns = {{name: [row.get(name) for row in rows] for name in names}}
 """
+
+MOST_DIVIDED = 2000  # rows that a tree divides and that all functions are tried with
 
 SAVE = """
 with open(sys.argv[3], "w", encoding="ascii") as file:
@@ -48,27 +50,49 @@ RUNNER = f"""{LOADER}
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
 explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
 by_position = getattr(module, "predict_values", None)  # older modules have none
+# A tree that divides a row walks all branches for it, in every form again.
+shared = []
+if hasattr(module, "divided"):
+    shared = [n for n, row in enumerate(rows) if module.predict(row, True) == "divided"]
+briefly = set(shared[{MOST_DIVIDED}:])
+some = [row for n, row in enumerate(rows) if n not in briefly]
+columns = {{name: [row.get(name) for row in some] for name in names}}
+several = zip(module.predict_many(some), module.predict_columns(columns))
 answers = []
-several = zip(module.predict_many(rows), module.predict_columns(columns))
-for row, others in zip(rows, several):
+for n, row in enumerate(rows):
     answer = module.predict(row)
-    if by_position:
-        others = [*others, by_position(*[row[name] for name in module.FEATURES])]
-    for other in others:
-        if type(other) is not type(answer) or other != answer:
-            raise SystemExit("predict and its other forms disagree on %r" % (row,))
+    if n in briefly:
+        answers.append([answer, list(predict_proba(row).values()), "divided"])
+        continue
+    others = next(several, None)
+    if others is None:
+        break  # too few answers
     said = explain(row)
+    agree = True
     if isinstance(said, str):
         said = said.partition(":")[0]  # the rule; the rest may be long
+    if by_position:
+        values = [row[name] for name in module.FEATURES]
+        others = [*others, by_position(*values)]
+        agree = type(said) is list or by_position(*values, rule=True) == said
+    for other in others:
+        agree = agree and type(other) is type(answer) and other == answer
+    if not agree:
+        raise SystemExit("predict and its other forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), said])
+forms = {{
+    "predict": module.predict,
+    "predict_values": lambda row: by_position(*[row[n] for n in module.FEATURES]),
+}}
 for name in module.FEATURES if by_position else ():
     row = dict(rows[0], **{{name: []}})
-    try:
-        by_position(*[row[name] for name in module.FEATURES])
-    except TypeError as error:
-        if str(error).startswith("%r is []: expected " % (name,)):
-            continue
-    raise SystemExit("predict_values does not refuse [] as the value of %r" % (name,))
+    for told, form in forms.items():
+        try:
+            form(row)
+        except TypeError as error:
+            if str(error).startswith("%r is []: expected " % (name,)):
+                continue
+        raise SystemExit("%s does not refuse [] as the value of %r" % (told, name))
 {SAVE}"""
 
 NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
@@ -76,9 +100,9 @@ NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
 # The same for such a module.
 NUMPY_RUNNER = f"""{LOADER}
 import numpy
-for name, values in columns.items():
-    columns[name] = numpy.empty(len(rows), dtype=object)
-    columns[name][:] = values
+columns = {{name: numpy.empty(len(rows), dtype=object) for name in names}}
+for name, column in columns.items():
+    column[:] = [row.get(name) for row in rows]
 labels = module.predict(columns).tolist()
 shares = [[]] * len(rows)
 if hasattr(module, "predict_proba"):
@@ -107,10 +131,12 @@ def run_python(
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
         folder = Path(name)
         module, given, answers = (
-            folder / file for file in ("artefact.py", "rows.json", "answers.json")
+            folder / file for file in ("artefact.py", "rows.marshal", "answers.json")
         )
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
-        given.write_text(json.dumps([names, rows]), encoding="ascii")
+        # The other way it is JSON: what an artefact has written is not trusted.
+        values: Any = (names, list(rows))
+        given.write_bytes(marshal.dumps(values))
         files = [str(path) for path in (module, given, answers)]
         most = limits(timeout, RLIMIT_AS=MOST_MEMORY)
         execute([sys.executable, *options, "-c", code, *files, most], folder, timeout)

@@ -217,13 +217,14 @@ def verify_supervised(
 
 def same(expected: object, actual: object) -> bool:
     """Whether an engine's answer is the expected one, exactly and of its type."""
+    if type(actual) is type(expected) and actual == expected:
+        return True
     if isinstance(expected, Nearly):
         return expected.is_met_by(actual)
     if isinstance(expected, bool) and isinstance(actual, int):
         return expected == actual  # some databases have no booleans
-    if isinstance(expected, float) and isnan(expected):
-        return isinstance(actual, float) and isnan(actual)
-    return type(actual) is type(expected) and actual == expected
+    is_missing = isinstance(expected, float) and isnan(expected)
+    return is_missing and isinstance(actual, float) and isnan(actual)
 
 
 def _plain(parts: Sequence[object]) -> object:

@@ -427,11 +427,7 @@ def parse_text(name: str, text: str) -> str:
 
 
 FIRST_LINES = 20  # that show how a file is written
-
-
 FIRST_CHARACTERS = 1 << 20
-
-
 QUOTED = re.compile(r'"[^"]*("|$)')
 
 
@@ -512,7 +508,7 @@ def score(lines: Iterable[str], output: TextIO) -> None:
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
-        writer.writerow([*record, as_field(predict(row))])
+        writer.writerow([*record, predict(row)])
 
 
 def csv_reader(lines: Iterable[str]) -> Any:
@@ -571,11 +567,6 @@ def line_writer(output: TextIO) -> Any:
             return output.write(line[:-2] + "\n")
 
     return csv.writer(Lines())
-
-
-def as_field(answer: Any) -> Any:
-    """An answer as CSV has it."""
-    return answer
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701.
-Layout list: 6 rules, one after the other.
+Layout decision.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -29,7 +29,7 @@ from decimal import Decimal
 from itertools import chain, starmap
 from math import inf, nan
 from numbers import Real
-from typing import overload, Any, Literal, TextIO
+from typing import Any, TextIO
 
 MODEL = {
     "name": "species",
@@ -48,24 +48,39 @@ FEATURES = {
 CLASSES = ("Adelie", "Chinstrap", "Gentoo")
 
 
-@overload
-def predict(row: Mapping[str, Any]) -> str: ...
-@overload
-def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
-def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
+def predict(row: Mapping[str, Any], rule: bool = False) -> str:
     """Predict species for a row, a mapping by column name.
 
     None and NaN are missing values. An absent column raises KeyError, a value of the
     wrong type a TypeError that names it. With `rule`, the result is the id of the rule
     that decides.
     """
-    return predict_values(
-        row["bill_length_mm"],
-        row["bill_depth_mm"],
-        row["flipper_length_mm"],
-        row["body_mass_g"],
-        rule=rule,
-    )
+    bill_length_mm = row["bill_length_mm"]
+    bill_depth_mm = row["bill_depth_mm"]
+    flipper_length_mm = row["flipper_length_mm"]
+    body_mass_g = row["body_mass_g"]
+    if bill_length_mm.__class__ is not float and bill_length_mm.__class__ is not int:
+        bill_length_mm = as_number("bill_length_mm", bill_length_mm)
+    if bill_depth_mm.__class__ is not float and bill_depth_mm.__class__ is not int:
+        bill_depth_mm = as_number("bill_depth_mm", bill_depth_mm)
+    if (
+        flipper_length_mm.__class__ is not float
+        and flipper_length_mm.__class__ is not int
+    ):
+        flipper_length_mm = as_number("flipper_length_mm", flipper_length_mm)
+    if body_mass_g.__class__ is not float and body_mass_g.__class__ is not int:
+        body_mass_g = as_number("body_mass_g", body_mass_g)
+    if not flipper_length_mm > 207.0:
+        if not bill_length_mm > 43.1:
+            return "R1" if rule else "Adelie"  # 93 of 96 cases
+        if not body_mass_g > 4100.0:
+            return "R2" if rule else "Chinstrap"  # 42 of 42 cases
+        if bill_length_mm <= 48.8:
+            return "R3" if rule else "Adelie"  # 3 of 5 cases
+        return "R4" if rule else "Chinstrap"  # 6 of 6 cases
+    if not bill_depth_mm > 17.6:
+        return "R5" if rule else "Gentoo"  # 87 of 87 cases
+    return "R6" if rule else "Chinstrap"  # 3 of 5 cases
 
 
 def predict_values(
@@ -92,24 +107,15 @@ def predict_values(
         flipper_length_mm = as_number("flipper_length_mm", flipper_length_mm)
     if body_mass_g.__class__ is not float and body_mass_g.__class__ is not int:
         body_mass_g = as_number("body_mass_g", body_mass_g)
-    if not flipper_length_mm > 207.0 and not bill_length_mm > 43.1:
-        return "R1" if rule else "Adelie"  # 93 of 96 cases
-    if (
-        not flipper_length_mm > 207.0
-        and bill_length_mm > 43.1
-        and not body_mass_g > 4100.0
-    ):
-        return "R2" if rule else "Chinstrap"  # 42 of 42 cases
-    if (
-        not flipper_length_mm > 207.0
-        and bill_length_mm > 43.1
-        and bill_length_mm <= 48.8
-        and body_mass_g > 4100.0
-    ):
-        return "R3" if rule else "Adelie"  # 3 of 5 cases
-    if not flipper_length_mm > 207.0 and bill_length_mm > 48.8 and body_mass_g > 4100.0:
+    if not flipper_length_mm > 207.0:
+        if not bill_length_mm > 43.1:
+            return "R1" if rule else "Adelie"  # 93 of 96 cases
+        if not body_mass_g > 4100.0:
+            return "R2" if rule else "Chinstrap"  # 42 of 42 cases
+        if bill_length_mm <= 48.8:
+            return "R3" if rule else "Adelie"  # 3 of 5 cases
         return "R4" if rule else "Chinstrap"  # 6 of 6 cases
-    if flipper_length_mm > 207.0 and not bill_depth_mm > 17.6:
+    if not bill_depth_mm > 17.6:
         return "R5" if rule else "Gentoo"  # 87 of 87 cases
     return "R6" if rule else "Chinstrap"  # 3 of 5 cases
 
@@ -249,11 +255,7 @@ def parse_number(name: str, text: str) -> float:
 
 
 FIRST_LINES = 20  # that show how a file is written
-
-
 FIRST_CHARACTERS = 1 << 20
-
-
 QUOTED = re.compile(r'"[^"]*("|$)')
 
 
@@ -333,7 +335,7 @@ def score(lines: Iterable[str], output: TextIO) -> None:
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
-        writer.writerow([*record, as_field(predict(row))])
+        writer.writerow([*record, predict(row)])
 
 
 def csv_reader(lines: Iterable[str]) -> Any:
@@ -392,11 +394,6 @@ def line_writer(output: TextIO) -> Any:
             return output.write(line[:-2] + "\n")
 
     return csv.writer(Lines())
-
-
-def as_field(answer: Any) -> Any:
-    """An answer as CSV has it."""
-    return answer
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44.
-Layout list: 5 rules, one after the other.
+Layout decision.
 Standard library only, Python 3.9 or later. As a script it reads a CSV file
 and writes it with a column of predictions: python predict.py FILE
 """
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import chain, starmap
 from numbers import Real
-from typing import overload, Any, Literal, TextIO
+from typing import Any, TextIO
 
 MODEL = {
     "name": "play",
@@ -35,18 +35,31 @@ FEATURES = {"outlook": "str", "humidity": "str", "wind": "str"}
 CLASSES = ("no", "yes")
 
 
-@overload
-def predict(row: Mapping[str, Any]) -> str: ...
-@overload
-def predict(row: Mapping[str, Any], rule: Literal[True]) -> str: ...
-def predict(row: Mapping[str, Any], rule: bool = False) -> Any:
+def predict(row: Mapping[str, Any], rule: bool = False) -> str:
     """Predict play for a row, a mapping by column name.
 
     None and NaN are missing values. An absent column raises KeyError, a value of the
     wrong type a TypeError that names it. With `rule`, the result is the id of the rule
     that decides.
     """
-    return predict_values(row["outlook"], row["humidity"], row["wind"], rule=rule)
+    outlook = row["outlook"]
+    humidity = row["humidity"]
+    wind = row["wind"]
+    if outlook.__class__ is not str:
+        outlook = as_text("outlook", outlook)
+    if humidity.__class__ is not str:
+        humidity = as_text("humidity", humidity)
+    if wind.__class__ is not str:
+        wind = as_text("wind", wind)
+    if outlook == "cloudy":
+        return "R1" if rule else "yes"  # 4 of 4 cases
+    if outlook == "sunny":
+        if humidity == "normal":
+            return "R5" if rule else "yes"  # 2 of 2 cases
+        return "R4" if rule else "no"  # 3 of 3 cases
+    if wind == "strong":
+        return "R2" if rule else "no"  # 2 of 2 cases
+    return "R3" if rule else "yes"  # 3 of 3 cases
 
 
 def predict_values(
@@ -64,13 +77,13 @@ def predict_values(
         wind = as_text("wind", wind)
     if outlook == "cloudy":
         return "R1" if rule else "yes"  # 4 of 4 cases
-    if outlook not in ("cloudy", "sunny") and wind == "strong":
-        return "R2" if rule else "no"  # 2 of 2 cases
-    if outlook not in ("cloudy", "sunny") and wind != "strong":
-        return "R3" if rule else "yes"  # 3 of 3 cases
-    if outlook == "sunny" and humidity != "normal":
+    if outlook == "sunny":
+        if humidity == "normal":
+            return "R5" if rule else "yes"  # 2 of 2 cases
         return "R4" if rule else "no"  # 3 of 3 cases
-    return "R5" if rule else "yes"  # 2 of 2 cases
+    if wind == "strong":
+        return "R2" if rule else "no"  # 2 of 2 cases
+    return "R3" if rule else "yes"  # 3 of 3 cases
 
 
 def predict_proba(row: Mapping[str, Any]) -> dict[str, float]:
@@ -183,11 +196,7 @@ def parse_text(name: str, text: str) -> str:
 
 
 FIRST_LINES = 20  # that show how a file is written
-
-
 FIRST_CHARACTERS = 1 << 20
-
-
 QUOTED = re.compile(r'"[^"]*("|$)')
 
 
@@ -262,7 +271,7 @@ def score(lines: Iterable[str], output: TextIO) -> None:
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
-        writer.writerow([*record, as_field(predict(row))])
+        writer.writerow([*record, predict(row)])
 
 
 def csv_reader(lines: Iterable[str]) -> Any:
@@ -321,11 +330,6 @@ def line_writer(output: TextIO) -> Any:
             return output.write(line[:-2] + "\n")
 
     return csv.writer(Lines())
-
-
-def as_field(answer: Any) -> Any:
-    """An answer as CSV has it."""
-    return answer
 
 
 if __name__ == "__main__":

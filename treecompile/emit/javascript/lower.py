@@ -98,10 +98,11 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     used = [body.features[index] for index in required_features(body)]
     converters = set(map(converter, used))
-    code = DecisionScript(body, words.evidence_by_id(program))
+    figures = words.evidence_by_id(program)
+    code = DecisionScript(body, figures)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
-    said = sentences(program, decided)
+    said = sentences(program, decided, figures)
     dividing = body if divisible(body) else None
     target = words.name(program.target)
     dates = _dates(program, used)
@@ -133,7 +134,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         probabilities=_probabilities(decided),
         sentences=[f"  {key(i)}: {javascript_string(s)}," for i, s in said.items()],
         steps=[] if said else _steps(program),
-        ends=[] if said else _ends(program, decided),
+        ends=[] if said else _ends(program, decided, figures),
         shares="PROBABILITIES" if body.labels else "ESTIMATES",
         shown_names=_strings("NAMES", [words.name(f.name) for f in used]),
         conclusion=javascript_string(f"{target} = "),
@@ -260,10 +261,12 @@ def _steps(program: ir.Program) -> list[str]:
     return lines
 
 
-def _ends(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
+def _ends(
+    program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
+) -> list[str]:
     """For each rule its leaf and what it says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided).items():
+    for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), javascript_string(said))
         lines += block(f"  {key(rule)}: [", items, "],", 2)
     return lines

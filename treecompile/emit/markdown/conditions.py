@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from treecompile.emit.markdown import md
+from treecompile.emit.markdown.survey import RuleSurvey, ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.sharing import Texts
@@ -32,12 +33,13 @@ class PlainTests:
 
     def __init__(
         self,
-        rules: ir.RuleSet,
+        shown: ShownRules,
         glossary: Glossary,
         *,
         is_exact: bool,
         is_dividing: bool,
     ) -> None:
+        rules = shown.rules
         self.features = rules.features
         every = (test for rule in rules.rules for test in rule.conditions)
         self.rounding = Rounding([] if is_exact else every)
@@ -45,7 +47,7 @@ class PlainTests:
             md.prose(glossary.get(feature.name, NO_ENTRY).unit)
             for feature in rules.features
         ]
-        used = {test.feature for rule in rules.rules for test in rule.conditions}
+        used = shown.survey.features
         has_categories = any(
             self.features[index].kind is not ir.Kind.NUMERIC for index in used
         )
@@ -123,12 +125,9 @@ def _unseen(tests: Tests, feature: ir.Feature) -> str:
     return "yes" if all(test.op is ir.Op.NOT_IN for test in tests) else "no"
 
 
-def terms(rules: ir.RuleSet, target: str, glossary: Glossary) -> str:
+def terms(body: ir.Body, survey: RuleSurvey, target: str, glossary: Glossary) -> str:
     """What the names in the rules mean: "bmi: body mass index (kg/m²); ..."."""
-    used = dict.fromkeys(
-        test.feature for rule in rules.rules for test in rule.conditions
-    )
-    names = [target, *(rules.features[index].name for index in sorted(used))]
+    names = [target, *(body.features[index].name for index in survey.features)]
     said = []
     for name in names:
         entry = glossary.get(name, NO_ENTRY)

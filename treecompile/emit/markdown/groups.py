@@ -13,16 +13,15 @@ from dataclasses import dataclass
 
 from treecompile.emit.markdown import md
 from treecompile.emit.markdown.rules import RuleText, RuleWriter
+from treecompile.emit.markdown.survey import SHOWN, ShownRules
 from treecompile.model.ir import Body, Condition, Rule, Split, Tree
 from treecompile.model.paths import upwards
 from treecompile.model.semantics import leaf_positions
-from treecompile.model.sharing import SharedPath
-from treecompile.rules.extract import Tests
+from treecompile.rules.extract import Tests, shared_path
 
 FEW = 25  # rules that need no grouping, and the maximum in a group
 SOME = 10  # the maximum in a group if there are not MANY rules
 MANY = 200
-SHOWN = 100  # rules in a summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,17 @@ class GroupText:
 def grouped(
     writer: RuleWriter,
     body: Body,
-    tests: Sequence[Tests | None],
-    *,
-    is_summary: bool = False,
+    shown: ShownRules,
 ) -> tuple[str, list[GroupText]]:
     """The table of contents, with a link to each group, and the groups.
 
-    Few rules have no contents, and a section each. `tests` are the merged tests of a
-    tree. In a summary there is one group.
+    Few rules have no contents, and a section each. In a summary there is one group.
     """
-    rules = writer.rules.rules
+    rules, tests = shown.rules.rules, shown.tests
+    if shown.is_summary:
+        return "", [_most_frequent(writer)]
     if len(rules) <= FEW:
         return "", _sections(writer, body, tests)
-    if is_summary:
-        return "", [_most_frequent(writer)]
     if isinstance(body, Tree):
         most = FEW if len(rules) > MANY else SOME
         groups = groups_of_tree(body, tests, rules, most)
@@ -133,7 +129,8 @@ def _most_frequent(writer: RuleWriter) -> GroupText:
     if not writer.ordered:
         shown.sort(key=lambda rule: -writer.rows[rule.id].rows)
     rows = [writer.row(rule, ()) for rule in shown]
-    where = f"Of {len(rules):,} rules, these {len(shown)} decide most cases:"
+    count = len(writer.survey.ids)
+    where = f"Of {count:,} rules, these {len(shown)} decide most cases:"
     title = f"The {len(shown)} most frequent rules"
     return GroupText(title, where, md.table(writer.heads(), rows))
 
@@ -194,7 +191,7 @@ def _within(span: tuple[int, int], start: int, stop: int) -> bool:
 
 
 def _flat(tests: Tests | None) -> tuple[Condition, ...]:
-    return SharedPath.of([group for group in (tests or {}).values() if group])
+    return shared_path(tests or {})
 
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:

@@ -17,11 +17,10 @@ from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.review import review
 from treecompile.emit.markdown.rules import RuleWriter
-from treecompile.emit.options import MOST_RULES, EmitOptions
+from treecompile.emit.markdown.survey import shown_rules
+from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Program, Tree
-from treecompile.model.paths import outcomes
-from treecompile.rules.extract import flatten, merged_tests
 from treecompile.rules.language.printer import print_rules
 from treecompile.rules.language.record import THE_MODEL, with_record
 
@@ -67,31 +66,23 @@ class RuleDocument:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = source.program
     body = program.body
-    # Without the passes that join or reorder rules: each rule has the same id as in all
-    # other artefacts of the model.
-    tests = merged_tests(body) if isinstance(body, Tree) else []
-    rules = flatten(body, tests)
+    shown = shown_rules(program, is_full=options.full)
+    rules, survey, is_summary = shown.rules, shown.survey, shown.is_summary
     history, about = source.history, options.about or NOT_SAID
-    is_summary = not options.full and len(rules.rules) > MOST_RULES
-    writer = RuleWriter(
-        program, rules, history.notes, options.glossary, is_exact=is_summary
-    )
+    writer = RuleWriter(program, shown, history.notes, options.glossary)
     drawn, diagram, image = "", "", ""
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(program, body, writer.tests.rounding)
         image = sections.embedded(program, body)
     default, default_evidence = writer.default()
-    contents, groups = grouped(writer, body, tests, is_summary=is_summary)
-    kept = {rule.id for rule in (*rules.rules, rules.default)}
-    dropped = [r.id for r in outcomes(body).values() if r.id not in kept]
-    places = [rule.id for rule in rules.rules]
-    places += [rules.default.id] if writer.ordered else []
+    contents, groups = grouped(writer, body, shown)
+    places = survey.ids + [rules.default.id] * writer.ordered
     document = RuleDocument(
         title=signing.title(about, writer.target),
         about=signing.opening(about),
         target=writer.target,
         note="" if is_summary else writer.place(THE_MODEL),
-        summary=sections.summary(program, rules, options.glossary),
+        summary=sections.summary(program, len(survey.ids), options.glossary),
         sha256=source.sha256,
         version=source.version,
         changes=changes(history, program, places),
@@ -104,24 +95,24 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         picture=drawn,
         image=image,
         diagram=diagram,
-        reading=writer.reading(dropped),
+        reading=writer.reading(),
         evidence_note=writer.note(),
         contents=contents,
-        terms=terms(rules, program.target, options.glossary),
+        terms=terms(body, survey, program.target, options.glossary),
         groups=groups,
         statistics_note=quality.statistics_note(body),
         statistics=[] if is_summary else quality.statistics(program),
-        missing=sections.missing(rules, program.na_values, writer.fractional),
+        missing=sections.missing(body, survey, program.na_values),
         default=default,
         default_evidence=default_evidence,
         default_note=writer.place(rules.default.id) if writer.ordered else "",
-        source_note=sections.source_note(program, rules, is_summary=is_summary),
+        source_note=sections.source_note(body, shown),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
         signing=signing.where_to_sign(source.sha256),
         signatures=signing.signatures(about),
     )
     notes = (
-        f"the document shows the most frequent of {len(rules.rules):,} rules: --full"
+        f"the document shows the most frequent of {len(survey.ids):,} rules: --full"
         " writes them all",
     )
     return Lowered(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from treecompile.emit.markdown import md
 from treecompile.emit.markdown.conditions import PlainTests
+from treecompile.emit.markdown.survey import ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
-from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
+from treecompile.model.evidence import NOTHING, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
 from treecompile.model.referral import refer_label
 from treecompile.model.semantics import is_fractional
@@ -51,18 +53,18 @@ class RuleWriter:
     def __init__(
         self,
         program: ir.Program,
-        rules: ir.RuleSet,
+        shown: ShownRules,
         notes: Notes,
         glossary: Glossary,
-        *,
-        is_exact: bool,
     ) -> None:
         body = program.body
+        is_exact = shown.is_summary
         self.notes = notes
         self.refers = refer_label(program)
-        self.rules = rules
+        self.rules = shown.rules
+        self.survey = shown.survey  # of all rules
         self.tests = PlainTests(
-            rules, glossary, is_exact=is_exact, is_dividing=is_fractional(body)
+            shown, glossary, is_exact=is_exact, is_dividing=is_fractional(body)
         )
         unit = glossary.get(program.target, NO_ENTRY).unit
         self.unit = f" {md.prose(unit)}" if unit and not body.labels else ""
@@ -71,9 +73,9 @@ class RuleWriter:
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.fractional = is_fractional(body)  # missing values are divided
         self.whose, _ = counted_rows(program)
-        self.rows = {DEFAULT_ID: NOTHING, **by_id(program)}  # what each rule decides
+        self.rows = {DEFAULT_ID: NOTHING, **shown.rows}  # what each rule decides
         self.all = total(program)
-        self.last = _last_tests(body) if isinstance(body, ir.Tree) else {}
+        self.body = body
 
     def note(self) -> str:
         return EVIDENCE_NOTES[bool(self.rules.labels)].format(self.whose)
@@ -88,7 +90,12 @@ class RuleWriter:
         ]
         return md.table([self.target, "Cases", "Share"], rows)
 
-    def reading(self, dropped: Sequence[str]) -> str:
+    @cached_property
+    def last(self) -> dict[str, ir.Feature]:
+        """The feature of the last test of each rule of a tree."""
+        return _last_tests(self.body) if isinstance(self.body, ir.Tree) else {}
+
+    def reading(self) -> str:
         whom = "case whose values are known" if self.fractional else "case"
         text = (
             f"Exactly one rule applies to every {whom}, so their order does not matter."
@@ -102,10 +109,9 @@ class RuleWriter:
                 f" A missing or unseen value divides {words.quantity(shared)} among"
                 " several rules; they are counted for none of these."
             )
-        if dropped:
+        if dropped := self.survey.dropped:
             text += f" Left out, because no case can meet them: {md.listing(dropped)}."
-        tests = (test for rule in self.rules.rules for test in rule.conditions)
-        if any(test.op in (ir.Op.LE, ir.Op.GT) for test in tests):
+        if self.survey.compares:
             text += " A value equal to a threshold meets ≤ and not >."
         if self.tests.rounding.shortens or self._has_rounded_answers():
             text += " Long numbers are rounded here; the rules as source are exact."

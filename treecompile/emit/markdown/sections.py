@@ -6,11 +6,12 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
+from treecompile.emit.markdown.survey import RuleSurvey, ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.dates import definitions
-from treecompile.model.evidence import MEASURED, Evidence, by_id
+from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.stand_in import FOREST, compares_with_forest, learner, original
@@ -24,7 +25,7 @@ from treecompile.rules.language.record import INFO
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 
 
-def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
+def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
     body = program.body
     labels = [md.value(label) for label in body.labels]
     kind = f"one of {md.listing(labels)}" if labels else "a number"
@@ -43,7 +44,7 @@ def summary(program: ir.Program, rules: ir.RuleSet, glossary: Glossary) -> str:
         order = "the first rule whose conditions all hold decides, else the default"
     told = md.prose(glossary.get(program.target, NO_ENTRY).description)
     said = f" ({told})" if told else ""
-    count = words.quantity(len(rules.rules), "rule")
+    count = words.quantity(rules, "rule")
     origin = f"It was learned with {algorithm} and reads as {count}"
     if program.algorithm == ALGORITHM:
         origin = f"It was compiled from {count} kept as text"
@@ -187,16 +188,15 @@ def what_is_missing(na_values: Sequence[str]) -> list[str]:
     return sentences
 
 
-def missing(rules: ir.RuleSet, na_values: Sequence[str], fractional: bool) -> list[str]:
+def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list[str]:
     """What the rules do with missing and unseen values, in sentences."""
-    tests = [condition for rule in rules.rules for condition in rule.conditions]
-    kinds = {rules.features[test.feature].kind for test in tests}
-    if not tests:
+    kinds = {body.features[index].kind for index in survey.features}
+    if not kinds:
         return ["No column is used, so no value can be missing or unseen."]
     sentences = what_is_missing(na_values)
-    if fractional:
-        return [*sentences, DIVIDED + (SHARED if rules.labels else AVERAGED), MARKED]
-    if any(test.missing for test in tests):
+    if is_fractional(body):
+        return [*sentences, DIVIDED + (SHARED if body.labels else AVERAGED), MARKED]
+    if survey.takes_missing:
         sentences.append(
             "A missing value meets a condition on its column only where “Missing goes"
             " here” says so."
@@ -249,13 +249,14 @@ def data_uri(picture: str) -> str:
 
 def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
     """A sentence, and the Mermaid diagram, or "" if it would be too large."""
-    ids = rule_ids(tree)
-    if len(ids) > MAX_LEAVES:
-        large = f"With {len(ids)} leaves the tree is too large for a"
-        if len(ids) <= MAX_DRAWN:
+    leaves = leaf_count(tree)
+    if leaves > MAX_LEAVES:
+        large = f"With {leaves} leaves the tree is too large for a"
+        if leaves <= MAX_DRAWN:
             return f"{large} Mermaid diagram.", ""
         return f"{large} picture here: `treecompile draw` makes one.", ""
     said = words.evidence_by_id(program)
+    ids = rule_ids(tree)
     diagram = "\n".join(_diagram(tree, ids, said, rounding))
     if len(diagram) > MAX_PICTURE:
         return "The names in the tree are too long for a picture.", ""
@@ -298,10 +299,8 @@ WEIGHTS = (
 )
 
 
-def source_note(
-    program: ir.Program, rules: ir.RuleSet, *, is_summary: bool = False
-) -> str:
-    if is_summary:
+def source_note(body: ir.Body, shown: ShownRules) -> str:
+    if shown.is_summary:
         return (
             "These are too many rules to read or to edit. `treecompile emit model.json"
             " --to markdown --full` writes them all."
@@ -311,9 +310,9 @@ def source_note(
         " then compile this document with `treecompile build RULES.md --out DIR`."
         " The counts in brackets are kept only for rules that are not changed."
     )
-    if has_other_weights(program, rules):
+    if has_other_weights(shown):
         note += WEIGHTS
-    if is_fractional(program.body):
+    if is_fractional(body):
         note += (
             " Once they are edited, the rules do not divide missing values: they are a"
             " different model."
@@ -328,14 +327,13 @@ NOTES = (
 )
 
 
-def has_other_weights(program: ir.Program, rules: ir.RuleSet) -> bool:
+def has_other_weights(shown: ShownRules) -> bool:
     """Whether training weights differ from the rows that were counted."""
-    rows = by_id(program)
     return any(
         found.counted and found.answers != rule.stats.weights
-        for rule in rules.rules
+        for rule in shown.rules.rules
         if isinstance(rule.stats, ir.ClassCounts) and rule.weight
-        for found in [rows[rule.id]]
+        for found in [shown.rows[rule.id]]
     )
 
 

@@ -16,15 +16,15 @@ from treecompile.emit.options import AUTO, EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring, mapping
 from treecompile.emit.python.lower import (
-    OF_DATES,
     OF_SCRIPT,
     PARSERS,
     SCRIPT,
     blanks,
     computed,
     date_constant,
+    script_mode,
 )
-from treecompile.emit.runtime import columns, rows, script
+from treecompile.emit.runtime import columns, rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import nest, note
 from treecompile.emit.targets import ByType
@@ -155,9 +155,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ],
         parsers=mapping("PARSERS", parsers),
         blanks=blanks(source.program),
-        script=copied(
-            script, [*NUMPY_SCRIPT, *OF_DATES * bool(dates)], of_script, SCRIPT_NAMES
-        ),
+        script=script_mode(NUMPY_SCRIPT, of_script, SCRIPT_NAMES),
     )
     return Lowered(module, notes=(note(body),))
 

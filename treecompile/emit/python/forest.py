@@ -32,7 +32,6 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.python.lower import (
     IMPORTED,
     MANY,
-    OF_DATES,
     OF_SCRIPT,
     PARSERS,
     PLAIN_NAMES,
@@ -41,9 +40,10 @@ from treecompile.emit.python.lower import (
     computed,
     date_constant,
     example_calls,
+    script_mode,
 )
 from treecompile.emit.runtime import forests as runtime
-from treecompile.emit.runtime import rows, script
+from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.steps import tree_steps
 from treecompile.model import forests, ir, words
@@ -140,7 +140,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         helpers=helpers.texts(),
         parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
         blanks=blanks(program),
-        script=copied(script, [*SCRIPT, *OF_DATES * bool(dates)], flags),
+        script=script_mode(SCRIPT, flags),
     )
     return Lowered(module)
 

@@ -31,14 +31,14 @@ from treecompile.emit.python.layout import (
     mapping,
 )
 from treecompile.emit.python.lower import (
-    OF_DATES,
     OF_SCRIPT,
     PARSERS,
     blanks,
     computed,
     date_constant,
+    script_mode,
 )
-from treecompile.emit.runtime import columns, forest_columns, rows, script
+from treecompile.emit.runtime import columns, forest_columns, rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.model import forests, ir, words
 from treecompile.model.semantics import required_features, threshold, truth_table
@@ -111,9 +111,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         labels=[f"    {python_literal(label)}," for label in forest.labels],
         parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
         blanks=blanks(program),
-        script=copied(
-            script, [*NUMPY_SCRIPT, *OF_DATES * bool(dates)], of_script, SCRIPT_NAMES
-        ),
+        script=script_mode(NUMPY_SCRIPT, of_script, SCRIPT_NAMES),
     )
     return Lowered(text)
 

@@ -19,7 +19,7 @@ from treecompile.emit.guards import FunctionText
 from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.options import AUTO, DECISION, EmitOptions
 from treecompile.emit.python.decision import (
     CONVERTERS,
     DecisionCode,
@@ -28,7 +28,6 @@ from treecompile.emit.python.decision import (
 )
 from treecompile.emit.python.layout import (
     WIDTH,
-    call_by_row,
     collection,
     in_docstring,
     mapping,
@@ -47,12 +46,17 @@ IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
     "itertools": {"chain", "starmap"},
-    "typing": {"Any", "Literal", "TextIO", "overload"},
+    "typing": {"Any", "TextIO"},
 }
 MANY = ("predict_many", "predict_columns", "plain", "row_count")
 SCRIPT = (
-    *("main", "usage", "score", "csv_reader", "read_header", "parsed", "line_writer"),
-    "as_field",
+    "main",
+    "usage",
+    "score",
+    "csv_reader",
+    "read_header",
+    "parsed",
+    "line_writer",
 )
 OF_SCRIPT = ("first_lines", "has_blanks")  # the helpers that it needs
 OF_DATES = ("source", "read_field")
@@ -76,11 +80,9 @@ class PythonModule:
     constants: list[str]  # TOWN_1 = frozenset({"Athens", "Berlin", ...})
     is_classifier: bool  # false for a regression
     is_divided: bool  # true for a tree that divides unknown values
-    answer_type: str  # str, int, bool, float
     target: str  # play
-    call: list[
-        str
-    ]  # the body of `predict`: '    return predict_values(row["heat"], ...'
+    head: list[str]  # "def predict(row: Mapping[str, Any], rule: bool = ..."
+    by_name: list[str]  # its body: '    heat = row["heat"]', ...
     interface: list[str]  # "def predict_values(heat: Any, /, *, rule: bool = ..."
     decision: list[str]  # its body: "    if heat.__class__ is not float ...", ...
     functions: list[FunctionText]  # where it nests deeper than a line is wide
@@ -113,12 +115,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     dates = date_constant(program, used)
     needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
     helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
-    layout = choose(program, options.layout, LanguageCosts(READING * len(used)))
+    layout = choose(program, _asked(body, options), LanguageCosts(READING * len(used)))
     figures = words.evidence_by_id(program)
     code = DecisionCode(body, helpers.names, figures, layout)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
-    said = sentences(program, decided)
+    said = sentences(program, decided, figures)
     dividing = body if divisible(body) else None
     model = {
         key: python_literal(value)
@@ -141,7 +143,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     }
     module = PythonModule(
         docstring=_docstring(source, len(decided), layout),
-        imports=helpers.imports(IMPORTED),
+        imports=helpers.imports(IMPORTED | _typing(code)),
         model=mapping("MODEL", model),
         features=[
             *mapping(
@@ -154,14 +156,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         constants=code.constants(),
         is_classifier=bool(body.labels),
         is_divided=dividing is not None,
-        answer_type=answer_type,
         target=in_docstring(target),
-        call=call_by_row(
-            "    return predict_values(",
-            (python_string(f.name) for f in used),
-            ")",
-            ["rule=rule"],
-        ),
+        head=code.head_by_name(answer_type),
+        by_name=code.by_name(decision, len(decided)),
         interface=code.interface(answer_type),
         decision=decision.lines,
         functions=others,
@@ -172,7 +169,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         probabilities=_probabilities(decided),
         sentences=[f'    "{i}": {python_string(text)},' for i, text in said.items()],
         steps=[] if said else _steps(program),
-        ends=[] if said else _ends(program, decided),
+        ends=[] if said else _ends(program, decided, figures),
         explained=copied(rows, ["EXPLAINED"]),
         shown_names=collection(
             "NAMES = (", (python_string(words.name(f.name)) for f in used), ")"
@@ -192,7 +189,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         helpers=helpers.texts(),
         parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
         blanks=blanks(program),
-        script=copied(script, [*SCRIPT, *OF_DATES * bool(dates)], flags),
+        script=script_mode(SCRIPT, flags),
     )
     return Lowered(module, notes=(layout.note("the Python module"),))
 
@@ -216,10 +213,30 @@ def computed(program: ir.AnyProgram) -> list[str]:
     return textwrap.wrap(text, WIDTH) if said else []
 
 
+def script_mode(
+    names: Sequence[str], flags: Mapping[str, bool], replaced: Mapping[str, str] = {}
+) -> list[str]:
+    """The functions of the script mode, with what booleans and dates need."""
+    more = ["as_field"] * flags["BOOLEANS"] + [*OF_DATES] * flags["COMPUTES"]
+    return copied(script, [*names, *more], flags, replaced)
+
+
 def blanks(program: ir.AnyProgram) -> list[str]:
     """The texts that mean missing, in a file that the script reads."""
     texts = map(python_string, ("", *program.na_values))
     return collection("BLANKS = (", texts, ")")
+
+
+def _asked(body: ir.Body, options: EmitOptions) -> str:
+    """The layout to choose; a tree is nested: that is shorter, and takes less time."""
+    is_open = options.layout == AUTO and isinstance(body, ir.Tree)
+    return DECISION if is_open else options.layout
+
+
+def _typing(code: DecisionCode) -> dict[str, set[str]]:
+    """What the heads of `predict` and `predict_values` need."""
+    overloads = {"Literal", "overload"} if code.returns == "Any" else set()
+    return {"typing": IMPORTED["typing"] | overloads}
 
 
 def _runtime(body: ir.Body) -> list[str]:
@@ -299,10 +316,12 @@ def _steps(program: ir.Program) -> list[str]:
     return lines
 
 
-def _ends(program: ir.Program, decided: Mapping[int, ir.Rule]) -> list[str]:
+def _ends(
+    program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
+) -> list[str]:
     """For each rule its leaf and what it says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided).items():
+    for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), python_string(said))
         lines += collection(f'    "{rule}": (', items, "),", 4)
     return lines

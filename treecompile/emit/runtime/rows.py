@@ -219,8 +219,9 @@ def parts_of(found: Mapping[int, tuple[int, ...]]) -> list[tuple[float, str]]:
     for node in sorted(found):
         taken = found[node]
         weights = NODES[node][4] if len(taken) > 1 else (1.0,)
+        total = sum(weights)
         for child, weight in zip(taken, weights):
-            parts[child] = parts[node] * weight / sum(weights)
+            parts[child] = parts[node] * weight / total
     leaves = [(parts[node], NODES[node]) for node in found if not found[node]]
     return sorted((leaf for leaf in leaves if leaf[0]), key=lambda leaf: -leaf[0])
 

@@ -91,7 +91,10 @@ def score(lines: Iterable[str], output: TextIO) -> None:
     writer = line_writer(output)
     writer.writerow([*header, "prediction"])
     for record, row in parsed(reader, header):
-        writer.writerow([*record, as_field(predict(row))])
+        if BOOLEANS:
+            writer.writerow([*record, as_field(predict(row))])
+        else:
+            writer.writerow([*record, predict(row)])
 
 
 def score_columns(lines: Iterable[str], output: TextIO) -> None:
@@ -109,7 +112,10 @@ def score_columns(lines: Iterable[str], output: TextIO) -> None:
         # Even if no column is read, there are as many answers as rows.
         answers = predict_all({"prediction": block, **columns}).tolist()
         for (record, _), answer in zip(block, answers):
-            writer.writerow([*record, as_field(answer)])
+            if BOOLEANS:
+                writer.writerow([*record, as_field(answer)])
+            else:
+                writer.writerow([*record, answer])
 
 
 def csv_reader(lines: Iterable[str]) -> Any:
@@ -192,9 +198,6 @@ def line_writer(output: TextIO) -> Any:
     return csv.writer(Lines())
 
 
-def as_field(answer: Any) -> Any:
-    """An answer as CSV has it."""
-    if BOOLEANS:
-        return str(answer).lower()
-    else:
-        return answer
+def as_field(answer: Any) -> str:
+    """True or False as CSV has it."""
+    return str(answer).lower()

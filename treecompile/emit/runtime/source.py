@@ -96,9 +96,19 @@ class Helpers:
         self.names = self.source.with_all_used(names)
 
     def texts(self) -> list[str]:
-        """The definitions in the order of the module: constants before their users."""
-        known = self.source.definitions
-        return [self.source.text(name, {}) for name in known if name in self.names]
+        """The definitions in the order of the module: constants before their users.
+
+        Constants that follow each other are one text.
+        """
+        texts: list[str] = []
+        follows = False
+        for name, definition in self.source.definitions.items():
+            if name in self.names:
+                is_constant = isinstance(definition, ast.Assign)
+                before = f"{texts.pop()}\n" if follows and is_constant else ""
+                texts.append(before + self.source.text(name, {}))
+                follows = is_constant
+        return texts
 
     def imports(self, names: Mapping[str, Iterable[str]]) -> list[str]:
         """Import statements for the helpers, and for these names of each module.
@@ -110,6 +120,5 @@ class Helpers:
             wanted.setdefault(self.source.origins[name], set()).add(name)
         lines = [f"import {name}" for name in sorted(wanted.pop("", ()))]
         for module, some in sorted(wanted.items()):
-            ordered = sorted(some, key=str.swapcase)
-            lines.append(f"from {module} import {', '.join(ordered)}")
+            lines.append(f"from {module} import {', '.join(sorted(some))}")
         return lines

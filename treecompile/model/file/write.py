@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
+from itertools import islice
 from math import inf, isfinite
 from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
+from treecompile.model.collector import paused
 from treecompile.model.file.limits import check_size, check_text
 
 FORMAT = "treecompile model"
 VERSION = 1
+PART = 1000  # nodes or rules that are hashed together
 
 
 def dumps(program: ir.AnyProgram) -> str:
@@ -27,11 +31,12 @@ def dumps(program: ir.AnyProgram) -> str:
     }
     lines = []
     for key, value in record.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if isinstance(value, Iterator):
             items = ",\n".join("  " + _json(item) for item in value)
-            lines.append(f' "{key}": [\n{items}\n ]')
+            written = f"[\n{items}\n ]" if items else "[]"
         else:
-            lines.append(f' "{key}": {_json(value)}')
+            written = _json(value)
+        lines.append(f' "{key}": {written}')
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     check_text(text)
     return text
@@ -40,8 +45,34 @@ def dumps(program: ir.AnyProgram) -> str:
 def sha256(program: ir.AnyProgram) -> str:
     """The identity of a model: a hash of its content without the tool's version."""
     record = {"format": FORMAT, "version": VERSION, **_program_record(program)}
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    digest = hashlib.sha256()
+    with paused():
+        for text in _canonical(record):
+            digest.update(text.encode("ascii"))
+    return digest.hexdigest()
+
+
+def _canonical(record: Mapping[str, Any]) -> Iterator[str]:
+    """The JSON of a record with sorted keys and no blanks, in parts.
+
+    The nodes of a large tree, as one text, would need more memory than the tree.
+    """
+    encode = json.JSONEncoder(
+        sort_keys=True, separators=(",", ":"), allow_nan=False
+    ).encode
+    before = "{"
+    for key, value in sorted(record.items()):
+        yield f'{before}"{key}":'
+        before = ","
+        if not isinstance(value, Iterator):
+            yield encode(value)
+            continue
+        comma = "["
+        while some := list(islice(value, PART)):
+            yield comma + encode(some)[1:-1]
+            comma = ","
+        yield "]" if comma == "," else "[]"
+    yield "}"
 
 
 def _json(value: object) -> str:
@@ -49,6 +80,7 @@ def _json(value: object) -> str:
 
 
 def _program_record(program: ir.AnyProgram) -> dict[str, Any]:
+    """What makes a model; its many nodes, trees or rules are made one by one."""
     body = program.body
     record: dict[str, Any] = {
         "target": program.target,
@@ -58,16 +90,16 @@ def _program_record(program: ir.AnyProgram) -> dict[str, Any]:
         **({"dates": list(program.dates)} if program.dates else {}),
         "training": _training_record(program.training),
         "labels": list(body.labels),
-        "features": [asdict(feature) for feature in body.features],
+        "features": (asdict(feature) for feature in body.features),
     }
     if isinstance(body, ir.Tree):
         record["missing"] = body.missing.value
-        record["nodes"] = [_node_record(node) for node in body.nodes]
+        record["nodes"] = map(_node_record, body.nodes)
     elif isinstance(body, ir.Forest):
         record["forest"] = _forest_record(body)
-        record["trees"] = [_member_record(member) for member in body.members]
+        record["trees"] = map(_member_record, body.members)
     else:
-        record["rules"] = [_rule_record(rule) for rule in (*body.rules, body.default)]
+        record["rules"] = map(_rule_record, (*body.rules, body.default))
     return record
 
 
@@ -78,18 +110,14 @@ def _node_record(node: ir.Node) -> dict[str, Any]:
             "weight": node.weight,
             "stats": _stats_record(node.stats),
         }
-    return {
-        "branches": [
-            {
-                **_condition_record(branch.when),
-                "then": branch.then,
-                "weight": branch.weight,
-            }
-            for branch in node.branches
-        ],
-        "stats": _stats_record(node.stats),
-        "gain": node.gain,
-    }
+    branches = []
+    for branch in node.branches:
+        record = _condition_record(branch.when)
+        record["then"] = branch.then
+        record["weight"] = branch.weight
+        branches.append(record)
+    stats = _stats_record(node.stats)
+    return {"branches": branches, "stats": stats, "gain": node.gain}
 
 
 def _forest_record(forest: ir.Forest) -> dict[str, Any]:
@@ -135,7 +163,7 @@ def _condition_record(condition: ir.Condition) -> dict[str, Any]:
         value = "inf"  # JSON has no infinities
     return {
         "feature": condition.feature,
-        "op": condition.op.value,
+        "op": condition.op,
         "value": list(value) if isinstance(value, tuple) else value,
         "missing": condition.missing,
     }

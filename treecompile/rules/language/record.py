@@ -266,7 +266,7 @@ def sort_lines(lines: Sequence[str]) -> DocumentLines:
             continue
         if written := "\n".join(note).strip("\n"):
             found.notes[about] = written
-        mark = PLACE.fullmatch(text)
+        mark = PLACE.fullmatch(text) if text.startswith("<!--") else None
         about, note = (mark[1] if mark else ""), []
         if text and number <= len(lines):
             found.bound.append((number, text))
