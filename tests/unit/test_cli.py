@@ -184,7 +184,7 @@ def test_verify_of_a_broken_artefact_ends_with_1(
     folder: Path, to: str, old: str, new: str
 ) -> None:
     text = good("emit", "tennis.json", "--to", to).stdout
-    assert text.count(old) == 1
+    assert old in text
     (folder / "sound").write_text(text)
     (folder / "broken").write_text(text.replace(old, new))
     assert "verified sound" in good("verify", "tennis.json", "sound").stderr

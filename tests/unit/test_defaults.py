@@ -13,7 +13,7 @@ import treecompile
 from tests.support.commands import good, run
 from treecompile.api import forms
 from treecompile.emit import options as emit_options
-from treecompile.emit.markdown import lower
+from treecompile.emit.markdown import survey
 from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning import alpha, cross_validation
 from treecompile.measure.quality import accuracy
@@ -307,7 +307,7 @@ def test_a_document_of_many_rules_is_a_summary(
 ) -> None:
     model = learn(300, target="z", ignore="y", prune="none")
     rules = model.n_leaves
-    monkeypatch.setattr(lower, "MOST_RULES", rules - 1)
+    monkeypatch.setattr(survey, "MOST_RULES", rules - 1)
     assert emit_options.MOST_RULES == 5_000
     short, whole = model.emit("markdown"), model.emit("markdown", full=True)
     assert f"Of {rules} rules, these 100 decide most cases:" in short
@@ -315,7 +315,7 @@ def test_a_document_of_many_rules_is_a_summary(
     assert len(short.splitlines()) < len(whole.splitlines()) / 3
     Path("RULES.md").write_text(whole)
     assert treecompile.load("RULES.md").n_leaves == rules
-    monkeypatch.setattr(lower, "MOST_RULES", rules)
+    monkeypatch.setattr(survey, "MOST_RULES", rules)
     assert model.emit("markdown") == whole
 
 

@@ -131,7 +131,11 @@ def in_document(text: str) -> Iterator[tuple[str, str]]:
 
 def in_code(text: str) -> Iterator[tuple[str, str]]:
     """From the comments of SQL or Python, and from what `explain` says."""
-    yield from re.findall(rf"/\* {ID}: (.*?) \*/", text)
+    for comment in re.findall(r"/\* (.*?) \*/", text):
+        # It may name several rules with the same answer.
+        named = re.sub(r", and \d+ other rules?$", "", comment)
+        parts = re.split(rf"(?:^|, ){ID}: ", named)
+        yield from zip(parts[1::2], parts[2::2], strict=True)
     yield from re.findall(rf"return \"{ID}\" if rule else .*?  # (.*)", text)
     yield from re.findall(rf"\"{ID}: .*\((.*?)\)\",", text)
 
