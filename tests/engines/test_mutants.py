@@ -430,9 +430,9 @@ LEAST: dict[str, dict[str, int]] = {
         **{"sqlite": 124, "duckdb": 125, "postgres": 123},
     },
     "regression": {
-        **{"python": 74, "numpy": 44, "sqlite": 66, "duckdb": 68, "postgres": 71}
+        **{"python": 74, "numpy": 44, "sqlite": 63, "duckdb": 68, "postgres": 70}
     },
-    "large": {"python": 107, "numpy": 63, "sqlite": 72, "duckdb": 71, "postgres": 75},
+    "large": {"python": 107, "numpy": 63, "sqlite": 68, "duckdb": 71, "postgres": 71},
     "rules": {"python": 132, "numpy": 96, "sqlite": 90, "duckdb": 94, "postgres": 99},
     "learned": {"python": 19, "numpy": 18, "sqlite": 16, "duckdb": 16, "postgres": 18},
 }

@@ -46,6 +46,7 @@ HOPELESS = 2  # give up if about so many times the maximum is still to come
 MOST_WORK = 100_000_000  # give up after so much (see `Boxes.work`), about half a minute
 
 SPARE = 2  # levels that a tree may nest deeper than it must, for simpler tests
+MOST_DEEPENED = 50_000  # nodes: beyond, indentation would make the text much longer
 
 Choice = tuple[ir.Condition, int]  # a test, and the number of what follows if it holds
 Choices = tuple[Choice, Choice]
@@ -104,6 +105,7 @@ def tree_steps(
     rank = ranks(tree)
     top = rank[0]
     levels = top if budget is None else budget
+    missing_last = missing_last and len(tree.nodes) <= MOST_DEEPENED
     most = min(levels, top + SPARE) if missing_last else top
 
     def is_nested(child: int, position: int) -> bool:
