@@ -243,6 +243,14 @@ def test_a_sorted_column_with_missing_values_beside_binned_ones() -> None:
         assert_same(data, max_depth=6)
 
 
+def test_a_column_that_is_known_nowhere_on_the_next_level() -> None:
+    data = sample("normal", 0, 12)
+    first, second, third = data.columns
+    y = np.where(first <= 0, 5.0, 50 + data.y)  # one side needs no more splits
+    third = np.where(first <= 0, third, np.nan)
+    assert_same(replace(data, columns=(first, second, third), y=y), max_depth=4)
+
+
 @pytest.mark.parametrize("criterion", ["gain-ratio", "distance"])
 @pytest.mark.parametrize("seed", range(6))
 def test_ratios_of_weights_of_many_digits(criterion: str, seed: int) -> None:

@@ -73,14 +73,15 @@ class BinnedColumn:
         """The best cuts of all, if they gain at least so much at their node."""
         bars = found.histogram
         assert isinstance(bars, BinBars)
-        if self.rough is None:
+        rough, self.rough = self.rough, None
+        if rough is None:
             some = to_open(level, bars, least)
         else:
-            nodes, inside = self.rough.worth(level, least)
+            nodes, inside = rough.worth(level, least)
             if not len(nodes):
                 return CandidateSplits.none(len(level.nodes.lengths))
-            bars, some = self._exact(level, self.rough.bars, nodes, inside)
-            found, self.rough = search_histogram(level, bars, is_ordered=True), None
+            bars, some = self._exact(level, rough.bars, nodes, inside)
+            found = search_histogram(level, bars, is_ordered=True)
         if not len(some):
             return found
         rows, bar = self._rows_of(level, bars, some)
