@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treecompile.database.c45.bins import KnownGains, needed
+from treecompile.learning.c45.bounded_gains import KnownGains, needed
 from treecompile.learning.c45.gain_ratio import FeatureChoice
 from treecompile.learning.costs import Costs
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from treecompile.database.c45.bins import BinnedFeature, cuts_between, decide
+from treecompile.database.c45.bins import BinnedFeature, cuts_between, find_cuts
 from treecompile.database.c45.table import CaseTable, Move, Part, at_rest
 from treecompile.database.grow import counting
 from treecompile.database.grow.bins import BinHistogram
 from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.work import CLOSED, Route
+from treecompile.learning.c45.bounded_gains import decide
 from treecompile.learning.c45.case_growth import node_stats
 from treecompile.learning.c45.category_groups import search_groups
 from treecompile.learning.c45.gain_ratio import (
@@ -122,7 +124,9 @@ class CaseTableSource(TableSource):
         }
         for index, each in binned.items():
             found[index] = each.candidates
-        decide(binned, found, self.choice, is_tested=self.limits.chi2 is not None)
+        is_tested = self.limits.chi2 is not None
+        find = partial(find_cuts, binned)
+        decide(binned, found, self.choice, find, is_tested=is_tested)
         for index, each in binned.items():
             self.known[index] = each.opened_bins
         return found
