@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from treecompile.learning import cart
-from treecompile.learning.grow import binning, rows
+from treecompile.learning.grow import bin_counts, binning
 from treecompile.learning.grow.binning import MISSING, make_codes
 from treecompile.learning.grow.columns import SortedColumn, make_column
 from treecompile.learning.options import GrowthLimits
@@ -27,9 +27,9 @@ FEATURE = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 @contextmanager
 def counting(*, by_bins: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "WORTH_BINS", 0 if by_bins else sys.maxsize)
-        patch.setattr(rows, "FEW_IN_BIN", 1)
-        patch.setattr(rows, "LAST_LEVELS", 100)
+        patch.setattr(bin_counts, "WORTH_BINS", 0 if by_bins else sys.maxsize)
+        patch.setattr(bin_counts, "FEW_IN_BIN", 1)
+        patch.setattr(bin_counts, "LAST_LEVELS", 100)
         yield
 
 
@@ -206,8 +206,8 @@ def test_rows_are_sorted_when_nodes_become_small() -> None:
     with counting(by_bins=False):
         wanted = learned(data)
     with counting(by_bins=True), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "LAST_LEVELS", 0)
-        patch.setattr(rows, "MOST_BITS", 5)
+        patch.setattr(bin_counts, "LAST_LEVELS", 0)
+        patch.setattr(bin_counts, "MOST_BITS", 5)
         assert learned(data) == wanted
 
 
@@ -258,7 +258,7 @@ def test_ratios_of_weights_of_many_digits(criterion: str, seed: int) -> None:
     weights = 10.0 ** random.uniform(-12, 3, SIZE)
     data = replace(sample("whole", 2, seed), weights=weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "MOST_BITS", 5)
+        patch.setattr(bin_counts, "MOST_BITS", 5)
         assert_same(data, criterion)
 
 

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.learning.c45.case_columns import CaseLevel, make_case_column
+from treecompile.learning.c45.case_columns import make_case_column
+from treecompile.learning.c45.case_level import CaseLevel
 from treecompile.learning.c45.category_groups import (
     ValueGroups,
     best_pair,

@@ -31,6 +31,7 @@ from treecompile.learning.c45.gain_ratio import (
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
+from treecompile.learning.grow.search import Run
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.errors import DataError
@@ -51,6 +52,7 @@ class CaseTableSource(TableSource):
     """The nodes of a level with their counts; the rows are in the working table."""
 
     work: CaseTable
+    run: Run = map
 
     def __init__(
         self,

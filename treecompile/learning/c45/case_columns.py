@@ -1,21 +1,24 @@
 """The features of a dataset, each in the form in which C4.5 searches a level.
 
-Many numbers are sorted once and follow the cases from level to level. Few numbers and
-categories are counted, by CART's columns. `CaseSource` shares the features out among
-threads.
+Many numbers are sorted once and follow the cases from level to level; in a large
+dataset they are first counted by bins (`binned_gains`). Few numbers and categories are
+counted, by CART's columns. `CaseSource` shares the features out among threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from treecompile.learning.c45.binned_gains import BinnedGains
+from treecompile.learning.c45.bounded_gains import decide
 from treecompile.learning.c45.case_growth import node_stats
+from treecompile.learning.c45.case_level import CaseLevel
 from treecompile.learning.c45.category_groups import search_groups
 from treecompile.learning.c45.fractional_cases import (
     CaseDescent,
@@ -25,120 +28,65 @@ from treecompile.learning.c45.fractional_cases import (
     Sample,
 )
 from treecompile.learning.c45.gain_ratio import (
+    FeatureChoice,
     GainCandidates,
-    GainSearch,
-    Scale,
     gains_of_values,
 )
-from treecompile.learning.c45.thresholds import Neighbours, PossibleCuts, RunningSums
-from treecompile.learning.grow.bin_counts import KeySums
-from treecompile.learning.grow.columns import CountedColumn, SortedColumn, make_column
+from treecompile.learning.c45.thresholds import (
+    GAP,
+    Neighbours,
+    PossibleCuts,
+    RunningSums,
+)
+from treecompile.learning.grow.bin_counts import (
+    LevelBins,
+    worth_bins,
+)
+from treecompile.learning.grow.binned import BinnedColumn
+from treecompile.learning.grow.columns import (
+    CountedColumn,
+    NumberColumn,
+    SortedColumn,
+    make_column,
+    sort_by_node,
+)
 from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram import Histogram, count_values
 from treecompile.learning.grow.responses import count_classes
 from treecompile.learning.grow.rows import WORTH_THREADS
+from treecompile.learning.grow.search import Run
 from treecompile.learning.grow.segments import nodes_of
+from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
-HALF = 26  # bits of a weight that are summed at once
 MOST_CELLS = 4_000_000  # of a contingency table that is counted at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseLevel(GainSearch):
-    """The open nodes of a dataset in memory, with their cases."""
-
-    cases: NodeCases
-    y: Array
-    units: Array | None  # the weights as integers; None where all cases are whole
-    node: Array  # of each case
-    # For columns without missing values, if all cases are whole: the number of cases up
-    # to each case, and the cases after which a cut leaves enough on both sides.
-    below: Array
-    possible: Positions
-    descent: CaseDescent | None  # how the cases came to these nodes
-
-    @classmethod
-    def of(
-        cls,
-        sample: Sample,
-        cases: NodeCases,
-        counts: Floats,
-        min_leaf: float,
-        descent: CaseDescent | None = None,
-    ) -> CaseLevel:
-        nodes, nothing = cases.nodes, np.zeros(0, np.intp)
-        is_divided = cases.weights is not None
-        level = cls(
-            Scale.of(sample.most, sample.log_table, is_divided=is_divided),
-            sample.classes,
-            min_leaf,
-            counts,
-            counts.sum(axis=1),
-            cases,
-            sample.y.take(cases.rows),
-            None,
-            nodes.spread(np.arange(len(nodes.lengths), dtype=np.int32)),
-            nothing,
-            nothing,
-            descent,
-        )
-        if cases.weights is not None:
-            units = np.rint(cases.weights / level.scale.unit).astype(np.int64)
-            return replace(level, units=units)
-        below = nodes.counting(np.int32)
-        possible = level.inside(nodes, nodes.lengths, below)
-        return replace(level, below=below, possible=possible)
-
-    def sum_by_key(self, keys: Array, count: int, *, is_exact: bool) -> KeySums:
-        """How many cases have each key, and the weight of each class among them.
-
-        If that is to be exact, weights are summed as integers. Overwrites the keys.
-        """
-        y, units, classes = self.y, self.units, self.classes
-        sizes = None if units is None else np.bincount(keys, minlength=count)
-        if units is None or not is_exact:
-            table = count_classes(keys, y, self.cases.weights, count, classes)
-        else:
-            # Either half is short enough to be exact in doubles.
-            high, low = units >> HALF, units & (2**HALF - 1)
-            table = count_classes(keys.copy(), y, high, count, classes).astype(np.int64)
-            table <<= HALF
-            table += count_classes(keys, y, low, count, classes).astype(np.int64)
-        sums = table.sum(axis=1)
-        return KeySums(sums if sizes is None else sizes, sums, list(table.T))
-
-    def some(self, chosen: Positions) -> CaseLevel:
-        """Some of the nodes, for a column whose values are counted."""
-        if len(chosen) == len(self.totals):
-            return self
-        places = self.cases.nodes.within(chosen)
-        cases = self.cases.some(chosen)
-        node = cases.nodes.spread(np.arange(len(chosen), dtype=np.int32))
-        return replace(
-            self,
-            counts=self.counts[chosen],
-            totals=self.totals[chosen],
-            cases=cases,
-            y=self.y.take(places),
-            units=None if self.units is None else self.units.take(places),
-            node=node,
-            below=self.below[:0],
-            possible=self.possible[:0],
-        )
-
-
 class CaseColumn(Protocol):
-    def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
-        """The best split at each node where the feature may be used."""
+    def search(
+        self, level: CaseLevel, usable: Positions
+    ) -> GainCandidates | BinnedGains:
+        """The best split at each node where the feature may be used, or its bounds."""
 
 
 def make_case_column(
-    sample: Sample, index: int, *, is_grouping: bool, is_ratio: bool
+    sample: Sample,
+    index: int,
+    *,
+    is_grouping: bool,
+    is_ratio: bool,
+    is_binned: bool = False,
 ) -> CaseColumn:
     """A feature in the form that suits it."""
-    made = make_column(sample.data.features[index], sample.data.columns[index])
+    made = make_column(
+        sample.data.features[index],
+        sample.data.columns[index],
+        is_binned=is_binned,
+        gap=GAP,
+    )
+    if isinstance(made, NumberColumn):
+        return ManyNumbers(sample.columns[index], None, made.binned)
     if isinstance(made, SortedColumn):
         return ManyNumbers(sample.columns[index], made.rows)
     assert isinstance(made, CountedColumn)
@@ -150,15 +98,26 @@ def make_case_column(
 
 
 class ManyNumbers:
-    """A column of many numbers, sorted once."""
+    """A column of many numbers, sorted once: at first, or when it has no more bins."""
 
-    def __init__(self, values: Array, order: Order) -> None:
-        self.values = values
-        self.order = order  # positions in the level: node by node, then by value
-        self.is_complete = len(order) == len(values)
+    def __init__(
+        self, values: Array, order: Order | None, binned: BinnedColumn | None = None
+    ) -> None:
+        self.values, self.binned = values, binned
+        # Positions in the level: node by node, then by value.
+        self.order = np.zeros(0, np.int32) if order is None else order
+        self.is_complete = len(self.order) == len(values)
 
-    def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
-        if level.descent is not None:
+    def search(
+        self, level: CaseLevel, usable: Positions
+    ) -> GainCandidates | BinnedGains:
+        if self.binned is not None and level.counter is not None:
+            return BinnedGains(self.binned, level)
+        if self.binned is not None:
+            self.binned, rows = None, level.rows
+            self.order = sort_by_node(self.values.take(rows), level.node, level.nodes)
+            self.is_complete = len(self.order) == len(rows)
+        elif level.descent is not None:
             self.order = level.descent.follow(self.order)
         if not len(self.order):
             return GainCandidates.none(len(level.totals))
@@ -306,24 +265,31 @@ class CaseSource:
         self,
         sample: Sample,
         pool: ThreadPoolExecutor,
-        min_leaf: float,
+        choice: FeatureChoice,
+        limits: GrowthLimits,
         *,
         is_grouping: bool,
-        is_ratio: bool,
     ) -> None:
-        self.sample, self.pool, self.min_leaf = sample, pool, min_leaf
+        self.sample, self.pool, self.choice = sample, pool, choice
+        self.min_leaf = float(limits.min_leaf)
         self.features = sample.data.features
         size, weights = len(sample.y), sample.data.weights
         self.rows_by_weight = 1.0 if weights is None else size / float(weights.sum())
+        is_binned = worth_bins(size) and weights is None and limits.chi2 is None
         make = partial(
-            make_case_column, sample, is_grouping=is_grouping, is_ratio=is_ratio
+            make_case_column,
+            sample,
+            is_grouping=is_grouping,
+            is_ratio=choice.is_ratio,
+            is_binned=is_binned,
         )
         places = range(len(self.features))
-        is_large = size * len(places) >= WORTH_THREADS
-        self.columns: list[CaseColumn] = list(
-            (pool.map if is_large else map)(make, places)
-        )
+        self.is_large = size * len(places) >= WORTH_THREADS
+        self.columns: list[CaseColumn] = list(self.run(make, places))
+        self.bins = LevelBins(sample.response, limits.max_depth)
         self.cases = sample.everything()
+        # The cases of each node of the level before, and the parent of each node there.
+        self.lengths, self.parents = self.cases.nodes.lengths, np.zeros(1, np.intp)
         # How the cases came to their nodes.
         self.divided: DividedCases | None = None
         self.before, self.size = np.zeros(0, np.intp), 0
@@ -335,22 +301,59 @@ class CaseSource:
     def keep(self, is_open: Mask) -> None:
         if not is_open.any():
             return
-        if self.divided is not None:
+        if self.divided is not None and self._is_any(sorted_too=True):
             self.descent = self.divided.descent(is_open, self.before, self.size)
-            self.divided = None
+        self.divided = None
         self.cases = self.cases.some(np.flatnonzero(is_open))
+        self.parents = self.parents[is_open]
 
-    def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
-        level = CaseLevel.of(
-            self.sample, self.cases, counts, self.min_leaf, self.descent
+    def _is_any(self, *, sorted_too: bool) -> bool:
+        """Whether any column of many numbers is sorted, or else counted by bins."""
+        return any(
+            isinstance(each, ManyNumbers) and (each.binned is None) is sorted_too
+            for each in self.columns
         )
 
-        def search(column: CaseColumn, usable: Mask) -> GainCandidates:
+    def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
+        cases, counter = self.cases, None
+        if cases.weights is None and self._is_any(sorted_too=False):
+            rows = cases.rows.astype(np.intp)
+            cases = NodeCases(rows, None, cases.nodes)
+            counter = self.bins.counter(rows, cases.nodes, self.parents, self.lengths)
+        level = CaseLevel.of(
+            self.sample, cases, counts, self.min_leaf, self.descent, counter
+        )
+
+        def search(column: CaseColumn, usable: Mask) -> GainCandidates | BinnedGains:
             return column.search(level, np.flatnonzero(usable))
 
         is_large = len(self.cases.rows) * len(self.columns) >= WORTH_THREADS
         run = self.pool.map if is_large else map
-        return list(run(search, self.columns, usable.T))
+        return self._decided(list(run(search, self.columns, usable.T)), run)
+
+    @property
+    def run(self) -> Run:
+        return self.pool.map if self.is_large else map
+
+    def _decided(
+        self, found: Sequence[GainCandidates | BinnedGains], run: Run
+    ) -> Sequence[GainCandidates]:
+        """As much of the gains as the choice depends on."""
+        binned = {
+            i: each for i, each in enumerate(found) if isinstance(each, BinnedGains)
+        }
+        candidates = [
+            each.candidates if isinstance(each, BinnedGains) else each for each in found
+        ]
+
+        def find(where: Mask) -> None:
+            some = np.flatnonzero(where.any(axis=0))
+            features = [binned[index] for index in some.tolist()]
+            list(run(BinnedGains.find, features, where.T[some]))
+
+        if binned:
+            decide(binned, candidates, self.choice, find, run)
+        return candidates
 
     def table(self, splits: Splits) -> Floats:
         cases, splits = self.cases.some(splits.nodes), splits.some(splits.nodes)
@@ -358,10 +361,13 @@ class CaseSource:
 
     def divide(self, splits: Splits) -> Division:
         cases = self.cases.some(splits.nodes)
-        self.size = len(self.cases.rows)
-        self.before = self.cases.nodes.within(splits.nodes)
-        splits = splits.some(splits.nodes)
+        self.size, split_nodes = len(self.cases.rows), splits.nodes
+        self.before = self.cases.nodes.within(split_nodes)
+        splits = splits.some(split_nodes)
         divided = self.sample.divide(splits, cases)
+        self.lengths = self.cases.nodes.lengths
+        parent = np.searchsorted(splits.starts, divided.branches, side="right") - 1
+        self.parents = split_nodes[parent]
         self.divided, self.cases = divided, divided.cases
         table = self.sample.table(splits, cases, divided.places)
         return Division(divided.branches, divided.known, table)

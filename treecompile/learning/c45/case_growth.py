@@ -31,6 +31,7 @@ from treecompile.learning.grow.growth import (
     NodeStats,
     Source,
 )
+from treecompile.learning.grow.search import Run
 from treecompile.learning.grow.segments import Segments
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Floats, Mask, Positions
@@ -54,6 +55,10 @@ class GainSource(Source, Protocol):
 
     def greatest(self, index: int, bounds: Floats) -> Floats:
         """The greatest number of the whole training set up to each bound."""
+
+    @property
+    def run(self) -> Run:
+        """How features are treated: like `map`, or in threads."""
 
 
 def node_stats(counts: Floats, rows_by_weight: float = 1.0) -> NodeStats:
@@ -190,14 +195,16 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
 
     def _lower_thresholds(self, splits: Splits) -> None:
         """Put each at the greatest value of the whole training set not above it."""
-        for index in splits.features():
-            if self.is_categorical[index]:
-                continue
+
+        def lower(index: int) -> None:
             some = np.flatnonzero(splits.feature == index)
             middle = splits.threshold[some]
             low = self.source.greatest(index, middle)
             lowered = np.where(np.isfinite(low), low, middle)
             splits.threshold[some] = lowered + 0.0  # never -0.0
+
+        tested = [each for each in splits.features() if not self.is_categorical[each]]
+        list(self.source.run(lower, tested))
 
 
 def collapse(draft: CaseDraft) -> None:

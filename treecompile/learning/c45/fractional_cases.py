@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treecompile.learning.c45.gain_ratio import bits
 from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
-from treecompile.learning.grow.responses import count_classes
+from treecompile.learning.grow.responses import LabelResponse, count_classes
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Kind
@@ -30,7 +30,7 @@ Order = NDArray[np.int32]
 class NodeCases:
     """The cases of some nodes, one node after the other; every node has some."""
 
-    rows: Order
+    rows: Array  # 32-bit integers, or positions, which are faster to use
     weights: Floats | None  # None where all of them are 1
     nodes: Segments
 
@@ -38,10 +38,10 @@ class NodeCases:
         """The cases of some of the nodes."""
         if len(chosen) == len(self.nodes.lengths):
             return self
-        places = self.nodes.within(chosen)
-        weights = None if self.weights is None else self.weights.take(places)
+        span = self.nodes.span(chosen)
+        weights = None if self.weights is None else self.weights[span]
         lengths = self.nodes.lengths[chosen]
-        return NodeCases(self.rows.take(places), weights, Segments.of(lengths))
+        return NodeCases(self.rows[span], weights, Segments.of(lengths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +139,9 @@ def in_two(places: Array, nodes: Segments) -> BranchOrder:
     """The usual case, faster: two branches everywhere, and no value is missing."""
     is_right = places > 0
     sides = [np.flatnonzero(~is_right), np.flatnonzero(is_right)]
-    right = nodes.sums(is_right.astype(np.intp))
-    lengths = np.concatenate([nodes.lengths - right, right])
-    first = np.arange(len(right)) * 2
+    ends = np.append(nodes.starts, len(places))
+    lengths = np.concatenate([np.diff(np.searchsorted(side, ends)) for side in sides])
+    first = np.arange(len(nodes.lengths)) * 2
     branches = np.concatenate([first, first + 1])
     bounds = np.array([len(sides[0]), len(places)])
     return BranchOrder(np.concatenate(sides), branches, lengths, bounds)
@@ -154,6 +154,7 @@ class Sample(Passing[NodeCases]):
         self.data = data
         self.classes = len(data.labels)
         self.y: Array = data.y.astype(np.int8 if self.classes < 128 else np.int16)
+        self.response = LabelResponse(data.y, data.labels)
         self.is_fractional = is_fractional
         self.most = len(data.y) + 1.0  # above the weight of all cases
         if data.weights is not None:
@@ -167,6 +168,12 @@ class Sample(Passing[NodeCases]):
             for feature, column in zip(data.features, data.columns, strict=True)
         ]
         self.is_categorical = is_categorical(data.features)
+        self.is_complete = [  # no number is missing
+            not is_category and not np.isnan(column).any()
+            for is_category, column in zip(
+                self.is_categorical, self.columns, strict=True
+            )
+        ]
         self.log_table = bits(np.arange(len(data.y) + 1.0))  # n log2 n of whole cases
 
     def everything(self) -> NodeCases:
@@ -198,28 +205,40 @@ class Sample(Passing[NodeCases]):
 
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
         places = self.places(splits, cases)
-        slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
-        slots += places
         count, weights = int(splits.size.sum()), cases.weights
         is_known = places >= 0
+        if is_known.all() and weights is None and count == 2 * len(splits.size):
+            order = in_two(places, cases.nodes)
+            origin, known = order.cases, np.empty(count)
+            known[order.branches] = order.lengths
+            return self._divided(cases, None, origin, known, order, places)
+        slots = cases.nodes.spread(splits.starts)  # the branch of each case, of all
+        slots += places
         if is_known.all():
             known = np.bincount(slots, weights, count).astype(np.float64)
-            if count == 2 * len(splits.size):
-                order = in_two(places, cases.nodes)
-            else:
-                order = by_branch(splits, slots)
+            order = by_branch(splits, slots)
             origin = order.cases
         else:
             moved = self._with_shares(splits, cases, slots, is_known)
             origin, slots, weights, known = moved
             order = by_branch(splits, slots)
             origin = origin.take(order.cases)
+        if weights is not None:
+            weights = weights.take(order.cases)
+        return self._divided(cases, weights, origin, known, order, places)
+
+    @staticmethod
+    def _divided(
+        cases: NodeCases,
+        weights: Floats | None,
+        origin: Positions,
+        known: Floats,
+        order: BranchOrder,
+        places: Array,
+    ) -> DividedCases:
         filled = np.flatnonzero(order.lengths)
-        divided = NodeCases(
-            cases.rows.take(origin),
-            None if weights is None else weights.take(order.cases),
-            Segments.of(order.lengths[filled]),
-        )
+        rows, lengths = cases.rows.take(origin), order.lengths[filled]
+        divided = NodeCases(rows, weights, Segments.of(lengths))
         branches = order.branches[filled]
         return DividedCases(divided, branches, known, origin, order.bounds, places)
 
@@ -258,12 +277,15 @@ class Sample(Passing[NodeCases]):
         lengths = cases.nodes.lengths
         for index in splits.features():
             some = np.flatnonzero(splits.feature == index)
-            where = cases.nodes.within(some)
-            column = self.columns[index].take(cases.rows.take(where))
+            where = cases.nodes.span(some)
+            column = self.columns[index].take(cases.rows[where])
             if not self.is_categorical[index]:
-                threshold = np.repeat(splits.threshold[some], lengths[some])
+                threshold = splits.threshold[some]
+                if len(some) > 1:
+                    threshold = np.repeat(threshold, lengths[some])
                 found = (column > threshold).view(np.int8)
-                found[np.isnan(column)] = -1
+                if not self.is_complete[index]:
+                    found[np.isnan(column)] = -1
                 result[where] = found
                 continue
             groups = [splits.groups.get(node) for node in some.tolist()]

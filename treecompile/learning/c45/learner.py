@@ -64,11 +64,7 @@ def draft(
     sample = Sample(data, is_fractional=options.is_fractional)
     with threads(limits) as pool:
         source = CaseSource(
-            sample,
-            pool,
-            float(limits.min_leaf),
-            is_grouping=options.is_grouping,
-            is_ratio=options.is_ratio,
+            sample, pool, choice, limits, is_grouping=options.is_grouping
         )
         growth = CaseGrowth(source, choice, limits, progress)
         growth.run()

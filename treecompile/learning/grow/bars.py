@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -20,11 +21,28 @@ from treecompile.learning.grow.bounds import (
 )
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.histogram_splits import sides_of
+from treecompile.learning.grow.responses import Response
 from treecompile.learning.grow.search import RowLevel
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 HALF = 0.5 + SLACK  # of a unit
+
+
+class BinnedLevel(Protocol):
+    """The open nodes of a level, with their rows."""
+
+    @property
+    def rows(self) -> Positions: ...
+
+    @property
+    def nodes(self) -> Segments: ...
+
+    @property
+    def response(self) -> Response: ...
+
+    @property
+    def counter(self) -> BinCounter | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +57,7 @@ class BinBars(Histogram):
     # but 0 for bins that have been found not to be worth opening
 
 
-def counter_of(level: RowLevel) -> BinCounter:
+def counter_of(level: BinnedLevel) -> BinCounter:
     assert level.counter is not None
     return level.counter
 
@@ -111,7 +129,7 @@ def bars_with(
 
 
 def to_open(
-    level: RowLevel, bars: BinBars, least: Floats, among: Positions | None = None
+    level: RowLevel, least: Floats, bars: BinBars, among: Positions | None = None
 ) -> Positions:
     """The bins that may have a cut inside that gains at least so much at its node."""
     if not len(bars.nodes):
@@ -137,8 +155,7 @@ def inside_of(
         some = among[can_be_cut[among]]
     wanted = segments.spread(wanted)[some]
     if bars.squares is None:
-        parts = _told(segments, bars.sums, some)
-        return some[label_bound(level.measure.name, *parts) >= wanted]
+        return some[bounds_of_labels(level.measure.name, bars, some) >= wanted]
     squares = bars.squares
     parts = _told(segments, [bars.weights, bars.sums[0]], some)
     for bound in (rough_squares_bound, deviation_bound):
@@ -147,6 +164,11 @@ def inside_of(
         some, wanted = some[stays], wanted[stays]
         parts = [each[stays] for each in parts]
     return some
+
+
+def bounds_of_labels(criterion: str, bars: BinBars, some: Positions) -> Floats:
+    """The most that a cut inside some bars, or beside them, gains."""
+    return label_bound(criterion, *_told(bars.segments, bars.sums, some))
 
 
 def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Floats]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from treecompile.learning.grow.binning import BITS, Codes
+from treecompile.learning.grow.binning import BITS, LEAST_BITS, MOST_BITS, Codes
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
 CHUNK = 1 << 16  # rows whose arrays fit the cache; with fewer, threads wait more
+WORTH_BINS = 200_000  # rows of a dataset: fewer are sorted at once
+FEW_IN_BIN = 4  # rows: at nodes with fewer in each bin, bins are wider,
+LAST_LEVELS = 3  # or rows are sorted, if more levels than these may follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,3 +196,54 @@ class BinCounter:
         inherited -= np.add.reduceat(result[lineage.siblings], lineage.starts)
         result[lineage.derived] = inherited
         return result
+
+
+def worth_bins(rows: int) -> bool:
+    """Whether a dataset of so many rows is counted by bins."""
+    return rows >= WORTH_BINS
+
+
+class Summable(Protocol):
+    """The target of a dataset, as it is summed by bins; see `responses.Response`."""
+
+    @property
+    def summands(self) -> int: ...
+
+    @property
+    def inherits(self) -> bool: ...
+
+    def summed(self, rows: Positions) -> Summed: ...
+
+
+class LevelBins:
+    """Chooses the bins of each level, which are never narrower than at the one before.
+
+    At last, nodes have so few rows that these are better sorted.
+    """
+
+    def __init__(self, target: Summable, max_depth: int | None) -> None:
+        self.target, self.bits = target, MOST_BITS
+        self.levels_left = math.inf if max_depth is None else max_depth
+
+    def counter(
+        self, rows: Positions, nodes: Segments, parents: Positions, before: Positions
+    ) -> BinCounter | None:
+        """Counts the rows of a level; None if they are better sorted.
+
+        Given are the parent of each node, and the rows of each parent.
+        """
+        cells = len(nodes.lengths) * (1 + self.target.summands) * FEW_IN_BIN
+        fitting = int(len(rows) // cells).bit_length() - 1
+        self.bits = min(fitting, self.bits)
+        is_near_end = self.levels_left <= LAST_LEVELS
+        self.levels_left -= 1
+        if self.bits < (LEAST_BITS if is_near_end else MOST_BITS):
+            return None
+        lineage = Lineage.all_counted(len(nodes.lengths))
+        if self.target.inherits:
+            lineage = Lineage.of(parents, nodes.lengths, before)
+            rows = nodes.take(rows, lineage.counted)
+            nodes = Segments.of(nodes.lengths[lineage.counted])
+        summed, bins = self.target.summed(rows), Bins(self.bits)
+        counted = BinnedRows.of(rows, nodes, bins, summed.lines, summed.line)
+        return BinCounter(counted, summed, lineage)

@@ -11,12 +11,15 @@ its exact sums are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from treecompile.learning.grow.bars import (
     BinBars,
+    BinnedLevel,
     RoughGains,
     bars_of,
     bars_with,
@@ -44,6 +47,9 @@ from treecompile.model.ir import Feature
 FINER_BITS = 6
 FINER = 1 << FINER_BITS  # finer bins of a bin that is opened
 
+# Of some bars: those that may hold a cut of interest.
+Choose = Callable[[BinBars, Positions], Positions]
+
 
 class BinnedColumn:
     """Searches a level by bins."""
@@ -55,15 +61,19 @@ class BinnedColumn:
 
     def search(self, level: RowLevel) -> CandidateSplits:
         """The best cuts between bins; of a rounded target, what they gain at least."""
-        counter = counter_of(level)
-        self.counted = counter.count(self.codes, self.counted)
-        bars = bars_of(counter, self.counted)
-        if counter.summed.unit is None or not len(bars.nodes):
+        bars, unit = self.count(level), counter_of(level).summed.unit
+        if unit is None or not len(bars.nodes):
             return search_histogram(level, bars, is_ordered=True)
-        self.rough = RoughGains.of(level, bars, counter.summed.unit)
+        self.rough = RoughGains.of(level, bars, unit)
         found = CandidateSplits.none(len(level.nodes.lengths), bars)
         found.gain[bars.nodes] = self.rough.least()
         return found
+
+    def count(self, level: BinnedLevel) -> BinBars:
+        """The bins that occur; to be called for every level."""
+        counter = counter_of(level)
+        self.counted = counter.count(self.codes, self.counted)
+        return bars_of(counter, self.counted)
 
     # ------------------------------------------------------------ opening bins
 
@@ -75,7 +85,7 @@ class BinnedColumn:
         assert isinstance(bars, BinBars)
         rough, self.rough = self.rough, None
         if rough is None:
-            some = to_open(level, bars, least)
+            some = to_open(level, least, bars)
         else:
             nodes, inside = rough.worth(level, least)
             if not len(nodes):
@@ -84,15 +94,22 @@ class BinnedColumn:
             found = search_histogram(level, bars, is_ordered=True)
         if not len(some):
             return found
+        bars = self.opened(level, bars, some, partial(to_open, level, least))
+        return search_histogram(level, bars, is_ordered=True)
+
+    def opened(
+        self, level: BinnedLevel, bars: BinBars, some: Positions, choose: Choose
+    ) -> BinBars:
+        """Bars with some divided into finer ones, and the chosen of these sorted."""
         rows, bar = self._rows_of(level, bars, some)
         bars, bar, some = self._divided(level, bars, rows, bar, some)
-        some = to_open(level, bars, least, some)
-        if len(some):
-            is_open = np.zeros(len(bars.code), np.bool_)
-            is_open[some] = True
-            chosen = np.flatnonzero(is_open.take(bar))
-            bars = self._sorted(level, bars, rows.take(chosen), bar.take(chosen))
-        return search_histogram(level, bars, is_ordered=True)
+        some = choose(bars, some)
+        if not len(some):
+            return bars
+        is_open = np.zeros(len(bars.code), np.bool_)
+        is_open[some] = True
+        chosen = np.flatnonzero(is_open.take(bar))
+        return self._sorted(level, bars, rows.take(chosen), bar.take(chosen))
 
     def _exact(
         self, level: RowLevel, rough: BinBars, nodes: Positions, inside: Mask
@@ -125,7 +142,7 @@ class BinnedColumn:
         return bars, np.flatnonzero(inside[some])
 
     def _rows_of(
-        self, level: RowLevel, bars: BinBars, some: Positions
+        self, level: BinnedLevel, bars: BinBars, some: Positions
     ) -> tuple[Positions, Array]:
         """The rows in some bins, and the bin of each."""
         bins, node = counter_of(level).bins, bars.node[some]
@@ -141,7 +158,7 @@ class BinnedColumn:
 
     def _divided(
         self,
-        level: RowLevel,
+        level: BinnedLevel,
         bars: BinBars,
         rows: Positions,
         bar: Array,
@@ -171,7 +188,7 @@ class BinnedColumn:
         return made, number.take(keys), places
 
     def _sorted(
-        self, level: RowLevel, bars: BinBars, rows: Positions, bar: Positions
+        self, level: BinnedLevel, bars: BinBars, rows: Positions, bar: Positions
     ) -> BinBars:
         """Bars with the bars of some rows replaced by bars of single numbers."""
         values = self.values.take(rows)
@@ -180,6 +197,9 @@ class BinnedColumn:
         one[bar] = values
         varies = np.zeros(len(bars.code), np.bool_)
         varies[bar.take(np.flatnonzero(values != one.take(bar)))] = True
+        number = bars.number.copy()
+        number[bar] = values  # right where there is only one
+        bars = replace(bars, number=number)
         inside = np.flatnonzero(varies.take(bar))
         if not len(inside):
             return bars
@@ -253,7 +273,7 @@ class BinnedColumn:
 
 
 def _parts(
-    level: RowLevel, some: Positions
+    level: BinnedLevel, some: Positions
 ) -> Iterator[tuple[slice, Positions, Segments]]:
     """The rows of some nodes after the other: arrays of fewer rows fit the cache."""
     for part in Segments.of(level.nodes.lengths[some]).parts(CHUNK):

@@ -53,11 +53,12 @@ def make_column(
     *,
     is_multiway: bool = False,
     is_binned: bool = False,
+    gap: float | None = None,
 ) -> SplitColumn:
     """The column in the form that suits it.
 
     Categories split in two, or multiway into all of them. Many numbers are sorted, or
-    counted by bins as long as nodes have many rows.
+    counted by bins as long as nodes have many rows. With a gap, bins are further apart.
     """
     size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
@@ -69,7 +70,7 @@ def make_column(
             own = np.where(values < 0, size, values)
             return CountedColumn(feature, own, size, (ranks, ranks))
         values = np.where(values < 0, np.nan, values.astype(np.float64))
-    codes = make_codes(values, FEW_VALUES) if is_binned else None
+    codes = make_codes(values, FEW_VALUES, gap) if is_binned else None
     if codes is not None:
         return NumberColumn(feature, values, codes)
     order = NumberOrder.of(values)
@@ -156,10 +157,22 @@ class NumberColumn:
         order = NumberOrder.of(self.values, level.rows)
         made = SortedColumn.of(self.feature, self.values, order, len(level.rows))
         nodes = level.of_row.take(made.rows)
-        if len(level.nodes.lengths) <= 1 << 16:
-            nodes = nodes.astype(np.uint16)  # these are sorted in linear time
-        made.rows = made.rows.take(np.argsort(nodes, kind="stable"))
+        made.rows = made.rows.take(order_of_nodes(nodes, level.nodes))
         return made
+
+
+def sort_by_node(values: Floats, node: Array, nodes: Segments) -> StoredRows:
+    """The positions of known values: node by node, then by value."""
+    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
+    order = order.take(order_of_nodes(node.take(order), nodes))
+    return order.astype(np.int32)
+
+
+def order_of_nodes(node: Array, nodes: Segments) -> Positions:
+    """The order by node; else the order is kept."""
+    if len(nodes.lengths) <= 1 << 16:
+        node = node.astype(np.uint16)  # these are sorted in linear time
+    return np.argsort(node, kind="stable")
 
 
 class SortedColumn:

@@ -11,14 +11,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from math import inf
 from operator import methodcaller
 from typing import TypeVar
 
 import numpy as np
 
-from treecompile.learning.grow.bin_counts import BinCounter, BinnedRows, Bins, Lineage
-from treecompile.learning.grow.binning import LEAST_BITS, MOST_BITS
+from treecompile.learning.grow.bin_counts import LevelBins, worth_bins
 from treecompile.learning.grow.columns import (
     NumberColumn,
     SortedColumn,
@@ -51,9 +49,6 @@ from treecompile.tables.dataset import Dataset
 T = TypeVar("T")
 PART = 1 << 16  # rows: for several nodes with so many, arrays fit the cache
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
-WORTH_BINS = 200_000  # rows: fewer are sorted at once
-FEW_IN_BIN = 4  # rows: at nodes with fewer in each bin, bins are wider,
-LAST_LEVELS = 3  # or rows are sorted, if more levels than these may follow
 
 
 def grow_tree(
@@ -67,7 +62,7 @@ def grow_tree(
 ) -> Tree:
     """Grow a tree; categories split in two, or multiway into all of them."""
     with threads(limits) as pool, paused(lasting=True):
-        is_binned = len(data.y) >= WORTH_BINS and limits.chi2 is None
+        is_binned = worth_bins(len(data.y)) and limits.chi2 is None
         # Weights of many digits make a ratio of two small differences a matter of
         # rounding, for which there is no bound.
         is_binned &= measure.is_concave or response.units is None
@@ -110,8 +105,7 @@ class RowSource:
         self.level: RowLevel | None = None
         self.found: list[CandidateSplits] = []
         self.is_any_sorted = any(isinstance(each, SortedColumn) for each in columns)
-        self.bits = MOST_BITS  # of a bin: never more than at the level before
-        self.levels_left = inf if limits.max_depth is None else limits.max_depth
+        self.bins = LevelBins(response, limits.max_depth)
         self.binned = [
             index
             for index, column in enumerate(columns)
@@ -148,7 +142,6 @@ class RowSource:
 
     def search(self, stats: Floats) -> Found:
         level = self.level = self._level(stats)
-        self.levels_left -= 1
         self.found = list(self._run(methodcaller("search", level), self.columns))
         if level.counter is not None:
             self._open_bins(level)
@@ -181,7 +174,13 @@ class RowSource:
         """What the columns need to know of the open nodes."""
         opened = OpenNodes.joined(self._in_parts(self.response.open, stats))
         opened.tie[:] *= self.criterion.slack
-        sides, counter = None, self._bin_counter() if self.binned else None
+        sides = counter = None
+        if self.binned:
+            counter = self.bins.counter(
+                self.rows, self.nodes, self.parents, self.before
+            )
+        if counter is None:
+            self.binned = []  # from now on
         if counter is None or self.is_any_sorted:
             self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
         if counter is None and self.response.units is None:
@@ -200,25 +199,6 @@ class RowSource:
             self.side,
             counter,
         )
-
-    def _bin_counter(self) -> BinCounter | None:
-        """Counts by bins that suit the nodes; None if their rows are better sorted."""
-        cells = len(self.nodes.lengths) * (1 + self.response.summands) * FEW_IN_BIN
-        fitting = int(len(self.rows) // cells).bit_length() - 1
-        bits = self.bits = min(fitting, self.bits)
-        is_near_end = self.levels_left <= LAST_LEVELS
-        if bits < (LEAST_BITS if is_near_end else MOST_BITS):
-            self.binned = []  # from now on
-            return None
-        rows, nodes, lengths = self.rows, self.nodes, self.nodes.lengths
-        lineage = Lineage.all_counted(len(lengths))
-        if self.response.inherits:
-            lineage = Lineage.of(self.parents, lengths, self.before)
-            rows = nodes.take(rows, lineage.counted)
-            nodes = Segments.of(lengths[lineage.counted])
-        summed = self.response.summed(rows)
-        counted = BinnedRows.of(rows, nodes, Bins(bits), summed.lines, summed.line)
-        return BinCounter(counted, summed, lineage)
 
     def divide(self, splits: Splits) -> Division:
         leaves = np.flatnonzero(splits.feature < 0)

@@ -103,11 +103,15 @@ class Segments:
         shift = self.starts[some] - (np.cumsum(lengths) - lengths)
         return np.repeat(shift, lengths) + np.arange(lengths.sum())
 
+    def span(self, some: Positions) -> slice | Positions:
+        """Where the values of some segments are: a slice if these are neighbours."""
+        if len(some) and (np.diff(some) == 1).all():
+            return slice(self.starts[some[0]], self.ends[some[-1]] + 1)
+        return self.within(some)
+
     def take(self, values: Array, some: Positions) -> Array:
         """The values of some segments, not copied if these are neighbours."""
-        if len(some) and (np.diff(some) == 1).all():
-            return values[self.starts[some[0]] : self.ends[some[-1]] + 1]
-        return values.take(self.within(some))
+        return values[self.span(some)]
 
 
 def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
