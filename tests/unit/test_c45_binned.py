@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.support.c45_reference import SETS, as_printed, printed_trees
+from tests.support.number_columns import KINDS, SIZE, counting, numbers, sample
 from tests.support.reference import read_table
-from tests.unit.test_binned import KINDS, SIZE, counting, numbers, sample
 from treecompile.learning import training
 from treecompile.learning.c45 import learner
 from treecompile.learning.c45.binned_gains import BinnedGains
