@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
+import treecompile
 from tests.support import boosted
 from treecompile.importers import lightgbm as importer
 from treecompile.model import batch, forests, ir
@@ -527,3 +528,16 @@ def test_ten_million_sums(seed: int) -> None:
     rows = boosted.table(forest, base, dice, random=250_000, most=2_000, infinite=True)
     sums = booster.predict(boosted.numbers(rows), raw_score=True) / forest.divisor
     assert boosted.differing(forest, rows, sums) == 0
+
+
+def test_blanks_in_names_are_those_of_the_columns() -> None:
+    """LightGBM writes "sepal length (cm)" as "sepal_length_(cm)"."""
+    X, y = datasets.load_iris(return_X_y=True, as_frame=True)
+    fitted = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(X, y)
+    expected = list(fitted.predict(X))
+    assert list(treecompile.from_lightgbm(fitted, X, y).predict(X)) == expected
+    written = X.rename(columns=lambda name: name.replace(" ", "_"))
+    assert list(treecompile.from_lightgbm(fitted).predict(written)) == expected
+    # A column that has the very name of a feature is taken for it.
+    both = written.assign(**{"petal width (cm)": 0.0})
+    assert list(treecompile.from_lightgbm(fitted, both, y).predict(both)) == expected

@@ -303,6 +303,14 @@ def test_a_review_is_shown_in_the_document(unedited: Path, tmp_path: Path) -> No
         assert whole in shown
 
 
+def test_a_rule_that_is_not_accepted_yet_is_said(tmp_path: Path) -> None:
+    review = accepting(read_program(MODEL))
+    del review["rules"]["R4"]
+    path = save(review, tmp_path / "review.json")
+    said = run("build", MODEL, "--review", path, "--out", tmp_path / "out").stderr
+    assert "not accepted yet, and built all the same: R4\n" in said
+
+
 def test_a_review_holds_after_the_rules_were_measured_again(
     unedited: Path, tmp_path: Path
 ) -> None:

@@ -246,3 +246,38 @@ def test_a_name_that_a_console_replaces_is_warned_about() -> None:
     )
     assert emit(on("R&D"), "sql", EmitOptions(dialect="snowflake")).warnings == ()
     assert emit(on("RD"), "sql", EmitOptions(dialect="oracle")).warnings == ()
+
+
+# ---------------------------------------------------------------- names of outputs
+
+
+@pytest.mark.parametrize("form", ["select", "view", "dbt"])
+def test_an_output_with_the_name_of_a_feature_is_refused(form: str) -> None:
+    options = EmitOptions(dialect="duckdb", form=form, table="t")
+    with pytest.raises(TargetError, match="two columns 'prediction'"):
+        emit(on("x", "Prediction"), "sql", options)
+    emit(on("x", "probability"), "sql", options)  # which is not asked for
+    with pytest.raises(TargetError, match="two columns 'probability'"):
+        emit(
+            on("x", "probability"), "sql", replace(options, output="label,probability")
+        )
+    renamed = replace(options, columns={"Prediction": "given"})
+    assert not emit(on("x", "Prediction"), "sql", renamed).warnings
+    emit(on("Prediction"), "sql", replace(options, form="expression", table=""))
+
+
+def test_case_counts_where_the_database_counts_it() -> None:
+    options = EmitOptions(dialect="clickhouse", form="select", table="t")
+    emit(on("Prediction"), "sql", options)
+    with pytest.raises(TargetError, match="two columns"):
+        emit(on("prediction"), "sql", options)
+
+
+def test_an_output_with_the_name_of_the_target_is_a_warning() -> None:
+    program = replace(on("x"), target="prediction")
+    options = EmitOptions(dialect="sqlite", form="select", table="t")
+    (warning,) = emit(program, "sql", options).warnings
+    assert "two of that name" in warning
+    assert not emit(
+        program, "sql", replace(options, form="expression", table="")
+    ).warnings

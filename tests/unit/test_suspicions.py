@@ -412,3 +412,29 @@ def test_numbers_of_rows_in_a_column_called_so_are_left_out(name: str) -> None:
     assert [feature.name for feature in dataset(values).features] == ["x"]
     kept = dataset(values, numeric=(name,))
     assert [feature.name for feature in kept.features] == [name, "x"]
+
+
+# ---------------------------------------------------------------- codes
+
+
+def test_leading_zeros_may_be_codes() -> None:
+    codes = [f"{n:05}" for n in range(100, 4100, 200)]
+    (note,) = notes({"zip": codes})
+    assert "leading zeros, such as '00100'" in note
+    assert "--categorical 'zip'" in note
+    assert not notes({"zip": codes}, numeric=("zip",))
+    assert not notes({"hour": ["07", "08", "12", "13", "0", "0.5"] * 4})
+
+
+@pytest.mark.parametrize(
+    ("number", "is_said"),
+    [
+        ("9007199254740992", False),
+        ("9007199254740994", True),
+        ("-9007199254740994", True),
+        ("1e30", False),  # no integer that somebody has given
+    ],
+)
+def test_integers_that_doubles_round(number: str, is_said: bool) -> None:
+    found = notes({"account": ["1", "2", number, "3.5"] * 5})
+    assert ["above 2^53" in note for note in found] == [True] * is_said

@@ -63,7 +63,7 @@ FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")
 _, PYTHON, SQL, _, PAGE = FILES
 OF_FOREST = (*FILES[:3], "MODEL.md")  # it has no rules
-ROWS, ROWS_PER_LEAF = 4_000, 8  # to verify an artefact by
+ROWS, ROWS_PER_LEAF = 4_000, 32  # to verify an artefact by
 FEWER_ROWS = (
     "the validation rows prune the rules, so the tree does not learn from them, and the"
     " quality on them is optimistic: --rules c45rules learns from all rows"
@@ -304,6 +304,7 @@ def _read_model(
     options = _reading(data, given, rows)
     source = read_whole(data)
     checked = () if review is None else revising.reviewed(review, source)
+    feedback.notes(revising.open_notes(checked))
     program, table = source.program, None
     how = read_options("build", options)
     if rows is None:

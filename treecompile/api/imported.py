@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,12 +36,33 @@ def measured_forest(
     program: ForestProgram, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> ForestProgram:
     """The forest with its quality on the rows of a table, and the ranges of these."""
+    program = named_as(program, table.names)
     cases = read_cases(program, table, na_values, with_all=True)
     ranges = _ranges(program, cases.columns)
     options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
     training = Training(table.source, cases.rows, ranges)
     known = replace(program, options=tuple(options.items()), training=training)
     return measured(known, cases, None)
+
+
+def named_as(program: Measured, names: Sequence[str]) -> Measured:
+    """The program with the names of the columns, where LightGBM has changed blanks.
+
+    It writes "sepal length" as "sepal_length".
+    """
+    written = Counter(name.replace(" ", "_") for name in names)
+    own = {name.replace(" ", "_"): name for name in names}
+    features = tuple(
+        (
+            replace(each, name=own[each.name])
+            if each.name not in names and written[each.name] == 1
+            else each
+        )
+        for each in program.body.features
+    )
+    if features == program.body.features:
+        return program
+    return replace(program, body=replace(program.body, features=features))
 
 
 def _ranges(program: AnyProgram, columns: Columns) -> tuple[ColumnSummary, ...]:
@@ -90,6 +112,7 @@ def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     import pandas as pd
 
     frame = as_frame(X, [feature.name for feature in program.body.features])
+    program = named_as(program, list(frame.columns))
     columns = encode_features(program, read_table(frame), with_all=True)
     ranges = _ranges(program, columns)
     known = replace(program, training=Training("", len(frame), ranges))

@@ -74,7 +74,8 @@ def from_lightgbm(
 
     Its margins are LightGBM's, bit for bit, and its labels follow from them. With `X`
     and `y` it also knows its quality. `labels` are the names of the classes of a
-    Booster.
+    Booster. LightGBM writes blanks in names as `_`; with `X`, the names are those of
+    its columns.
     """
     name = _target(target, y)
     return _with_data(lightgbm.from_object(model, name, labels=labels), X, y)

@@ -36,11 +36,12 @@ from treecompile.rules.review import (
     read_review,
     refused,
     standings,
+    still_open,
 )
 from treecompile.rules.seals import matches, seals
 from treecompile.tables.features import summaries
 from treecompile.tables.options import ReadOptions
-from treecompile.tables.raw import RawTable
+from treecompile.tables.raw import NAMES_SHOWN, RawTable
 from treecompile.tables.read import Source, read_table
 
 # ---------------------------------------------------------------- measuring
@@ -184,6 +185,13 @@ def reviewed(path: str | Path, source: RuleSource) -> tuple[Reviewed, ...]:
     for entry in refused(entries):
         raise ReviewError(f"{path}: {objection(entry)}")
     return tuple(entries)
+
+
+def open_notes(entries: Sequence[Reviewed]) -> list[str]:
+    """Which rules of a review are not accepted yet."""
+    left = [entry.rule or "the model as a whole" for entry in still_open(entries)]
+    shown = ", ".join(left[:NAMES_SHOWN]) + ", ..." * (len(left) > NAMES_SHOWN)
+    return [f"not accepted yet, and built all the same: {shown}"] if left else []
 
 
 def standing_of(review: Review, source: RuleSource) -> list[Reviewed]:

@@ -31,7 +31,7 @@ from treecompile.tables.roles import (
     stated_kinds,
     weights_of,
 )
-from treecompile.tables.suspicions import unmatched
+from treecompile.tables.suspicions import leading_zeros, unmatched
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +77,9 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         return FeatureColumn(made[0], digest_of(*made), made[1], raw.is_declared)
 
     made, more = make_features(names, stated, options, make, is_file=table.is_inferred)
+    if table.is_inferred:
+        numeric = (each.feature for each in made if each.feature.kind is Kind.NUMERIC)
+        more += leading_zeros(table, (n.name for n in numeric if n.name not in stated))
     weights = None
     if options.weights:
         weights = weights_of(Raw.of(table, options.weights, na, known))

@@ -22,6 +22,8 @@ from treecompile.tables.suspicions import Count, Suspicions
 
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
 MANY_CATEGORIES = 50  # that are too many if most rows have their own
+MOST_EXACT = 2.0**53  # up to here, every integer is a double
+MOST_CODED = 2.0**64  # greater numbers are measured, not counted or given
 IDENTIFIER = re.compile(
     r"(?i:(?:^|[\W_])(?:id|key|index|idx|nr|no|number)$|^unnamed)|I[dD]$|^$"
 )
@@ -65,6 +67,19 @@ def identifier_note(feature: Feature, digest: ColumnDigest) -> list[str]:
         return []
     advice = f"leave it out with --ignore {feature.name!r}"
     return [f"column {feature.name!r} looks like an identifier: {advice}"]
+
+
+def rounded_note(feature: Feature, digest: ColumnDigest) -> list[str]:
+    """A note on integers so large that neighbours are the same double."""
+    if feature.kind is not Kind.NUMERIC or digest.low is None or digest.high is None:
+        return []
+    if not MOST_EXACT < max(-digest.low, digest.high) < MOST_CODED:
+        return []
+    name = feature.name
+    return [
+        f"column {name!r} has numbers above 2^53, where neighbouring integers are one"
+        f" double: add --categorical {name!r} or --ignore {name!r} if they are codes"
+    ]
 
 
 def _is_consecutive(feature: Feature, digest: ColumnDigest) -> bool:
@@ -177,7 +192,9 @@ def make_features(
         is_said = is_open and suspicions.look(name, made.texts, made.digest.count)
         why = why_left_out(made.feature, made.digest) if is_open else ""
         if not why:
-            notes += identifier_note(made.feature, made.digest) if is_open else []
+            if is_open:
+                notes += identifier_note(made.feature, made.digest)
+                notes += rounded_note(made.feature, made.digest)
             found.append(made)
         elif not is_said:
             kept = "numeric" if made.feature.kind is Kind.NUMERIC else "categorical"

@@ -6,6 +6,7 @@ judgement needs only the distinct texts of a column, so a database can supply th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,10 @@ from treecompile.model.options import sentence
 from treecompile.tables.numbers import FORMATS, NumberFormat
 from treecompile.tables.raw import NAMES_SHOWN, SUSPECTS, RawTable, counted, listed
 
+LEADING_ZEROS = re.compile("0[0-9]{2,}")  # 07 is an hour or a month
 FEW = 5  # values that may be odd among numbers
 FIRST_ROWS = 100_000  # in which a text with blanks is looked for
+FEW_ROWS = 2_000  # in which leading zeros are looked for
 Count = Callable[[Sequence[str]], int]  # the rows that have one of some texts
 LOOKS = {
     NumberFormat("."): "with decimal points",
@@ -154,6 +157,20 @@ def unmatched(table: RawTable, na_values: Iterable[str]) -> list[str]:
             twin = _padded(table, text)
             said = f"--na-value {text!r} occurs nowhere"
             notes.append(f"{said}, but {twin}: blanks count" if twin else said)
+    return notes
+
+
+def leading_zeros(table: RawTable, names: Iterable[str]) -> list[str]:
+    """Notes on numbers such as 00123, which may be codes."""
+    notes = []
+    for name in names:
+        texts = _texts(table, name, FEW_ROWS)
+        example = next((t for t in texts if t and LEADING_ZEROS.fullmatch(t)), "")
+        if example:
+            notes.append(
+                f"column {name!r} has numbers with leading zeros, such as {example!r}:"
+                f" add --categorical {name!r} if they are codes"
+            )
     return notes
 
 

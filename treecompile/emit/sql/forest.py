@@ -58,6 +58,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         warnings=(
             *size_warnings(lines, leaf_count(forest), dialect),
             *console_warnings(columns.values(), dialect),
+            *forms.taken_names(source.program, dialect, asked, options),
         ),
         notes=(dates_note(source.program),),
         beside=forms.properties(source.program, dialect, labels, options),

@@ -205,6 +205,33 @@ def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
     return prefix
 
 
+def taken_names(
+    program: AnyProgram, dialect: Dialect, asked: Sequence[Asked], options: EmitOptions
+) -> Iterator[str]:
+    """Warn about an output with the name of the target; refuse that of a feature.
+
+    A query has all columns of the table beside the outputs. Of two columns with one
+    name, databases return the first: the one of the table.
+    """
+    if options.form not in WITH_TABLE:
+        return
+    fold = str.casefold if dialect.names.fold_case else str
+    features = [each.name for each in program.body.features]
+    taken = {fold(options.columns.get(each, each)) for each in features}
+    for name in (OUTPUTS[each.output] for each in asked):
+        if fold(name) in taken:
+            raise TargetError(
+                f"the query would have two columns {name!r}: the model reads one, and"
+                " its answer is the other. Use --as expression with a name of your own,"
+                f" or rename the column in a view and add --column {name}=NEW_NAME"
+            )
+        if fold(name) == fold(program.target):
+            yield (
+                f"if the table has the column {name!r}, which the model predicts, the"
+                " query has two of that name: leave it out of the table"
+            )
+
+
 # ---------------------------------------------------------------- statements
 
 

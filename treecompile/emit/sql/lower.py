@@ -81,6 +81,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         warnings=(
             *size_warnings(lines, len(paths.outcomes(body)), dialect),
             *console_warnings(columns.values(), dialect),
+            *forms.taken_names(source.program, dialect, asked, options),
         ),
         notes=(layout.note("the SQL"), dates_note(source.program)),
         beside=forms.properties(source.program, dialect, labels, options),
