@@ -22,7 +22,11 @@ from treecompile.learning.c45.category_groups import (
     merge_pure,
 )
 from treecompile.learning.c45.fractional_cases import Sample
-from treecompile.learning.c45.gain_ratio import FeatureChoice, counted_features
+from treecompile.learning.c45.gain_ratio import (
+    FeatureChoice,
+    GainCandidates,
+    counted_features,
+)
 from treecompile.learning.c45.learner import C45Options, draft, learn
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
@@ -75,6 +79,7 @@ def judged(data: Dataset) -> list[Any]:
     for place in range(len(data.features)):
         column = make_case_column(sample, place, is_grouping=False, is_ratio=True)
         each = column.search(level, np.array([0]))
+        assert isinstance(each, GainCandidates)
         found.append(
             (float(each.gains[0]), float(each.split_info[0]), float(each.thresholds[0]))
         )
