@@ -88,8 +88,9 @@ class Segments:
             return np.zeros(0), np.zeros(0, np.intp)
         limit = np.maximum.reduceat(scores, self.starts) - tie
         near = np.flatnonzero(scores >= self.spread(limit))
-        first = near.take(np.searchsorted(near, self.starts))
-        return scores.take(first), first
+        if len(near) > len(self.starts):  # some segments have several
+            near = near.take(np.searchsorted(near, self.starts))
+        return scores.take(near), near
 
     def parts(self, size: int) -> list[slice]:
         """Runs of neighbouring segments that have about so many values in all."""
