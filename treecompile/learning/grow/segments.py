@@ -121,9 +121,14 @@ def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
 # --- sums of doubles ------------------------------------------------------------------
 
 
-def exact_means(numbers: Floats, segments: Segments) -> Floats:
-    """The mean of each segment, rounded from the exact mean."""
-    partial = PartialSums.of(numbers, segments)
+def exact_means(
+    numbers: Floats, segments: Segments, most: Floats | None = None
+) -> Floats:
+    """The mean of each segment, rounded from the exact mean.
+
+    `most` is the greatest absolute value of each, if that is known.
+    """
+    partial = PartialSums.of(numbers, segments, most)
     size = segments.lengths.astype(np.float64)
     rough = partial.total() / size
     # What rounding left out. `size` times the mean is subtracted in two parts of few
@@ -135,10 +140,12 @@ def exact_means(numbers: Floats, segments: Segments) -> Floats:
     return result
 
 
-def exact_sums(numbers: Floats, segments: Segments) -> Floats:
+def exact_sums(
+    numbers: Floats, segments: Segments, most: Floats | None = None
+) -> Floats:
     """The sum of each segment, rounded once."""
     is_short = len(numbers) and segments.lengths.max() <= FEW_NUMBERS
-    return PartialSums.of(numbers, segments, FOLDS - is_short).total()
+    return PartialSums.of(numbers, segments, most, FOLDS - is_short).total()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,10 +163,17 @@ class PartialSums:
     left_out: Floats  # at most
 
     @classmethod
-    def of(cls, numbers: Floats, segments: Segments, folds: int = FOLDS) -> PartialSums:
+    def of(
+        cls,
+        numbers: Floats,
+        segments: Segments,
+        most: Floats | None,
+        folds: int = FOLDS,
+    ) -> PartialSums:
         starts, lengths = segments.starts, segments.lengths
-        most = np.maximum.reduceat(numbers, starts)
-        np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
+        if most is None:
+            most = np.maximum.reduceat(numbers, starts)
+            np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
         is_odd = (most > LARGEST) | ((most < SMALLEST) & (most > 0))
         _, room = np.frexp(lengths.astype(np.float64))
         _, exponent = np.frexp(most)
@@ -187,10 +201,10 @@ class PartialSums:
                 rest = rest - leading
                 if not rest.any():
                     break
-            np.abs(rest, out=rest)
-            np.maximum(
-                left_out[mine], np.maximum.reduceat(rest, inside), out=left_out[mine]
-            )
+            else:
+                np.abs(rest, out=rest)
+                left = np.maximum.reduceat(rest, inside)
+                np.maximum(left_out[mine], left, out=left_out[mine])
         left_out *= lengths
         return cls(numbers, segments, sums, np.where(is_odd, np.inf, left_out))
 
