@@ -219,7 +219,11 @@ class SortedColumn:
         scores = level.measure.cuts(lefts(), sides)
         if self.ranks is not None:
             ranks = self.ranks.take(rows)
-            np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
+            equal = ranks[1:] == ranks[:-1]
+            equal[self.segments.ends[:-1]] = False  # of two nodes
+            np.copyto(scores[:-1], -np.inf, where=equal)
+            if not equal.any():
+                self.ranks = None  # no node below has equal values either
         best = sides.best(scores, level.opened.tie[self.nodes])
         cuts = BestCuts.of(level, self.nodes, sides, lefts, best)
         if self.is_complete:
