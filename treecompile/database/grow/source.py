@@ -33,8 +33,8 @@ from treecompile.learning.grow.search import (
     FeatureSplits,
     SplitSearch,
     divide_features,
+    ends_of,
     in_two,
-    thresholds_between,
 )
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -219,5 +219,5 @@ class ImpurityTableSource(TableSource):
         if feature.kind is Kind.ORDINAL:
             code = found.histogram.code
             low, high = code[position], code[position + 1]
-        thresholds = thresholds_between(feature, low, high)
-        return in_two(search, found.left[some], found.right[some], thresholds)
+        ends = ends_of(feature, low, high)
+        return in_two(search, found.left[some], found.right[some], ends)

@@ -37,8 +37,8 @@ from treecompile.learning.grow.search import (
     FeatureSplits,
     RowLevel,
     differ,
+    ends_of,
     in_two,
-    thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -223,13 +223,13 @@ class BinnedColumn:
     ) -> FeatureSplits:
         bars, position = found.histogram, found.position[some]
         assert isinstance(bars, BinBars)
-        ends = [
+        beside = [
             self._send(level, bars, position[mine], rows, nodes.lengths)
             for mine, rows, nodes in _parts(level, some)
         ]
-        low, high = map(np.concatenate, zip(*ends, strict=True))
-        thresholds = thresholds_between(self.feature, low, high)
-        return in_two(level, found.left[some], found.right[some], thresholds)
+        low, high = map(np.concatenate, zip(*beside, strict=True))
+        ends = ends_of(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], ends)
 
     def _send(
         self,

@@ -68,7 +68,7 @@ def _best(measure: CutMeasure, totals: Floats, lefts: Iterable[Floats]) -> Float
     """The greatest gain of each bin, by the measure of cuts in memory."""
     whole = totals.sum(axis=1)
     segments = Segments.of(np.ones(len(totals), np.intp))
-    nothing = np.zeros(len(totals), np.bool_)
+    nothing = np.zeros(0, np.intp)
     best = np.full(len(totals), -np.inf)
     for each in lefts:
         left = each.sum(axis=1)

@@ -35,8 +35,8 @@ from treecompile.learning.grow.search import (
     SplitColumn,
     by_side,
     differ,
+    ends_of,
     in_two,
-    thresholds_between,
 )
 from treecompile.learning.grow.segments import Segments, nodes_of
 from treecompile.model.arrays import Array, Floats, Mask, Positions
@@ -232,9 +232,16 @@ class SortedColumn:
         scores = level.measure.cuts(lefts(), sides)
         if self.ranks is not None:
             ranks = self.ranks.take(rows)
-            np.copyto(scores[:-1], -np.inf, where=ranks[1:] == ranks[:-1])
+            equal = ranks[1:] == ranks[:-1]
+            equal[self.segments.ends[:-1]] = False  # of two nodes
+            np.copyto(scores[:-1], -np.inf, where=equal)
+            if not equal.any():
+                self.ranks = None  # no node below has equal values either
         best = sides.best(scores, level.opened.tie[self.nodes])
-        BestCuts.of(level, self.nodes, sides, lefts, best).improve(found)
+        cuts = BestCuts.of(level, self.nodes, sides, lefts, best)
+        if self.is_complete:
+            return cuts.as_found()
+        cuts.improve(found)
         return found
 
     def _follow(self, level: RowLevel) -> None:
@@ -265,11 +272,11 @@ class SortedColumn:
         mine = np.searchsorted(self.nodes, some)
         places = self.segments.within(mine)
         goes_left = places <= np.repeat(position, self.segments.lengths[mine])
-        level.side[self.rows.take(places)] = np.where(goes_left, LEFT, RIGHT)
+        level.side[self.rows.take(places)] = RIGHT - goes_left.astype(np.int8)
         low = self.values.take(self.rows.take(position))
         high = self.values.take(self.rows.take(position + 1))
-        thresholds = thresholds_between(self.feature, low, high)
-        return in_two(level, found.left[some], found.right[some], thresholds)
+        ends = ends_of(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], ends)
 
 
 def single_sides(
@@ -336,8 +343,8 @@ class CountedColumn:
         level.side[rows] = np.where(codes <= most.take(nodes), LEFT, RIGHT)
         lowest, greatest = self.values
         low, high = greatest[code[position]], lowest[code[position + 1]]
-        thresholds = thresholds_between(self.feature, low, high)
-        return in_two(level, found.left[some], found.right[some], thresholds)
+        ends = ends_of(self.feature, low, high)
+        return in_two(level, found.left[some], found.right[some], ends)
 
     def _known(
         self, level: RowLevel, some: Positions

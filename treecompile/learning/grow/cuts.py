@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Positions
 
 FEW = 3  # at most so many products of totals are kept for all features of a level
 
@@ -29,7 +29,7 @@ class Sides:
     right: Floats
     whole: Floats  # cases of the node, at every cut
     scale: Floats  # 1 / (left * right * whole^2)
-    barred: Mask  # cuts that leave too few rows on a side
+    barred: Positions  # cuts that leave too few rows on a side
     products: Sequence[Floats]
 
     @classmethod
@@ -39,7 +39,7 @@ class Sides:
         left: Floats,
         counts: Floats,
         totals: Sequence[Array],
-        barred: Mask,
+        barred: Positions,
     ) -> Sides:
         """The sides of cuts; the last cut of each segment has nothing on its right."""
         whole = segments.spread(counts)
@@ -70,7 +70,7 @@ class Sides:
 
     def best(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
         """The gain of the best cut of each node, and the position of the cut."""
-        np.copyto(scores, -np.inf, where=self.barred)
+        scores[self.barred] = -np.inf
         return self.segments.pick(scores, tie)
 
 
@@ -78,15 +78,12 @@ class Sides:
 CutMeasure = Callable[[Iterable[Array], Sides], Floats]
 
 
-def too_few(segments: Segments, left: Array, min_leaf: int) -> Mask:
+def too_few(segments: Segments, left: Array, min_leaf: int) -> Positions:
     """Which cuts leave too few rows on a side; `left` are the rows on the left."""
     if min_leaf <= 1:
-        at_end = np.zeros(segments.size, np.bool_)
-        at_end[segments.ends] = True
-        return at_end
+        return segments.ends
     right = segments.spread(left[segments.ends]) - left
-    barred: Mask = (left < min_leaf) | (right < min_leaf)
-    return barred
+    return np.flatnonzero((left < min_leaf) | (right < min_leaf))
 
 
 def squares(lefts: Iterable[Array], sides: Sides) -> Floats:

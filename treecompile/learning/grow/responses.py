@@ -214,7 +214,8 @@ class NumberResponse:
     def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
         y = self.y.take(rows)
         low = np.minimum.reduceat(y, nodes.starts)
-        varies = low != np.maximum.reduceat(y, nodes.starts)
+        high = np.maximum.reduceat(y, nodes.starts)
+        varies = low != high
         means, errors = low + 0.0, np.zeros(len(low))
         some = np.flatnonzero(varies)  # half of a large tree is single cases
         weights = self.units.of_rows.take(rows) if self.units else None
@@ -227,15 +228,17 @@ class NumberResponse:
                 places, segments = nodes.within(some), Segments.of(nodes.lengths[some])
                 y = y.take(places)
                 weights = None if weights is None else weights.take(places)
+            ends, most = np.stack([low[some], high[some]]), None
             if weights is None:
-                mean = exact_means(y, segments)
+                mean = exact_means(y, segments, np.abs(ends).max(axis=0))
+                most = np.square(ends - mean).max(axis=0)
             else:
                 mean = _weighted_means(y, weights, segments)
             y -= segments.spread(mean)
             y *= y
             if self.units and weights is not None:
                 y *= np.ldexp(weights, self.units.exponent)
-            means[some], errors[some] = mean, exact_sums(y, segments)
+            means[some], errors[some] = mean, exact_sums(y, segments, most)
         stats = np.stack([sizes, means, errors], axis=1)
         return NodeStats(stats, sizes, nodes.lengths, varies)
 

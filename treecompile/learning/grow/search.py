@@ -86,6 +86,7 @@ class CandidateSplits:
         )
 
 
+Ends = tuple[Array, Array]
 SUBSET = -1  # in no order: found among all subsets
 
 
@@ -94,8 +95,8 @@ class FeatureSplits:
     """The splits of some nodes by one feature: at thresholds, or by categories."""
 
     known: Floats  # nodes x branches: the weight of the cases whose value is known
-    thresholds: Floats | None = None
-    groups: list[Groups] | None = None  # None without thresholds: all categories
+    ends: Ends | None = None  # the values beside each threshold
+    groups: list[Groups] | None = None  # None without a threshold: all categories
 
 
 class SplitColumn(Protocol):
@@ -132,13 +133,15 @@ def divide_features(
     heaviest = np.zeros(len(starts), np.intp)
     features = splits.features()
     nodes = [np.flatnonzero(splits.feature == index) for index in features]
+    low, high = np.zeros(len(starts)), np.zeros(len(starts))
     for some, divided in zip(nodes, run(divide, features, nodes), strict=True):
         known[starts[some, None] + np.arange(divided.known.shape[1])] = divided.known
         heaviest[some] = LEFT + divided.known.argmax(axis=1)
-        if divided.thresholds is not None:
-            splits.threshold[some] = divided.thresholds
+        if divided.ends is not None:
+            low[some], high[some] = divided.ends
         elif divided.groups is not None:
             splits.groups.update(zip(some.tolist(), divided.groups, strict=True))
+    splits.threshold[:] = thresholds_between(low, high)
     return known, heaviest
 
 
@@ -146,12 +149,12 @@ def in_two(
     search: SplitSearch,
     left: Floats,
     right: Floats,
-    thresholds: Floats | None = None,
+    ends: Ends | None = None,
     groups: list[Groups] | None = None,
 ) -> FeatureSplits:
     """Splits into two branches, from the known cases on either side."""
     known = search.real(np.stack([left, right], axis=1))
-    return FeatureSplits(known, thresholds, groups)
+    return FeatureSplits(known, ends, groups)
 
 
 def by_side(side: Array, values: Array) -> Array:
@@ -204,6 +207,11 @@ class BestCuts:
         tie = search.opened.tie[nodes]
         return cls(nodes, gain, cut, left, sides.counts - left, tie)
 
+    def as_found(self) -> CandidateSplits:
+        """All that was found, if there is a cut for every node."""
+        order = np.zeros(len(self.cut), np.intp)
+        return CandidateSplits(self.gain, self.cut, self.left, self.right, order)
+
     def improve(
         self,
         found: CandidateSplits,
@@ -236,11 +244,17 @@ def differ(ordered: Floats) -> Mask:
 # --- thresholds -----------------------------------------------------------------------
 
 
-def thresholds_between(feature: Feature, low: Array, high: Array) -> Floats:
-    """Thresholds that divide pairs of neighbouring values; of an ordinal, codes."""
-    if feature.kind is Kind.ORDINAL:
-        return low.astype(np.float64)
-    return readable(midpoints(low, high), low, high)
+def ends_of(feature: Feature, low: Array, high: Array) -> Ends:
+    """The values beside thresholds. That of an ordinal feature is the lower code."""
+    return low, low if feature.kind is Kind.ORDINAL else high
+
+
+def thresholds_between(low: Floats, high: Floats) -> Floats:
+    """Thresholds that divide pairs of neighbouring values; of equal ones, the value."""
+    thresholds, some = low.copy(), np.flatnonzero(low < high)
+    low, high = low[some], high[some]
+    thresholds[some] = readable(midpoints(low, high), low, high)
+    return thresholds
 
 
 def midpoints(low: Floats, high: Floats) -> Floats:
@@ -276,12 +290,13 @@ def _rounded(numbers: Floats) -> Floats:
         whole = np.rint(scaled)
         # A division of two exact whole numbers rounds as reading the digits does. It is
         # not sure where the power is not exact, where the logarithm may be one off, or
-        # where the product is so near to a half that its own rounding may turn it.
+        # where the product is so near to a half that its own rounding may turn it: by
+        # at most a sixteenth, since it is less than 2^50.
         size = np.abs(whole)
         is_sure = (decimals >= 0) & (decimals <= MOST_TENS)
         is_sure &= (size > 10.0 ** (DIGITS - 1)) & (size < 10.0**DIGITS)
-        is_sure &= np.abs(np.abs(scaled - whole) - 0.5) > 0.2
+        is_sure &= np.abs(np.abs(scaled - whole) - 0.5) > 0.07
         result: Floats = whole / power
-    for place in np.flatnonzero(~is_sure).tolist():
-        result[place] = float(f"{numbers[place]:.{DIGITS}g}")
+    doubtful = np.flatnonzero(~is_sure)
+    result[doubtful] = [float(f"{n:.{DIGITS}g}") for n in numbers[doubtful].tolist()]
     return result

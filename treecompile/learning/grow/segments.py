@@ -88,8 +88,9 @@ class Segments:
             return np.zeros(0), np.zeros(0, np.intp)
         limit = np.maximum.reduceat(scores, self.starts) - tie
         near = np.flatnonzero(scores >= self.spread(limit))
-        first = near.take(np.searchsorted(near, self.starts))
-        return scores.take(first), first
+        if len(near) > len(self.starts):  # some segments have several
+            near = near.take(np.searchsorted(near, self.starts))
+        return scores.take(near), near
 
     def parts(self, size: int) -> list[slice]:
         """Runs of neighbouring segments that have about so many values in all."""
@@ -124,9 +125,14 @@ def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
 # --- sums of doubles ------------------------------------------------------------------
 
 
-def exact_means(numbers: Floats, segments: Segments) -> Floats:
-    """The mean of each segment, rounded from the exact mean."""
-    partial = PartialSums.of(numbers, segments)
+def exact_means(
+    numbers: Floats, segments: Segments, most: Floats | None = None
+) -> Floats:
+    """The mean of each segment, rounded from the exact mean.
+
+    `most` is the greatest absolute value of each, if that is known.
+    """
+    partial = PartialSums.of(numbers, segments, most)
     size = segments.lengths.astype(np.float64)
     rough = partial.total() / size
     # What rounding left out. `size` times the mean is subtracted in two parts of few
@@ -138,10 +144,12 @@ def exact_means(numbers: Floats, segments: Segments) -> Floats:
     return result
 
 
-def exact_sums(numbers: Floats, segments: Segments) -> Floats:
+def exact_sums(
+    numbers: Floats, segments: Segments, most: Floats | None = None
+) -> Floats:
     """The sum of each segment, rounded once."""
     is_short = len(numbers) and segments.lengths.max() <= FEW_NUMBERS
-    return PartialSums.of(numbers, segments, FOLDS - is_short).total()
+    return PartialSums.of(numbers, segments, most, FOLDS - is_short).total()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,10 +167,17 @@ class PartialSums:
     left_out: Floats  # at most
 
     @classmethod
-    def of(cls, numbers: Floats, segments: Segments, folds: int = FOLDS) -> PartialSums:
+    def of(
+        cls,
+        numbers: Floats,
+        segments: Segments,
+        most: Floats | None,
+        folds: int = FOLDS,
+    ) -> PartialSums:
         starts, lengths = segments.starts, segments.lengths
-        most = np.maximum.reduceat(numbers, starts)
-        np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
+        if most is None:
+            most = np.maximum.reduceat(numbers, starts)
+            np.maximum(most, -np.minimum.reduceat(numbers, starts), out=most)
         is_odd = (most > LARGEST) | ((most < SMALLEST) & (most > 0))
         _, room = np.frexp(lengths.astype(np.float64))
         _, exponent = np.frexp(most)
@@ -190,10 +205,10 @@ class PartialSums:
                 rest = rest - leading
                 if not rest.any():
                     break
-            np.abs(rest, out=rest)
-            np.maximum(
-                left_out[mine], np.maximum.reduceat(rest, inside), out=left_out[mine]
-            )
+            else:
+                np.abs(rest, out=rest)
+                left = np.maximum.reduceat(rest, inside)
+                np.maximum(left_out[mine], left, out=left_out[mine])
         left_out *= lengths
         return cls(numbers, segments, sums, np.where(is_odd, np.inf, left_out))
 
