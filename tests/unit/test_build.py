@@ -182,6 +182,27 @@ def test_other_engines_get_the_address(verified: list[tuple[str, str, str]]) -> 
     assert verified[-1][:2] == ("spark", "local[1]")
 
 
+def test_columns_have_other_names_in_the_sql() -> None:
+    """What the error about two names that SQLite makes one recommends must work."""
+    lines = [f"{i % 7},{i % 5},{'yn'[i % 7 > 3 and i % 5 > 1]}" for i in range(60)]
+    Path("twins.csv").write_text("\n".join(["Age,age,y", *lines]))
+    arguments = ("build", "twins.csv", "--target", "y", "--out", "out")
+    advised = "--column NAME=NEW_NAME"
+    assert f"'Age' and 'age' one name: rename one of the columns with {advised}" in (
+        run(*arguments).stderr
+    )
+    told = good(*arguments, "--column", "age=years", "--engine", "duckdb").stderr
+    assert "verified predict.sql on sqlite" in told
+    assert "verified the SQL for duckdb on duckdb" in told
+    assert "years" in Path("out/predict.sql").read_text()
+    assert "years" not in Path("out/predict.py").read_text()
+    columns = {"age": "years"}
+    treecompile.build("twins.csv", "again", target="y", columns=columns)
+    assert contents(Path("out")) == contents(Path("again"))
+    unknown = run(*arguments, "--column", "old=years")
+    assert "--column: the model has no feature 'old'" in unknown.stderr
+
+
 def test_other_engines_get_the_templates(verified: list[tuple[str, str, str]]) -> None:
     shutil.copytree(ROOT / "templates" / "sql", "ours/sql")
     for path in Path("ours/sql").glob("*.jinja"):

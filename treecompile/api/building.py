@@ -112,6 +112,7 @@ def build(
     refer_label: Label = "refer",
     layout: str = "auto",
     dialect: str = "sqlite",
+    columns: Mapping[str, str] | None = None,
     engine: str | Sequence[str] = (),
     url: str = "",
     glossary: str | Path | None = None,
@@ -140,10 +141,10 @@ def build(
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
     `refer_label` are as for `Model.refer`, also for a model. `layout` is
-    that of predict.py and predict.sql, as for `Model.emit`; `dialect` that of
-    predict.sql. The artefacts are verified before anything is written, the SQL
-    on the engine of its dialect and on every other `engine`; `url` is the address of a
-    server among them. `glossary`, `about`, `full`, `against` and `templates`
+    that of predict.py and predict.sql, as for `Model.emit`; `dialect` and `columns`
+    are those of predict.sql. The artefacts are verified before anything is written, the
+    SQL on the engine of its dialect and on every other `engine`; `url` is the address
+    of a server among them. `glossary`, `about`, `full`, `against` and `templates`
     are as for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation where that
@@ -190,7 +191,8 @@ def build(
         return emitting.emit(program, to, chosen, history=history)
 
     python = emitted("python", layout=layout)
-    sql = emitted("sql", layout=layout, dialect=dialect)
+    in_sql = partial(emitted, "sql", layout=layout, columns=columns)
+    sql = in_sql(dialect=dialect)
     document = emitted("markdown", **said, full=full)
     page = None
     if isinstance(program, Program):
@@ -204,20 +206,21 @@ def build(
             feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         for other in others:
-            own_sql = emitted("sql", layout=layout, dialect=other)
-            found.append((f"the SQL for {other}", other, own_sql))
+            found.append((f"the SQL for {other}", other, in_sql(dialect=other)))
         # Rows for all cells and edges, and many more. `verify` tries more still.
         budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.
-        prove = verification.verify_supervised if templates else verification.verify
+        prove = partial(
+            verification.verify_supervised if templates else verification.verify,
+            columns=columns,
+            budget=budget,
+        )
         runs = [each for each in found if each[1]]
         with feedback.progress("verifying") as start:
             advance = start(budget * len(runs))
             for name, on, artefact in runs:
                 server = "" if is_of_another(url, on) else url
-                reports[name] = prove(
-                    program, artefact.text, on, url=server, budget=budget
-                )
+                reports[name] = prove(program, artefact.text, on, url=server)
                 advance(budget)
     built = Built(model, {}, reports)
     if not built.passed:
