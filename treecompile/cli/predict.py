@@ -142,7 +142,7 @@ def score(
     group=COMMON,
 )
 @value("--target", "COL", "The column to predict, without a MODEL.", group=COMMON)
-@how_options
+@how_options(shows_validation=False)
 @place_options
 @json_option
 def evaluate(
