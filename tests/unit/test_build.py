@@ -142,6 +142,30 @@ def test_what_is_wrong_is_said_before_anything_is_written() -> None:
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("name", ["l.pkl", "l.PICKLE", "l.joblib"])
+def test_pickles_are_not_read(name: str) -> None:
+    Path(name).write_bytes(b"\x80\x04.")
+    for arguments in (
+        ("build", name, "--target", "play", "--data", TENNIS, "--out", "out"),
+        ("build", name, "--out", "out"),
+        ("learn", name, "--target", "play"),
+        ("import", name, "-o", "model.json"),
+    ):
+        said = run(*arguments).stderr
+        assert f"{name!r}: pickles are not read" in said
+        assert "give a model to from_sklearn, from_lightgbm" in said
+
+
+def test_a_pattern_that_no_file_has() -> None:
+    said = run("build", "nofile*.csv", "--target", "y", "--out", "out").stderr
+    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    said = run("evaluate", "nofile*.csv", "--target", "y").stderr
+    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    Path("some1.parquet").touch()
+    said = run("build", "some*.parquet", "--target", "y", "--out", "out").stderr
+    assert "build needs the rows in memory, from one file: for rows in Parquet" in said
+
+
 @pytest.fixture
 def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """Engine, address and text of everything that is verified; all of it passes."""

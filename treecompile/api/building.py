@@ -31,7 +31,7 @@ from treecompile.api.rows import (
     learn_from,
     referred,
 )
-from treecompile.database.locations import in_database
+from treecompile.database.locations import Table, check_found, in_database
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import LAYOUTS, check_choice, emit_options
@@ -41,9 +41,9 @@ from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.display import Display, Shown
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import DataError, OptionError, TargetError
 from treecompile.model.file.write import dumps
-from treecompile.model.files import write_texts
+from treecompile.model.files import refuse_pickle, write_texts
 from treecompile.model.ir import ForestProgram, Label, Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
@@ -179,6 +179,8 @@ def build(
         feedback.notes(notes)
         model = Model(made, (*model.told, *notes))
     else:
+        if isinstance(data, (str, Path)):
+            refuse_pickle(data, DataError)
         _refuse_for_models(rows, review)
         model = _learn(
             data, given, dict(options), declining, feedback, estimate=estimate
@@ -357,10 +359,12 @@ def _learn(
             "--rules validation needs rows to prune against: add --validation FILE or"
             " --validation-fraction F"
         )
-    if in_database(data):
+    check_found(data)
+    if found := in_database(data):
+        where = "in a database" if isinstance(found, Table) else "in Parquet files"
         raise OptionError(
-            "build needs the rows in memory: for rows in a database, use `learn`, and"
-            " then `build` with the model"
+            f"build needs the rows in memory, from one file: for rows {where}, use"
+            " `learn`, and then `build` with the model"
         )
     began = monotonic()
     columns, how = learn_options("build", given["target"], options)
