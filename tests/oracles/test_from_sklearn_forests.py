@@ -541,6 +541,38 @@ def test_what_cannot_be_imported_is_refused(estimator: Any, message: str) -> Non
         import_model(estimator)
 
 
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [
+        ("lightgbm", "LGBMClassifier"),
+        ("xgboost", "XGBRegressor"),
+        ("catboost", "CatBoostClassifier"),
+    ],
+)
+def test_models_of_other_libraries_have_functions_of_their_own(
+    library: str, name: str
+) -> None:
+    kind = getattr(pytest.importorskip(library), name)
+    importer = f"from_{library}"
+    with pytest.raises(DataError, match=f"cannot import a {name}: use {importer}$"):
+        treecompile.from_sklearn(kind())
+    message = f"a {name} in a Pipeline: fit it without the Pipeline, and use {importer}"
+    with pytest.raises(DataError, match=message):
+        treecompile.from_sklearn(make_pipeline(SimpleImputer(), kind()))
+    for convert in (treecompile.from_sklearn, getattr(treecompile, importer)):
+        with pytest.raises(DataError, match=f"^{name} is a class: expected a fitted"):
+            convert(kind)
+
+
+def test_a_class_is_not_a_fitted_object() -> None:
+    message = (
+        r"^DecisionTreeClassifier is a class: expected a fitted object, such as"
+        r" DecisionTreeClassifier\(\)\.fit\(X, y\)$"
+    )
+    with pytest.raises(DataError, match=message):
+        treecompile.from_sklearn(tree.DecisionTreeClassifier)
+
+
 def test_categorical_splits_of_trees_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -142,6 +142,30 @@ def test_what_is_wrong_is_said_before_anything_is_written() -> None:
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("name", ["l.pkl", "l.PICKLE", "l.joblib"])
+def test_pickles_are_not_read(name: str) -> None:
+    Path(name).write_bytes(b"\x80\x04.")
+    for arguments in (
+        ("build", name, "--target", "play", "--data", TENNIS, "--out", "out"),
+        ("build", name, "--out", "out"),
+        ("learn", name, "--target", "play"),
+        ("import", name, "-o", "model.json"),
+    ):
+        said = run(*arguments).stderr
+        assert f"{name!r}: pickles are not read" in said
+        assert "give a model to from_sklearn, from_lightgbm" in said
+
+
+def test_a_pattern_that_no_file_has() -> None:
+    said = run("build", "nofile*.csv", "--target", "y", "--out", "out").stderr
+    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    said = run("evaluate", "nofile*.csv", "--target", "y").stderr
+    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    Path("some1.parquet").touch()
+    said = run("build", "some*.parquet", "--target", "y", "--out", "out").stderr
+    assert "build needs the rows in memory, from one file: for rows in Parquet" in said
+
+
 @pytest.fixture
 def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """Engine, address and text of everything that is verified; all of it passes."""
@@ -180,6 +204,27 @@ def test_other_engines_get_the_address(verified: list[tuple[str, str, str]]) -> 
     verified.clear()
     treecompile.build(TENNIS, "out", target="play", engine="spark", url="local[1]")
     assert verified[-1][:2] == ("spark", "local[1]")
+
+
+def test_columns_have_other_names_in_the_sql() -> None:
+    """What the error about two names that SQLite makes one recommends must work."""
+    lines = [f"{i % 7},{i % 5},{'yn'[i % 7 > 3 and i % 5 > 1]}" for i in range(60)]
+    Path("twins.csv").write_text("\n".join(["Age,age,y", *lines]))
+    arguments = ("build", "twins.csv", "--target", "y", "--out", "out")
+    advised = "--column NAME=NEW_NAME"
+    assert f"'Age' and 'age' one name: rename one of the columns with {advised}" in (
+        run(*arguments).stderr
+    )
+    told = good(*arguments, "--column", "age=years", "--engine", "duckdb").stderr
+    assert "verified predict.sql on sqlite" in told
+    assert "verified the SQL for duckdb on duckdb" in told
+    assert "years" in Path("out/predict.sql").read_text()
+    assert "years" not in Path("out/predict.py").read_text()
+    columns = {"age": "years"}
+    treecompile.build("twins.csv", "again", target="y", columns=columns)
+    assert contents(Path("out")) == contents(Path("again"))
+    unknown = run(*arguments, "--column", "old=years")
+    assert "--column: the model has no feature 'old'" in unknown.stderr
 
 
 def test_other_engines_get_the_templates(verified: list[tuple[str, str, str]]) -> None:

@@ -47,6 +47,13 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "..." not in alone.stdout.partition("Make a model:")[2]  # nothing is cut off
 
 
+def test_help_offers_nothing_that_is_always_refused() -> None:
+    assert "--validation FILE" in good("learn", "--help").stdout
+    assert "--validation FILE" not in good("evaluate", "--help").stdout
+    refused = run("evaluate", TENNIS, "--target", "play", "--validation", TENNIS)
+    assert "--validation cannot be used in cross-validation" in refused.stderr
+
+
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_help_fits_into_80_columns(name: str) -> None:
     shown = good(*filter(None, [name]), "--help").stdout
@@ -80,7 +87,7 @@ def test_every_option_is_under_one_heading_in_their_order(name: str) -> None:
     ]
     assert headings == [each for each in HEADINGS if each in headings]
     for parameter in commands()[name].params:
-        if isinstance(parameter, click.Option):
+        if isinstance(parameter, click.Option) and not parameter.hidden:
             assert isinstance(parameter, CommandOption)
             text = shown.partition(f"\n{parameter.group}:\n")[2].partition("\n\n")[0]
             names = ", ".join(parameter.opts)

@@ -267,6 +267,29 @@ def test_id3_says_that_it_fits_noise() -> None:
     assert "--algorithm c45 or cart, which prune, or --chi2 0.01" in said
 
 
+@pytest.mark.parametrize("task", ["classify", "regress"])
+def test_a_model_that_is_worse_than_a_constant_fits_noise(task: str) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.random(60), "v": random.random(60)})
+    frame["y"] = random.normal(size=60)
+    if task == "classify":
+        frame["y"] = np.where(frame["y"] > 0.6, "yes", "no")
+    frame["w"] = 1.0
+    frame.to_csv("d.csv", index=False)
+    arguments = ["learn", "d.csv", "--target", "y", "--algorithm", "cart"]
+    arguments += ["--prune", "none"]
+    constant = "the mean" if task == "regress" else "no"
+    note = (
+        f"note: the model fits noise: on new rows it is worse than always answering"
+        f" {constant}; try --alpha 1se, --max-leaves or --min-leaf"
+    )
+    assert note in good(*arguments, "--ignore", "w").stderr.splitlines()
+    assert "it is worse than" not in good(*arguments, "--weights", "w").stderr
+    frame["y"] = np.where(frame["x"] > 0.5, 1.5, 0) + (frame["y"] == "yes")
+    frame.to_csv("d.csv", index=False)
+    assert "fits noise" not in good(*arguments, "--ignore", "w").stderr
+
+
 def test_hundreds_of_labels_are_said() -> None:
     frame = pd.DataFrame({"x": range(300), "y": [f"n{i}" for i in range(300)]})
     how: Any = {"algorithm": "cart", "max_depth": 1, "task": "classify"}

@@ -31,7 +31,7 @@ from treecompile.api.rows import (
     learn_from,
     referred,
 )
-from treecompile.database.locations import in_database
+from treecompile.database.locations import Table, check_found, in_database
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.options import LAYOUTS, check_choice, emit_options
@@ -41,9 +41,9 @@ from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.display import Display, Shown
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import DataError, OptionError, TargetError
 from treecompile.model.file.write import dumps
-from treecompile.model.files import write_texts
+from treecompile.model.files import refuse_pickle, write_texts
 from treecompile.model.ir import ForestProgram, Label, Program
 from treecompile.model.paths import leaf_count, size
 from treecompile.pictures.draw import compact
@@ -112,6 +112,7 @@ def build(
     refer_label: Label = "refer",
     layout: str = "auto",
     dialect: str = "sqlite",
+    columns: Mapping[str, str] | None = None,
     engine: str | Sequence[str] = (),
     url: str = "",
     glossary: str | Path | None = None,
@@ -140,10 +141,10 @@ def build(
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
     `refer_label` are as for `Model.refer`, also for a model. `layout` is
-    that of predict.py and predict.sql, as for `Model.emit`; `dialect` that of
-    predict.sql. The artefacts are verified before anything is written, the SQL
-    on the engine of its dialect and on every other `engine`; `url` is the address of a
-    server among them. `glossary`, `about`, `full`, `against` and `templates`
+    that of predict.py and predict.sql, as for `Model.emit`; `dialect` and `columns`
+    are those of predict.sql. The artefacts are verified before anything is written, the
+    SQL on the engine of its dialect and on every other `engine`; `url` is the address
+    of a server among them. `glossary`, `about`, `full`, `against` and `templates`
     are as for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation where that
@@ -178,6 +179,8 @@ def build(
         feedback.notes(notes)
         model = Model(made, (*model.told, *notes))
     else:
+        if isinstance(data, (str, Path)):
+            refuse_pickle(data, DataError)
         _refuse_for_models(rows, review)
         model = _learn(
             data, given, dict(options), declining, feedback, estimate=estimate
@@ -190,7 +193,8 @@ def build(
         return emitting.emit(program, to, chosen, history=history)
 
     python = emitted("python", layout=layout)
-    sql = emitted("sql", layout=layout, dialect=dialect)
+    in_sql = partial(emitted, "sql", layout=layout, columns=columns)
+    sql = in_sql(dialect=dialect)
     document = emitted("markdown", **said, full=full)
     page = None
     if isinstance(program, Program):
@@ -204,20 +208,21 @@ def build(
             feedback.notes([f"{SQL} is not verified: {own.name} cannot be run here"])
         found = [(PYTHON, "python", python), (SQL, own.engine, sql)]
         for other in others:
-            own_sql = emitted("sql", layout=layout, dialect=other)
-            found.append((f"the SQL for {other}", other, own_sql))
+            found.append((f"the SQL for {other}", other, in_sql(dialect=other)))
         # Rows for all cells and edges, and many more. `verify` tries more still.
         budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.
-        prove = verification.verify_supervised if templates else verification.verify
+        prove = partial(
+            verification.verify_supervised if templates else verification.verify,
+            columns=columns,
+            budget=budget,
+        )
         runs = [each for each in found if each[1]]
         with feedback.progress("verifying") as start:
             advance = start(budget * len(runs))
             for name, on, artefact in runs:
                 server = "" if is_of_another(url, on) else url
-                reports[name] = prove(
-                    program, artefact.text, on, url=server, budget=budget
-                )
+                reports[name] = prove(program, artefact.text, on, url=server)
                 advance(budget)
     built = Built(model, {}, reports)
     if not built.passed:
@@ -355,10 +360,12 @@ def _learn(
             "--rules validation needs rows to prune against: add --validation FILE or"
             " --validation-fraction F"
         )
-    if in_database(data):
+    check_found(data)
+    if found := in_database(data):
+        where = "in a database" if isinstance(found, Table) else "in Parquet files"
         raise OptionError(
-            "build needs the rows in memory: for rows in a database, use `learn`, and"
-            " then `build` with the model"
+            f"build needs the rows in memory, from one file: for rows {where}, use"
+            " `learn`, and then `build` with the model"
         )
     began = monotonic()
     columns, how = learn_options("build", given["target"], options)

@@ -30,7 +30,9 @@ class CommandOption(click.Option):
         super().__init__(*names, **settings)
         self.group = group
 
-    def get_help_record(self, context: click.Context) -> Row:
+    def get_help_record(self, context: click.Context) -> Row | None:
+        if self.hidden:
+            return None
         help = self.help or ""
         if self.required:
             help += " [required]"

@@ -40,7 +40,10 @@ from treecompile.model.options import (
 from treecompile.rules.options import ReferOptions
 
 # The options of `build` that are not for learning.
-EMITTING = ("layout", "dialect", "glossary", "about", "full", "against", "templates")
+EMITTING = (
+    *("layout", "dialect", "columns"),
+    *("glossary", "about", "full", "against", "templates"),
+)
 REFERRING = ("refer", "refer_label")
 COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
 

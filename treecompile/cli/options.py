@@ -293,17 +293,22 @@ place_options = apply(  # where the rows are, if not in a file
     ),
     memory_option,
 )
-how_options = apply(
-    declared(DataOptions),
-    declared(LearnOptions),
-    value(
-        "--validation",
-        "FILE",
-        "Rows with known targets, to measure quality on or to prune by.",
-        group=PRUNING,
-    ),
-    quiet_option,
-)
+
+
+def how_options(*, shows_validation: bool = True) -> Callable[[F], F]:
+    """How to read and learn. What a command hides, it refuses in words of its own."""
+    return apply(
+        declared(DataOptions),
+        declared(LearnOptions),
+        value(
+            "--validation",
+            "FILE",
+            "Rows with known targets, to measure quality on or to prune by.",
+            group=PRUNING,
+            hidden=not shows_validation,
+        ),
+        quiet_option,
+    )
 
 
 def model_option(default: str, group: str = OUTPUT) -> Callable[[F], F]:
@@ -314,4 +319,4 @@ def model_option(default: str, group: str = OUTPUT) -> Callable[[F], F]:
 def learning_options(*, requires_target: bool) -> Callable[[F], F]:
     help = "The column to predict."
     target = value("--target", "COL", help, required=requires_target, group=COMMON)
-    return apply(target, how_options)
+    return apply(target, how_options())

@@ -142,7 +142,7 @@ def score(
     group=COMMON,
 )
 @value("--target", "COL", "The column to predict, without a MODEL.", group=COMMON)
-@how_options
+@how_options(shows_validation=False)
 @place_options
 @json_option
 def evaluate(
@@ -211,9 +211,10 @@ def _cross_validate(
 ) -> CrossValidation:
     from treecompile.api.options import learn_options
     from treecompile.cli.terminal import Terminal
-    from treecompile.database.locations import in_database
+    from treecompile.database.locations import check_found, in_database
     from treecompile.learning.cross_validation import cross_validate
 
+    check_found(data)
     if in_database(data, memory_limit):
         raise OptionError(
             f"cross-validation needs the rows in memory, and {data!r} names many files:"

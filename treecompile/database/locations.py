@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from glob import iglob
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -115,6 +116,16 @@ def is_many_files(data: str) -> bool:
         return path.is_dir() or (bool(PATTERN & set(data)) and not path.exists())
     except (OSError, ValueError):  # a name that no file can have
         return False
+
+
+def check_found(data: object) -> None:
+    """Refuse a pattern of file names that no file has."""
+    if not isinstance(data, (str, Path)) or "://" in str(data):
+        return
+    name = str(data)
+    if is_many_files(name) and not Path(name).is_dir():
+        if next(iglob(name, recursive=True), None) is None:
+            raise DataError(f"no file has a name like {name!r}: check the path")
 
 
 def open_location(

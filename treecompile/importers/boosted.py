@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treecompile.model import forests, ir
-from treecompile.model.errors import ModelFileError
+from treecompile.model.errors import DataError, ModelFileError
 from treecompile.model.file.limits import (
     LEAST_WEIGHT,
     MOST_BYTES,
@@ -64,6 +64,15 @@ def kind_of(model: object, library: str, supported: Sequence[str]) -> str:
         if each.__module__.split(".")[0] == library and each.__name__ in supported:
             return each.__name__
     return ""
+
+
+def check_object(model: object) -> None:
+    """Refuse a class where a fitted object of it is needed."""
+    if isinstance(model, type):
+        name = model.__name__
+        raise DataError(
+            f"{name} is a class: expected a fitted object, such as {name}().fit(X, y)"
+        )
 
 
 def check_bytes(data: bytes) -> None:

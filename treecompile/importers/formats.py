@@ -11,7 +11,7 @@ from treecompile.importers import catboost, lightgbm, onnx, xgboost
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file.limits import MOST_BYTES
-from treecompile.model.files import read_bytes
+from treecompile.model.files import read_bytes, refuse_pickle
 
 BEGINNING = 1 << 16  # bytes
 
@@ -68,6 +68,7 @@ def read_foreign(
     found = format_of(path)
     data = read_bytes(path, ModelFileError, most=MOST_BYTES)
     if found is None:
+        refuse_pickle(path, ModelFileError)
         known = ", ".join(each.library for each in FORMATS)
         raise ModelFileError(
             f"{path}: not a model that can be imported: expected a file of {known}"

@@ -16,6 +16,7 @@ from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.stand_in import compares_with_forest, learner
 
 READABLE = 50  # leaves that a person may read
+WEIGHTED = {"weights", "class_weight", "balanced", "prior"}  # options
 FITS_NOISE = 0.1  # of the rows: right in training, wrong in cross-validation
 MANY_LABELS = 100
 FEW = 10  # rows of a label: with fewer on average, many labels are hardly classes
@@ -115,14 +116,21 @@ def quality_rows(quality: ir.Quality) -> int:
 def _baseline(program: ir.AnyProgram, quality: ir.Quality) -> str:
     """What the most frequent label, or the mean, would achieve on the same rows."""
     if isinstance(quality, ir.ClassQuality):
-        counts = list(map(sum, quality.confusion))
-        label = words.value(program.body.labels[counts.index(max(counts))])
-        share = max(counts) / max(1, sum(counts))
+        label, share = _most_frequent(program, quality)
         return f"; {100 * share:.1f} % by always answering {label}"
     if quality.r_squared is None or quality.r_squared >= 1:
         return ""
     mean = quality.root_mean_squared_error / sqrt(1 - quality.r_squared)
     return f"; {words.rounded(mean)} by always answering the mean"
+
+
+def _most_frequent(
+    program: ir.AnyProgram, quality: ir.ClassQuality
+) -> tuple[str, float]:
+    """The label that most rows have, and their share."""
+    counts = list(map(sum, quality.confusion))
+    label = words.value(program.body.labels[counts.index(max(counts))])
+    return label, max(counts) / max(1, sum(counts))
 
 
 # --- advice ---------------------------------------------------------------------------
@@ -178,7 +186,12 @@ def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
     if training.estimate is None or leaf_count(program.body) == 1:
         return
     fitted, expected = training.quality, training.estimate.quality
-    if isinstance(fitted, ir.ClassQuality) and isinstance(expected, ir.ClassQuality):
+    if constant := _better_constant(program, expected):
+        yield (
+            "the model fits noise: on new rows it is worse than always answering"
+            f" {constant}; try {_smaller(program)}"
+        )
+    elif isinstance(fitted, ir.ClassQuality) and isinstance(expected, ir.ClassQuality):
         lost = (accuracy(fitted) or 0.0) - (accuracy(expected) or 0.0)
         if lost > FITS_NOISE:
             helps = _smaller(program)
@@ -186,3 +199,18 @@ def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
                 f"the model fits noise: {100 * lost:.0f} points of its accuracy on the"
                 f" training rows are lost on new ones; try {helps}"
             )
+
+
+def _better_constant(program: ir.Program, expected: ir.Quality) -> str:
+    """The answer that would be better if every row got it; "" if there is none.
+
+    Where rows have weights, or some are referred, the model is made for something else
+    than what is measured.
+    """
+    if WEIGHTED & dict(program.options).keys() or refer_label(program) is not None:
+        return ""
+    if isinstance(expected, ir.ClassQuality):
+        label, share = _most_frequent(program, expected)
+        return label if (accuracy(expected) or 0.0) < share else ""
+    is_worse = expected.r_squared is not None and expected.r_squared < 0
+    return "the mean" if is_worse else ""

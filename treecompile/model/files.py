@@ -20,7 +20,18 @@ from treecompile.model.errors import TreecompileError
 
 MOST_BYTES = 1 << 30
 AT_ONCE = 1 << 20
+PICKLES = (".pkl", ".pickle", ".joblib")
 TEMPORARY = ".treecompile-"  # how the names of temporary files begin
+
+
+def refuse_pickle(path: str | Path, error: type[TreecompileError]) -> None:
+    """Refuse a pickle, known by its name: to read one is to run it."""
+    if str(path).lower().endswith(PICKLES):
+        raise error(
+            f"{str(path)!r}: pickles are not read, since they can run any code: load it"
+            " in Python, and give a model to from_sklearn, from_lightgbm, from_xgboost"
+            " or from_catboost, or a DataFrame to learn"
+        )
 
 
 def read_bytes(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from treecompile.model.errors import DataError, OptionError
+from treecompile.model.files import refuse_pickle
 from treecompile.model.options import check_values, options_of
 from treecompile.model.unicode import file_name
 from treecompile.tables.arff import read_arff
@@ -95,6 +96,7 @@ def _read_file(path: str, how: ReadOptions) -> RawTable:
         if suffix == Path(path).suffix.lower() and suffix in OTHERS:
             return _read_typed(path, name, suffix, how)
         if suffix not in DELIMITED and suffix not in READERS:
+            refuse_pickle(path, DataError)
             known = ", ".join((*DELIMITED, *READERS, *OTHERS))
             raise DataError(
                 f"{path!r} has an unknown suffix: expected one of {known}; a text file"

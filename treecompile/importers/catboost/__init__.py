@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
+from treecompile.importers.boosted import check_object
 from treecompile.importers.catboost.answers import scale_and_bias, with_answers
 from treecompile.importers.catboost.categories import (
     CategoriesOf,
@@ -75,6 +76,7 @@ def names_of(model: Any) -> list[str]:
 
 
 def _check_fitted(model: Any) -> None:
+    check_object(model)
     kind = type(model).__name__
     if not hasattr(model, "is_fitted") or not hasattr(model, "save_model"):
         raise DataError(f"cannot import a {kind}: expected a model of CatBoost")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from treecompile.importers.boosted import check_object
 from treecompile.importers.sklearn.folding import fold, fold_forest
 from treecompile.importers.sklearn.forests import KINDS, import_forest
 from treecompile.importers.sklearn.trees import (
@@ -15,6 +16,8 @@ from treecompile.importers.sklearn.trees import (
 )
 from treecompile.model import ir
 from treecompile.model.errors import DataError
+
+LIBRARIES = ("lightgbm", "xgboost", "catboost")  # each has a function from_NAME
 
 
 def import_model(
@@ -34,8 +37,19 @@ def import_model(
         return _tree(estimator, final, steps, feature_names, class_names, target)
     if kind in KINDS:
         return _forest(estimator, final, steps, feature_names, class_names, target)
+    check_object(final)
+    if library := _library(final):
+        place = f"{kind} in a Pipeline" if steps else kind
+        alone = "fit it without the Pipeline, and " if steps else ""
+        raise DataError(f"cannot import a {place}: {alone}use from_{library}")
     known = ", ".join((*SUPPORTED, *KINDS))
     raise DataError(f"cannot import a {kind}: expected one of {known}")
+
+
+def _library(model: object) -> str:
+    """The library with an importer of its own that a model is of; "" if of none."""
+    modules = {each.__module__.split(".")[0] for each in type(model).__mro__}
+    return next((name for name in LIBRARIES if name in modules), "")
 
 
 def _tree(

@@ -58,6 +58,7 @@ def from_object(
     and those up to the best iteration of the others. Unless `missing` is given, it is
     the parameter of the model.
     """
+    boosted.check_object(model)
     kind = boosted.kind_of(model, "xgboost", SUPPORTED)
     if not kind:
         raise DataError(
