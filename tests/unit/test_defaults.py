@@ -319,6 +319,14 @@ def test_build_names_a_form_that_is_shorter_and_as_accurate() -> None:
     assert line.endswith(f"{100 * scores[0]:.1f} % instead of {100 * scores[1]:.1f} %")
 
 
+def test_equal_shares_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "_accuracy", lambda found: 0.855)
+    frame = noisy(300, seed=2).drop(columns="z")
+    made = treecompile.build(frame, "out", target="y", verify=False)
+    (line,) = (note for note in made.model.told if note.startswith("shorter"))
+    assert line.endswith(" tests, 85.5 % as well")
+
+
 def test_rules_that_were_asked_for_are_not_questioned() -> None:
     frame = noisy(300, seed=2).drop(columns="z")
     made = treecompile.build(frame, "one", target="y", rules="flat", verify=False)

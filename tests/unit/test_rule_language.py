@@ -331,6 +331,8 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
         ('IF outlook = "\\q" THEN no', "7, column 14", "not a valid JSON string"),
         ("IF humidity > 3,5 THEN no", "7, column 16", "decimals with a point"),
         ("IF humidity > 3x THEN no", "7, column 16", '"3x"'),
+        ("IF outlook = 30-39 THEN no", "7, column 16", 'in quotes: "30-39"'),
+        ("IF outlook IN {30-39} THEN no", "7, column 18", 'in quotes: "30-39"'),
         ("IF humidity > 3 OR humidity < 1 THEN no", "7, column 17", "two rules"),
         (
             "IF humidity > 3 && windy = true THEN no",

@@ -148,7 +148,7 @@ def build(
     are as for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation where that
-    takes some seconds, and the notes of the model name a form that is shorter and at
+    takes a few seconds, and the notes of the model name a form that is shorter and at
     least as accurate.
 
     Files in `out` that treecompile did not write are overwritten only with `force`, and

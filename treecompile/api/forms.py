@@ -135,7 +135,9 @@ def shorter_form(
         if other is None or not 0 < fewer <= SHORTER * tests:
             continue
         if _accuracy(other) >= own:
-            shares = f"{100 * _accuracy(other):.1f} % instead of {100 * own:.1f} %"
+            share, before = (f"{100 * x:.1f} %" for x in (_accuracy(other), own))
+            is_same = share == before
+            shares = f"{share} as well" if is_same else f"{share} instead of {before}"
             sizes = f"{fewer} instead of {tests} tests"
             made = f"{form.flag} gives {size(body)}: {sizes}, {shares}"
             found.append((fewer, made))

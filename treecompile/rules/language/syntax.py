@@ -287,7 +287,8 @@ def _hint(token: Token, last: Token | None, expected: set[str]) -> str:
         return "there is no OR between tests: write two rules"
     if token.type == "COMMA" and is_test:
         return "join tests with AND, and write decimals with a point"
-    if last is not None and last.type == "NUMBER" and token.type == "NAME":
+    is_rest = token.type == "NAME" or (token.type == "NUMBER" and token[0] == "-")
+    if last is not None and last.type == "NUMBER" and is_rest:  # 3x, 30-39
         return f'put text that begins with a digit in quotes: "{last}{token}"'
     if last is not None and last.type == token.type == "NAME":
         hint = f'put text of several words in quotes: "{last} {token}"'
