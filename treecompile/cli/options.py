@@ -249,7 +249,8 @@ estimate_option = option(
     default=True,
     group=PRUNING,
     help="Do not estimate the quality on new rows, by cross-validation or on held-out"
-    " rows. Without this option it is estimated where that takes a few seconds at most.",
+    " rows. Without this option it is estimated where that takes a few seconds at"
+    " most.",
 )
 na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)

@@ -123,9 +123,9 @@ def check_found(data: object) -> None:
     if not isinstance(data, (str, Path)) or "://" in str(data):
         return
     name = str(data)
-    if is_many_files(name) and not Path(name).is_dir():
-        if next(iglob(name, recursive=True), None) is None:
-            raise DataError(f"no file has a name like {name!r}: check the path")
+    is_pattern = is_many_files(name) and not Path(name).is_dir()
+    if is_pattern and next(iglob(name, recursive=True), None) is None:
+        raise DataError(f"no file has a name like {name!r}: check the path")
 
 
 def open_location(

@@ -70,8 +70,8 @@ class EmitOptions:
     layout: str = option(
         AUTO,
         "`list` writes one guard or WHEN for each rule, in the order of the document;"
-        " `decision` nests them, so that a row needs fewer tests; `auto` takes the list if"
-        " a row needs at most twice as many tests in it, and never for a tree in"
+        " `decision` nests them, so that a row needs fewer tests; `auto` takes the list"
+        " if a row needs at most twice as many tests in it, and never for a tree in"
         " Python.",
         "HOW",
         targets=(*PYTHON, *SQL),
