@@ -15,7 +15,7 @@ from tests.support.commands import TOO_LONG, good
 from tests.support.samples import TENNIS
 from treecompile.cli import main
 from treecompile.cli.completion import FORMS, OUTPUTS, TARGETS
-from treecompile.emit.sql import forms
+from treecompile.emit.sql import forms, outputs
 from treecompile.emit.sql.dialect import dialect_names
 from treecompile.engines.addresses import ENGINES
 
@@ -50,7 +50,7 @@ def test_commands_and_options_are_completed() -> None:
         (["emit", "m.json", "--dialect", "s"], ["snowflake", "spark", "sqlite"]),
         (["emit", "m.json", "--to", ""], TARGETS),
         (["emit", "m.json", "--as", ""], forms.FORMS),
-        (["emit", "m.json", "--output", ""], forms.OUTPUTS),
+        (["emit", "m.json", "--output", ""], outputs.OUTPUTS),
         (["emit", "m.json", "--style", ""], ["standard", "numpy"]),
         (["verify", "m.json", "x.sql", "--engine", ""], ["python", "node", *ENGINES]),
         (["build", "data.csv", "--engine", "du"], ["duckdb"]),
@@ -102,7 +102,7 @@ def test_names_that_a_shell_would_take_apart_are_left_out() -> None:
 def test_the_fixed_words_are_those_of_the_compiler() -> None:
     """They are repeated, since the compiler takes long to load."""
     assert forms.FORMS == FORMS
-    assert tuple(forms.OUTPUTS) == OUTPUTS
+    assert tuple(outputs.OUTPUTS) == OUTPUTS
 
 
 def test_completion_works_whatever_pyproject_says() -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any, Unpack
 
-from treecompile.api import emitting, forms, importing, revising
-from treecompile.api.imported import measured_forest
+from treecompile.api import emitting
+from treecompile.api.build_sources import (
+    learned_model,
+    read_forest,
+    read_model,
+    refuse_for_forests,
+    refuse_for_models,
+)
 from treecompile.api.importing import holds_forest
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
-    keywords_of,
-    learn_options,
-    read_options,
     refer_options,
     several,
     with_keywords,
@@ -27,47 +29,31 @@ from treecompile.api.rows import (
     Data,
     Feedback,
     Silent,
-    in_memory,
-    learn_from,
     referred,
 )
-from treecompile.database.locations import Table, check_found, in_database
 from treecompile.emit.compiler import Artefact
-from treecompile.emit.history import NO_HISTORY, History
+from treecompile.emit.history import NO_HISTORY
 from treecompile.emit.options import LAYOUTS, check_choice, emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
-from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning.options import LearnOptions
-from treecompile.learning.training import Learned
 from treecompile.model.display import Display, Shown
-from treecompile.model.errors import DataError, OptionError, TargetError
+from treecompile.model.errors import DataError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import refuse_pickle, write_texts
-from treecompile.model.ir import ForestProgram, Label, Program
-from treecompile.model.paths import leaf_count, size
+from treecompile.model.ir import Label, Program
+from treecompile.model.paths import leaf_count
 from treecompile.pictures.draw import compact
-from treecompile.rules import pruning
-from treecompile.rules.language.document import holds_model, is_rules, read_whole
-from treecompile.rules.options import ReferOptions
-from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.tables.options import DataOptions, ReadOptions
-from treecompile.tables.read import read_table
-from treecompile.tables.suspicions import unmatched
+from treecompile.rules.language.document import holds_model
+from treecompile.tables.options import DataOptions
 from treecompile.verify import verification
 from treecompile.verify.cells import BUDGET
 from treecompile.verify.verification import Report
 
-FLAT = "flat"
-FORMS = (FLAT, VALIDATION, C45RULES)
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")
 _, PYTHON, SQL, _, PAGE = FILES
 OF_FOREST = (*FILES[:3], "MODEL.md")  # it has no rules
 ROWS, ROWS_PER_LEAF = 4_000, 32  # to verify an artefact by
-FEWER_ROWS = (
-    "the validation rows prune the rules, so the tree does not learn from them, and the"
-    " quality on them is optimistic: --rules c45rules learns from all rows"
-)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -171,18 +157,18 @@ def build(
     history = NO_HISTORY
     told = {**given, **options}
     if is_forest:
-        _refuse_for_forests(declining, review, against)
-        model = _read_forest(data, told, rows, feedback)
+        refuse_for_forests(declining, review, against)
+        model = read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
-        model, history = _read_model(data, told, rows, review, feedback)
+        model, history = read_model(data, told, rows, review, feedback)
         made, notes = referred(model.program, declining)
         feedback.notes(notes)
         model = Model(made, (*model.told, *notes))
     else:
         if isinstance(data, (str, Path)):
             refuse_pickle(data, DataError)
-        _refuse_for_models(rows, review)
-        model = _learn(
+        refuse_for_models(rows, review)
+        model = learned_model(
             data, given, dict(options), declining, feedback, estimate=estimate
         )
 
@@ -243,161 +229,3 @@ def _page(emitted: Callable[[], Artefact], feedback: Feedback) -> Artefact | Non
     except TargetError as error:
         feedback.notes([f"{PAGE} is not written: {error}"])
         return None
-
-
-def _read_forest(
-    data: Any, given: Mapping[str, Any], rows: Data | None, feedback: Feedback
-) -> Model:
-    """The forest in a file, measured if there are rows."""
-    options = _reading(data, given, rows, allowed=("target", "labels"))
-    names = {name: given.get(name) or None for name in ("target", "labels")}
-    model = importing.import_model(data, **names)
-    feedback.notes(model.notes)
-    if rows is not None:
-        how = read_options("build", options)
-        table = read_table(in_memory(rows, "build"), how)
-        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
-        assert isinstance(model.any_program, ForestProgram)
-        made = measured_forest(model.any_program, table, how.na_values)
-        feedback.tell(quality_line(made))
-        model = Model(made, model.notes)
-    feedback.tell(size(model.any_program.body))
-    return model
-
-
-def _refuse_for_forests(
-    declining: ReferOptions, review: object, against: object
-) -> None:
-    given = {"--refer": declining.refer, "--review": review, "--against": against}
-    for flag, value in given.items():
-        if value:
-            raise OptionError(
-                f"{flag} needs one tree or rules, and the model is a forest: leave it"
-                " out, or learn a tree that answers like it with `treecompile distil`"
-            )
-
-
-def _reading(
-    data: str | Path,
-    given: Mapping[str, Any],
-    rows: Data | None,
-    allowed: Iterable[str] = (),
-) -> dict[str, Any]:
-    """The options for reading rows; those for learning are refused for a model."""
-    reading = keywords_of(ReadOptions)
-    more = {"validation", *reading} if rows is not None else set()
-    known = keywords_of(DataOptions, LearnOptions)
-    for name in given.keys() - more - {*allowed}:
-        flag = known[name].flag if name in known else f"--{name}"
-        kind = "a file of rules" if is_rules(data) else "a model"
-        also = "leave it out, or add --data" if name in reading else "leave it out"
-        raise OptionError(
-            f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
-            f" it is: {also}"
-        )
-    return {name: value for name, value in given.items() if name in reading}
-
-
-def _read_model(
-    data: str | Path,
-    given: Mapping[str, Any],
-    rows: Data | None,
-    review: str | Path | None,
-    feedback: Feedback,
-) -> tuple[Model, History]:
-    """The model in a file, measured if there are rows, and what its document tells."""
-    options = _reading(data, given, rows)
-    source = read_whole(data)
-    checked = () if review is None else revising.reviewed(review, source)
-    feedback.notes(revising.open_notes(checked))
-    program, table = source.program, None
-    how = read_options("build", options)
-    if rows is None:
-        feedback.notes(source.messages)
-    else:
-        table = read_table(in_memory(rows, "build"), how)
-        held_out = given.get("validation")
-        other = None if held_out is None else in_memory(held_out, "build")
-        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
-        program = revising.measured_on(source, table, other, how)
-    history = revising.history_of(source, program, table, how.na_values, checked)
-    if table is not None:
-        feedback.tell(quality_line(program))
-    feedback.tell(size(program.body))
-    return Model(program, source.messages if rows is None else ()), history
-
-
-def _refuse_for_models(rows: Data | None, review: str | Path | None) -> None:
-    for flag, value in (("--data", rows), ("--review", review)):
-        if value is not None:
-            raise OptionError(
-                f"{flag} is for a model or rules, and the first argument is a table to"
-                " learn from: leave it out"
-            )
-
-
-def _learn(
-    data: Data,
-    given: Mapping[str, Any],
-    options: dict[str, Any],
-    declining: ReferOptions,
-    feedback: Feedback,
-    *,
-    estimate: bool,
-) -> Model:
-    """The tree that is learned, or the rules made of it."""
-    form, validation = given.get("rules"), given.get("validation")
-    if "target" not in given:
-        raise OptionError("missing option --target COL: the column to predict")
-    if form is not None and form not in FORMS:
-        raise OptionError(f"--rules {form!r}: expected one of {', '.join(FORMS)}")
-    if form in (VALIDATION, C45RULES):
-        # Rules are pruned from a tree that fits the data, not from a pruned tree.
-        options["prune"] = options.get("prune") or "none"
-    is_held_out = validation is not None or options.get("validation_fraction")
-    if form == VALIDATION and not is_held_out:
-        raise OptionError(
-            "--rules validation needs rows to prune against: add --validation FILE or"
-            " --validation-fraction F"
-        )
-    check_found(data)
-    if found := in_database(data):
-        where = "in a database" if isinstance(found, Table) else "in Parquet files"
-        raise OptionError(
-            f"build needs the rows in memory, from one file: for rows {where}, use"
-            " `learn`, and then `build` with the model"
-        )
-    began = monotonic()
-    columns, how = learn_options("build", given["target"], options)
-    needs = "--rules c45rules" if form == C45RULES else ""
-    learned = learn_from(data, columns, how, validation, feedback, for_labels=needs)
-    made, notes = _in_form(learned, form, feedback)
-    made, more = referred(made, declining, learned)
-    feedback.notes(more)
-    if estimate:
-        made = forms.estimated(made, learned, how, form or "", declining)
-    feedback.made(made, monotonic() - began)
-    found = [*advice(made)]
-    if estimate and not form and not declining.refer:
-        shorter = list(forms.shorter_form(made, learned, how))
-        feedback.tell(*shorter)
-        found += shorter
-    return Model(made, (*learned.notes, *notes, *more, *found))
-
-
-def _in_form(
-    learned: Learned, form: str | None, feedback: Feedback
-) -> tuple[Program, list[str]]:
-    """The learned tree, or its rules; with notes about these."""
-    if form is None:
-        return learned.program, []
-    feedback.tell(f"tree: {size(learned.program.body)}")
-    notes = list(pruning.flattening_notes(learned.program))
-    if form == VALIDATION:
-        notes.append(FEWER_ROWS)
-    feedback.notes(notes)
-    with feedback.progress("pruning") as start:
-        if form == FLAT:
-            return pruning.simplify(learned.program), notes
-        cases = (learned.training, learned.validation)
-        return pruning.prune_by(learned.program, form, *cases, start), notes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from treecompile.api.answered import Answered, answers_of
-from treecompile.api.building import FLAT, FORMS
+from treecompile.api.build_sources import FLAT, FORMS
 from treecompile.api.distilled import (
     BothQualities,
     Distilled,

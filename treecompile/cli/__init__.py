@@ -15,6 +15,7 @@ import click
 
 from treecompile import __version__
 from treecompile.cli import (
+    build,
     completion,
     distil,
     emit,
@@ -31,7 +32,7 @@ from treecompile.cli.command import HELP, Command, write_rows, write_text
 NAME = "treecompile"
 COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the work
     "Make a model": (
-        *(learn.build, learn.learn, learn.rules),
+        *(build.build, learn.learn, learn.rules),
         *(importing.import_model, distil.distil),
     ),
     "Compile and prove": (emit.emit, emit.verify),

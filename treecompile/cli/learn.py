@@ -1,13 +1,10 @@
-"""Make a model: learn a tree, turn it into rules, or build all artefacts at once."""
+"""Make a model: learn a tree, or turn it into rules."""
 
 from __future__ import annotations
 
-import itertools
 from contextlib import nullcontext
 from time import monotonic
 from typing import Any
-
-import click
 
 from treecompile.cli import streams
 from treecompile.cli.command import command, option
@@ -15,7 +12,6 @@ from treecompile.cli.options import (
     argument,
     declared,
     estimate_option,
-    force_option,
     given,
     json_option,
     learning_options,
@@ -27,25 +23,13 @@ from treecompile.cli.options import (
     url_option,
     value,
 )
-from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.options import (
     COMMON,
     DATABASE,
     PRUNING,
-    REVIEWING,
-    RULES,
-    TESTING,
 )
 from treecompile.rules.options import ReferOptions
-
-# The options of `build` that are not for learning.
-EMITTING = (
-    *("layout", "dialect", "columns"),
-    *("glossary", "about", "full", "against", "templates"),
-)
-REFERRING = ("refer", "refer_label")
-COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
 
 
 @command(
@@ -289,114 +273,3 @@ def rules(
     terminal.tell(f"{size(made.body)}: wrote {out}")
     if as_json:
         streams.write(json_reports.dumped(json_reports.made(made, [out], notes)))
-
-
-@command(
-    "build",
-    "Learn a tree and write all artefacts, verified.",
-    "treecompile build data.csv --target play --out out\n"
-    "treecompile build data.csv --target play --dialect duckdb --out out\n"
-    "treecompile build RULES.md --data data.csv --review review.json --out signed\n"
-    "treecompile build booster.txt --target churn --out out",
-    "model.json, predict.py, predict.sql, RULES.md and review.html, into the folder"
-    " DIR. If anything fails, none of them is written.",
-)
-@argument("data")
-@learning_options(requires_target=False)
-@value(
-    "--out folder",
-    "DIR",
-    "Folder for the results. It is created if necessary.",
-    required=True,
-    group=COMMON,
-)
-@option(
-    "--rules",
-    metavar="NAME",
-    type=click.Choice(["flat", "validation", "c45rules"]),
-    help="Turn the tree into rules: simplified (flat), pruned against the validation"
-    " rows (validation), or pruned as c4.5rules does (c45rules).",
-    group=RULES,
-)
-@value(
-    "--data rows",
-    "FILE",
-    "With a model or rules: rows with known targets, to measure the rules on. Edited"
-    " rules are counted on them.",
-    group=REVIEWING,
-)
-@value(
-    "--review",
-    "FILE",
-    "With a model or rules: the review.json of it. What was rejected, or edited since"
-    " it was reviewed, is refused; the document shows who accepted what.",
-    group=REVIEWING,
-)
-@declared(ReferOptions)
-@estimate_option
-@declared(EmitOptions, *EMITTING)
-@value(
-    "--engine",
-    "NAME",
-    "Verify the SQL on this engine, too. Repeatable.",
-    multiple=True,
-    group=TESTING,
-)
-@value("--url", "URL", "Address of the database server to verify on.", group=TESTING)
-@option(
-    "--no-verify",
-    "verify",
-    group=TESTING,
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="Do not run the artefacts.",
-)
-@force_option
-@json_option
-def build(
-    data: str, folder: str, force: bool, as_json: bool, quiet: bool, **options: Any
-) -> None:
-    """Learn a tree from DATA, and compile it to Python, SQL and a document, verified.
-
-    The Python module and the SQL are run on every cell of the model and compared with
-    it before anything is written.
-
-    DATA can also be a model: a model file, a .rules file, a document with rules such as
-    RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX (see `import`). Then
-    nothing is learned, the model is compiled as it is, and options for learning are
-    refused. With --data it is measured again, and options for reading files and
-    --validation go with it.
-    """
-    from treecompile.api import building
-    from treecompile.api.importing import holds_forest
-    from treecompile.cli import json_reports
-    from treecompile.cli.reports import verification
-    from treecompile.cli.terminal import Terminal, check_output
-    from treecompile.rules.language.document import holds_model
-
-    is_forest = holds_forest(data)
-    is_model = is_forest or holds_model(data)
-    paths = building.paths_in(folder, is_forest=is_forest)
-    check_output(*paths.values(), force=force)
-    terminal = Terminal(quiet)
-    made = building.build(
-        data,
-        folder,
-        force=force,
-        feedback=terminal,
-        **given(options, COMPILING if is_model else None),
-    )
-    for name, report in made.reports.items():
-        shown = terminal if report.passed else Terminal(False)
-        shown.tell(*verification(name, report))
-    if as_json:
-        reports = itertools.starmap(json_reports.verified, made.reports.items())
-        files = map(str, made.paths.values())
-        program, notes = made.model.any_program, made.model.told
-        streams.write(
-            json_reports.dumped(json_reports.made(program, files, notes, reports))
-        )
-    if not made.passed:
-        raise SystemExit(1)
-    terminal.tell(f"wrote {', '.join(made.paths)} in {folder}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from treecompile.emit.options import check_choice
 from treecompile.emit.sql.dialect import IDENTIFIERS, dialect_names, read_dialect
-from treecompile.emit.sql.forms import OUTPUTS, output_problem, position_of
+from treecompile.emit.sql.outputs import OUTPUTS, output_problem, position_of
 from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError

@@ -12,6 +12,7 @@ from math import isfinite
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import dbt, forms
 from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.outputs import OUTPUTS, asked_outputs
 from treecompile.emit.sql.text import INTEGER, column_names, literal
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import AnyProgram, ForestProgram, Row
@@ -33,7 +34,7 @@ def unit_tests(program: AnyProgram, options: EmitOptions) -> str:
     dialect = read_dialect(options.dialect)
     if dialect.key in WITHOUT_FROM:
         return ""
-    asked = forms.outputs(program.body, options)
+    asked = asked_outputs(program.body, options)
     wanted = [(each.output, each.label) for each in asked]
     reference = (
         ForestReference(program.body, wanted)
@@ -43,7 +44,7 @@ def unit_tests(program: AnyProgram, options: EmitOptions) -> str:
     quoting = forms.quoting_of(dialect, options)
     columns = column_names(program.body, quoting, options.columns)
     number = quoting.name(NUMBER)
-    names = [NUMBER, *(forms.OUTPUTS[each.output] for each in asked)]
+    names = [NUMBER, *(OUTPUTS[each.output] for each in asked)]
     keys = [dbt.scalar(quoting.stored(name)) for name in names]
     given: list[str] = []
     expected: list[str] = []

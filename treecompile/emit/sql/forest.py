@@ -22,14 +22,21 @@ from treecompile.emit.sql import forms
 from treecompile.emit.sql.checks import check_values, console_warnings, size_warnings
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.forest_answers import ForestAnswers, rounded_by_arithmetic
-from treecompile.emit.sql.forms import Asked, Expressions, Steps
+from treecompile.emit.sql.forms import Expressions, Steps
 from treecompile.emit.sql.lower import (
     SqlText,
     case_lines,
     dates_note,
-    header,
     typed_columns,
     typed_dialect,
+)
+from treecompile.emit.sql.outputs import (
+    OUTPUTS,
+    Asked,
+    asked_outputs,
+    header,
+    properties,
+    taken_names,
 )
 from treecompile.emit.sql.text import ConditionWriter, declared_types, literal
 from treecompile.emit.steps import tree_steps
@@ -47,7 +54,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     dialect = read_dialect(options.dialect)
     forms.check_form(options, dialect)
     check_values(forest, dialect)
-    asked = forms.outputs(forest, options)
+    asked = asked_outputs(forest, options)
     declared_types(forest, options.types)
     columns = forms.references(forest, dialect, options)
     steps = forest_steps(forest, dialect, columns, options)
@@ -58,10 +65,10 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         warnings=(
             *size_warnings(lines, leaf_count(forest), dialect),
             *console_warnings(columns.values(), dialect),
-            *forms.taken_names(source.program, dialect, asked, options),
+            *taken_names(source.program, dialect, asked, options),
         ),
         notes=(dates_note(source.program),),
-        beside=forms.properties(source.program, dialect, labels, options),
+        beside=properties(source.program, dialect, labels, options),
     )
 
 
@@ -72,7 +79,7 @@ def forest_steps(
     options: EmitOptions,
 ) -> Steps:
     """What a query computes, stage by stage; an expression has no stages."""
-    asked = forms.outputs(forest, options)
+    asked = asked_outputs(forest, options)
     is_query = options.form in forms.WITH_TABLE
     if not is_query or not (dialect.steps.without or dialect.steps.lateral):
         return Steps(expressions(forest, dialect, columns, options))
@@ -91,7 +98,7 @@ def forest_steps(
     for number, stage in enumerate(sums.stages):
         stages[f"{SUMS}_{number}"] = stage
     answers = ForestAnswers(forest, dialect, sums.margins)
-    made = {forms.OUTPUTS[each.output]: [answers.text(each)] for each in asked}
+    made = {OUTPUTS[each.output]: [answers.text(each)] for each in asked}
     return Steps(made, stages)
 
 
@@ -105,8 +112,8 @@ def expressions(
     columns = with_zeros_missing(forest, dialect, columns)
     sums = ForestSums(forest, dialect, columns, options)
     return {
-        forms.OUTPUTS[each.output]: _expression(sums, each)
-        for each in forms.outputs(forest, options)
+        OUTPUTS[each.output]: _expression(sums, each)
+        for each in asked_outputs(forest, options)
     }
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import first_greatest
+from treecompile.emit.sql.outputs import Asked
 from treecompile.emit.sql.text import literal
 from treecompile.model import ir
 from treecompile.model.forests import SPLITTER, largest_power

@@ -13,21 +13,14 @@ from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
 from treecompile.emit.sql.text import Quoting, column_names
-from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label, Link, ValueType
+from treecompile.model.ir import AnyBody, ValueType
 from treecompile.model.semantics import type_of_labels
 
 Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
 
 FORMS = ("expression", "select", "view", "function", "dbt")
 EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
-OUTPUTS = {  # and their columns
-    "label": "prediction",
-    "probability": "probability",
-    "margin": "margin",
-    "rule": "rule",
-}
 WITH_TABLE = (SELECT, VIEW, DBT)
 
 
@@ -43,70 +36,6 @@ class Steps:
 
     outputs: Expressions
     stages: Mapping[str, Expressions] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One output of the expression."""
-
-    output: str  # "label", "probability", "margin" or "rule"
-    label: int | None = None  # whose probability or margin; None: the predicted label's
-
-
-def outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
-    """The outputs asked for, in order; only a query can have several."""
-    asked = [part.strip() for part in options.output.split(",")]
-    for part in asked:
-        check_choice("--output", part, OUTPUTS)
-    if len(set(asked)) < len(asked):
-        raise OptionError(
-            f"--output {options.output!r}: an output is given twice: keep one"
-        )
-    if len(asked) > 1 and options.form not in WITH_TABLE:
-        raise OptionError(
-            f"--output {options.output!r}: several outputs need --as select, view or"
-            " dbt"
-        )
-    for part in asked:
-        if problem := output_problem(body, part):
-            raise OptionError(f"--output {part}: {problem}")
-    label = None
-    if options.label:
-        if not {"probability", "margin"} & {*asked}:
-            raise OptionError("--label needs --output probability: add it")
-        label = position_of(body.labels, options.label)
-        if "margin" in asked and len(getattr(body, "start", ())) == 1:
-            raise OptionError(
-                f"--label {options.label!r}: the model has one margin for both labels:"
-                " leave it out"
-            )
-    return [Asked(p, label if p in ("probability", "margin") else None) for p in asked]
-
-
-def output_problem(body: AnyBody, output: str) -> str:
-    """Why a model does not have an output; "" if it does."""
-    forest = body if isinstance(body, Forest) else None
-    if output == "probability" and not body.labels:
-        return "the model predicts a number: leave it out"
-    if output == "probability" and forest and forest.link is Link.NONE:
-        return "the model has no probabilities: use label or margin"
-    if output == "margin" and not forest:
-        return "only a forest has margins, and the model is one tree or rules"
-    if output == "rule" and forest:
-        return (
-            "a forest has no rules: learn a tree that answers like it with `treecompile"
-            " distil`"
-        )
-    return ""
-
-
-def position_of(labels: Sequence[Label], text: str) -> int:
-    """The index of the label that --label names."""
-    texts = [v if isinstance(v, str) else words.value(v) for v in labels]
-    if text not in texts:
-        shown = ", ".join(map(words.value, labels))
-        raise OptionError(f"--label {text!r} is not a label: expected one of {shown}")
-    return texts.index(text)
 
 
 def check_form(options: EmitOptions, dialect: Dialect) -> None:
@@ -203,33 +132,6 @@ def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
     while any(name.casefold().startswith(prefix) for name in taken):
         prefix += HELPER
     return prefix
-
-
-def taken_names(
-    program: AnyProgram, dialect: Dialect, asked: Sequence[Asked], options: EmitOptions
-) -> Iterator[str]:
-    """Warn about an output with the name of the target; refuse that of a feature.
-
-    A query has all columns of the table beside the outputs. Of two columns with one
-    name, databases return the first: the one of the table.
-    """
-    if options.form not in WITH_TABLE:
-        return
-    fold = str.casefold if dialect.names.fold_case else str
-    features = [each.name for each in program.body.features]
-    taken = {fold(options.columns.get(each, each)) for each in features}
-    for name in (OUTPUTS[each.output] for each in asked):
-        if fold(name) in taken:
-            raise TargetError(
-                f"the query would have two columns {name!r}: the model reads one, and"
-                " its answer is the other. Use --as expression with a name of your own,"
-                f" or rename the column in a view and add --column {name}=NEW_NAME"
-            )
-        if fold(name) == fold(program.target):
-            yield (
-                f"if the table has the column {name!r}, which the model predicts, the"
-                " query has two of that name: leave it out of the table"
-            )
 
 
 # ---------------------------------------------------------------- statements
@@ -383,30 +285,3 @@ def answer_type(body: AnyBody, output: str) -> ValueType:
     if output in ("probability", "margin") or not body.labels:
         return ValueType.FLOAT
     return type_of_labels(body.labels)
-
-
-DESCRIBED = {
-    "label": "The predicted {target}",
-    "probability": "The probability of {label}",
-    "margin": "The sum of the trees",
-    "rule": "The rule of the model that decided",
-}
-
-
-def properties(
-    program: AnyProgram, dialect: Dialect, labels: Sequence[str], options: EmitOptions
-) -> str:
-    """The YAML beside a dbt model; "" for other forms. The labels are SQL literals."""
-    if options.form != DBT:
-        return ""
-    quoting, columns = quoting_of(dialect, options), []
-    label = options.label or "the predicted label"
-    for asked in outputs(program.body, options):
-        name = quoting.stored(OUTPUTS[asked.output])
-        said = DESCRIBED[asked.output]
-        said = said.replace("{label}", label).replace("{target}", program.target)
-        values = labels if asked.output == "label" else ()
-        is_quoted = not quoting.is_bare(name)
-        columns.append(dbt.Column(name, said, is_quoted, values))
-    described = f"Predictions of {program.target}, written by treecompile"
-    return dbt.properties(options.name or "predictions", described, columns)

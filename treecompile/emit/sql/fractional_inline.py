@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
     TOO_MANY_OPERATORS,
     check_limit,
@@ -30,6 +29,7 @@ from treecompile.emit.sql.fractional import (
     nested_operators,
     total,
 )
+from treecompile.emit.sql.outputs import Asked
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.model.ir import Branch, Condition, Kind, Op, Split, Tree
 from treecompile.model.paths import unknown, upwards

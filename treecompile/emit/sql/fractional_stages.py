@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import Asked
 from treecompile.emit.sql.fractional import (
     DIVIDING,
     TOO_MANY_OPERATORS,
@@ -26,6 +25,7 @@ from treecompile.emit.sql.fractional import (
     nested_operators,
     total,
 )
+from treecompile.emit.sql.outputs import Asked
 from treecompile.emit.sql.text import ConditionWriter, compared, literal
 from treecompile.model.ir import Branch, Kind, Op, Split, Tree
 from treecompile.model.paths import upwards

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from treecompile.emit import targets
 from treecompile.emit.layouts import NESTED, CodeLayout, LanguageCosts, choose
-from treecompile.emit.lowering import CompilerInput, ForestInput, Lowered
+from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import AUTO, DECISION, LIST, EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
@@ -24,10 +24,18 @@ from treecompile.emit.sql.checks import (
     size_warnings,
 )
 from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
-from treecompile.emit.sql.forms import Asked, Expressions, Steps, answer_type
+from treecompile.emit.sql.forms import Expressions, Steps, answer_type
 from treecompile.emit.sql.fractional import check_sums
 from treecompile.emit.sql.fractional_inline import inline
 from treecompile.emit.sql.fractional_stages import staged
+from treecompile.emit.sql.outputs import (
+    OUTPUTS,
+    Asked,
+    asked_outputs,
+    header,
+    properties,
+    taken_names,
+)
 from treecompile.emit.sql.text import (
     INTEGER,
     ConditionWriter,
@@ -71,7 +79,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     dialect = read_dialect(options.dialect)
     forms.check_form(options, dialect)
     check_values(body, dialect)
-    asked = forms.outputs(body, options)
+    asked = asked_outputs(body, options)
     declared_types(body, options.types)
     columns = forms.references(body, dialect, options)
     layout, lines = laid_out(source.program, body, dialect, columns, options)
@@ -81,36 +89,11 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         warnings=(
             *size_warnings(lines, len(paths.outcomes(body)), dialect),
             *console_warnings(columns.values(), dialect),
-            *forms.taken_names(source.program, dialect, asked, options),
+            *taken_names(source.program, dialect, asked, options),
         ),
         notes=(layout.note("the SQL"), dates_note(source.program)),
-        beside=forms.properties(source.program, dialect, labels, options),
+        beside=properties(source.program, dialect, labels, options),
     )
-
-
-def header(
-    source: CompilerInput | ForestInput,
-    dialect: Dialect,
-    asked: Iterable[Asked],
-    options: EmitOptions,
-    layout: CodeLayout | None = None,
-) -> str:
-    """The first line, which `verify` reads: dialect, outputs, model, layout.
-
-    It has no semicolon: some consoles end a statement there, even in a comment.
-    """
-    if not options.comments:
-        return ""
-    named = [
-        each.output if each.label is None else f"{each.output} {each.label}"
-        for each in asked
-    ]
-    parts = [f"treecompile {source.version}", f"dialect {dialect.key}"]
-    parts.append(f"output {', '.join(named)}")
-    if options.identifiers not in ("", dialect.names.identifiers):
-        parts.append(f"identifiers {options.identifiers}")
-    parts.append(f"model {source.sha256}")
-    return ", ".join((*parts, layout.said) if layout else parts)
 
 
 def dates_note(program: AnyProgram) -> str:
@@ -175,7 +158,7 @@ def in_steps(
     stages: dict[str, Expressions] = {}
     if typed:
         stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
-    asked = forms.outputs(body, options)
+    asked = asked_outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
         made = expressions(body, dialect, columns, options, said, layout)
@@ -195,7 +178,7 @@ def in_steps(
     outputs = {}
     for each in asked:
         answers = [result(rule, body, each, dialect) for rule in found.values()]
-        outputs[forms.OUTPUTS[each.output]] = lookup(answers, place, dialect)
+        outputs[OUTPUTS[each.output]] = lookup(answers, place, dialect)
     return Steps(outputs, stages)
 
 
@@ -272,11 +255,11 @@ def expressions(
     body = paths.settled(body)
     types = {} if paths.divisible(body) else declared_types(body, options.types)
     made = {}
-    for asked in forms.outputs(body, options):
+    for asked in asked_outputs(body, options):
         answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer, types)
         lines = expression(body, writer, asked, said, layout)
-        made[forms.OUTPUTS[asked.output]] = lines
+        made[OUTPUTS[asked.output]] = lines
     return made
 
 
