@@ -17,6 +17,7 @@ from treecompile.emit.markdown import survey
 from treecompile.inspect.advice import advice, quality_line
 from treecompile.learning import alpha, cross_validation
 from treecompile.measure.quality import accuracy
+from treecompile.model.errors import TreecompileError
 from treecompile.model.ir import ClassQuality, Estimate, ValueQuality
 
 
@@ -256,6 +257,17 @@ def test_one_leaf_is_explained() -> None:
     model = treecompile.learn(frame, target="y", algorithm="cart")
     (line,) = advice(model.program)
     assert line.startswith("the tree is one leaf, so every answer is b: ")
+    # Where there is only one label, nothing was pruned.
+    constant = treecompile.learn(frame.assign(y="a"), target="y")
+    assert not list(advice(constant.program))
+    document = constant.emit("markdown")
+    assert "The model predicts **y**, a. It uses no column." in document
+    assert "The tree is one leaf: every case gets the same answer." in document
+
+
+def test_a_number_given_as_text_is_refused_as_such() -> None:
+    with pytest.raises(TreecompileError, match="max_depth='3': expected a number, 0"):
+        learn(max_depth="3")
 
 
 def test_id3_says_that_it_fits_noise() -> None:

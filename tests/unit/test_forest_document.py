@@ -147,9 +147,9 @@ The model is right in 9 of 10 cases: accuracy 90.0 %. Always answering no, the m
 
 ## Features
 
-The SQL type is the type that the column must have in a database; each database has\
- its own name for it. Categories are compared exactly: case, accents and spaces\
- count.
+The SQL type is the type of the column in a database; each database has its own name\
+ for it. For numbers, every numeric type will do. Categories are compared exactly:\
+ case, accents and spaces count.
 
 | Name | Kind | Values in training | Missing | SQL type | Used |
 | --- | --- | --- | --- | --- | --- |

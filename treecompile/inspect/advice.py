@@ -158,8 +158,9 @@ def _about_labels(program: ir.Program, training: ir.Training) -> Iterator[str]:
 
 def _about_size(program: ir.Program, training: ir.Training) -> Iterator[str]:
     count, body = leaf_count(program.body), program.body
-    if isinstance(body, ir.Tree) and isinstance(body.nodes[0], ir.Leaf):
-        value = words.value(body.nodes[0].value)
+    root = body.nodes[0] if isinstance(body, ir.Tree) else None
+    if isinstance(root, ir.Leaf) and len(body.labels) != 1:
+        value = words.value(root.value)
         yield (
             f"the tree is one leaf, so every answer is {value}: no test was found, or"
             " kept, that predicts better; --prune none shows what was pruned"

@@ -131,6 +131,8 @@ def check_values(options: Any) -> None:
             raise OptionError(f"{each.flag} {value!r}: expected {known}")
         if each.accepts and not _accepted(each.accepts, value):
             what = "a finite number" if value == inf else each.expected
+            if isinstance(value, str) and what.endswith(" or more"):
+                what = f"a number, {what}"
             raise OptionError(f"{each.flag} {value!r}: expected {what}")
 
 

@@ -91,7 +91,8 @@ class Report(Shown):
             extent += f" met, {self.divided} rows with divided values"
         if self.complete:
             extent = "every combination of edge values"
-        return f"verified {name} on {self.engine}: {self.rows} rows, {extent}"
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        return f"verified {name} on {self.engine}: {rows}, {extent}"
 
     def _display(self) -> Display:
         rows = [

@@ -28,7 +28,8 @@ ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
     body = program.body
     labels = [md.value(label) for label in body.labels]
-    kind = f"one of {md.listing(labels)}" if labels else "a number"
+    listed = f"one of {md.listing(labels)}" if labels[1:] else md.listing(labels)
+    kind = listed if labels else "a number"
     tested = [md.name(body.features[i].name) for i in required_features(body)]
     given = words.quantity(len(body.features), "column")
     columns = (
@@ -107,8 +108,8 @@ SQL_TYPES = ByType("DOUBLE PRECISION", "VARCHAR", "BIGINT", "BOOLEAN")
 def features_note(program: ir.AnyProgram) -> str:
     body = program.body
     note = (
-        "The SQL type is the type that the column must have in a database;"
-        " each database has its own name for it."
+        "The SQL type is the type of the column in a database; each database has its"
+        " own name for it. For numbers, every numeric type will do."
     )
     if any(feature.categories for feature in body.features):
         note += " Categories are compared exactly: case, accents and spaces count."
@@ -212,6 +213,8 @@ def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list
         "In the rules as source, the same is said by the marks “or missing” and “or any"
         " other”."
     )
+    if ir.Kind.CATEGORICAL in kinds:
+        sentences.append("There, “not in” takes unseen categories without a mark.")
     if ir.Kind.ORDINAL in kinds:
         sentences.append(
             "In an ordinal column, a category that never occurred in training has no"
@@ -260,6 +263,8 @@ def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str
     diagram = "\n".join(_diagram(tree, ids, said, rounding))
     if len(diagram) > MAX_PICTURE:
         return "The names in the tree are too long for a picture.", ""
+    if leaves == 1:
+        return "The tree is one leaf: every case gets the same answer.", diagram
     note = "From the top, follow the arrow whose test the case passes."
     if diagram != "\n".join(_diagram(tree, ids, said, None)):
         note += " Long thresholds are rounded."
