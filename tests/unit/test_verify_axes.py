@@ -15,9 +15,11 @@ from tests.support.rule_lists import above, at_most, rule_set
 from treecompile.emit.sql.dialect import NumberTypes
 from treecompile.model.ir import Feature, Kind, RuleSet, Value, ValueType
 from treecompile.model.semantics import holds
+from treecompile.regions.region import Region
 from treecompile.verify.axes import (
     DOUBLES,
     PYTHON_INTEGERS,
+    Axis,
     CategoryAxis,
     Grid,
     NumberAxis,
@@ -27,6 +29,7 @@ from treecompile.verify.axes import (
     twins,
 )
 from treecompile.verify.constants import Constants
+from treecompile.verify.random_rows import RandomRows
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue", "green"))
@@ -157,11 +160,19 @@ def check_picks(values: list[Value], axis: NumberAxis | CategoryAxis) -> None:
             return
         region = united
     dice = Random(1)
-    picked = {_shown(axis.pick(region, dice)) for _ in range(60 * len(values))}
+    picked = drawn(axis, region, 60 * len(values), dice)
     inside = {_shown(v) for v in axis.values if region.overlaps(axis.at(v))}
     assert picked <= inside
     if len(values) < 8:
         assert picked == inside
+
+
+def drawn(axis: Axis, region: Region, count: int, dice: Random) -> set[str]:
+    """The values of a region that chance chooses."""
+    grid = Grid(rule_set(((), "yes"), features=1), Constants())
+    grid.axes = [axis]
+    rows = RandomRows(grid, dice).in_boxes([((region,), None)] * count)
+    return {_shown(value) for (value,) in rows}
 
 
 def _shown(value: Value) -> str:
@@ -180,7 +191,7 @@ def test_a_region_of_categories_has_the_values_that_satisfy(feature: Feature) ->
         truth = [holds(test, feature, v) for v in values]
         assert [region.overlaps(axis.at(v)) for v in values] == truth
         if any(truth):
-            picked = {_shown(axis.pick(region, random)) for _ in range(60)}
+            picked = drawn(axis, region, 60, random)
             true = {_shown(v) for v, t in zip(values, truth, strict=True) if t}
             assert picked <= true
             if len(true) < 6:
@@ -219,5 +230,6 @@ def test_the_grid_of_categories() -> None:
     assert values[:3] == ("red", "blue", "green")
     assert {"RED", "red ", " red", "pink", "unseen", None} <= set(values)
     dice = Random(0)
-    rows = {grid.pick(grid.everything, dice) for _ in range(500)}
+    places = [(grid.everything, None)] * 500
+    rows = set(RandomRows(grid, dice).in_boxes(places))
     assert rows == {(value,) for value in values}

@@ -100,6 +100,7 @@ def test_an_edge_is_a_value_with_its_right_and_a_wrong_arm() -> None:
     assert (None, 2, 1) in edges
     assert all(right != wrong for _, right, wrong in edges)
     assert walk.cover_edges(500) == (len(edges), len(edges))
+    walk.draw()
     assert {row[0] for row in walk.rows} == {value for value, _, _ in edges}
 
 
@@ -126,6 +127,7 @@ def halves() -> Tree:
 def test_cells_keep_within_their_budget(budget: int) -> None:
     walk = probing(halves())
     walk.cover_cells(budget)
+    walk.draw()
     assert 0 < len(walk.rows) <= budget
     assert walk.cells == 64
     entered = {decider(halves(), row) for row in walk.rows}
@@ -135,6 +137,7 @@ def test_cells_keep_within_their_budget(budget: int) -> None:
 def test_every_cell_has_rows_for_the_constants_of_the_artefact() -> None:
     walk = probing(halves(), Constants(numbers=frozenset({1000.25})))
     walk.cover_cells(10_000)
+    walk.draw()
     assert walk.cells == 64
     leaves = set(outcomes(halves()))
     for value in doubles_beside(1000.25):
@@ -145,15 +148,12 @@ def test_every_cell_has_rows_for_the_constants_of_the_artefact() -> None:
 
 def test_a_pinned_value_is_that_of_the_row() -> None:
     walk = probing(halves())
-    for index in (0, 1):
-        walk.rows.clear()
-        walk.add(walk.grid.everything, index, 7.25)
-        (row,) = walk.rows
-        assert row[index] == 7.25
-    walk.rows.clear()
-    walk.add(walk.grid.everything, None, 7.25)
-    (row,) = walk.rows
-    assert 7.25 not in row
+    anywhere = walk.grid.everything
+    walk.places = [(anywhere, (0, 7.25)), (anywhere, (1, 7.25)), (anywhere, None)]
+    walk.draw()
+    first, second, free = walk.rows
+    assert first[0] == second[1] == 7.25
+    assert 7.25 not in free
 
 
 # ---------------------------------------------------------------- the rest
@@ -220,6 +220,7 @@ def test_the_cells_that_a_row_reaches_are_counted_and_entered(seed: int) -> None
     body = small_body(Random(seed))
     walk = Probing(body, Grid(body, Constants()), 500, Random(0), lambda cell: cell)
     walk.cover_cells(500)
+    walk.draw()
     reached = {decider(body, row) for row in every_row()}
     assert walk.cells == len(reached)
     assert {decider(body, row) for row in walk.rows} == reached
@@ -232,7 +233,7 @@ def test_cells_that_nobody_looked_for_count_except_the_default() -> None:
     )
     walk = out_of_steps(rules)
     walk.cover_cells(100)
-    assert (walk.cells, walk.rows) == (3, {})
+    assert (walk.cells, walk.places) == (3, [])
     last_is_empty = rule_set(((above(0, 5.0),), "a"), (never, "b"))
     walk = out_of_steps(last_is_empty)
     walk.cover_cells(100)
@@ -246,25 +247,26 @@ def test_edges_that_nobody_looked_for_are_not_covered() -> None:
     whole = probing(halves()).cover_edges(10_000)
     walk = out_of_steps(halves())
     assert walk.cover_edges(10_000) == (whole[0], 0)
-    assert not walk.rows
+    assert not walk.places
 
 
 def test_with_a_small_budget_chance_chooses_the_cells() -> None:
     def entered(seed: int) -> frozenset[int]:
         walk = probing(halves(), seed=seed)
         walk.cover_cells(10)
+        walk.draw()
         return frozenset(decider(halves(), row) for row in walk.rows)
 
     assert len({entered(seed) for seed in range(5)}) > 1
 
 
 class Recorded(Probing):
-    """Says what each step was allowed to add, and how many rows there were before."""
+    """Says what each step was allowed to add, and how many places there were before."""
 
     def note(self, step: str, budget: int) -> None:
         if not hasattr(self, "given"):
             self.given: dict[str, tuple[int, int]] = {}
-        self.given[step] = budget, len(self.rows)
+        self.given[step] = budget, len(self.places)
 
     def cover_cells(self, budget: int) -> None:
         self.note("cells", budget)

@@ -26,6 +26,7 @@ from treecompile.model.semantics import decider, holds
 from treecompile.verify.axes import Grid
 from treecompile.verify.cells import Probing, probe_rows
 from treecompile.verify.constants import Constants
+from treecompile.verify.random_rows import RandomRows
 from treecompile.verify.search import EdgeSearch, QuestionGraph
 
 
@@ -71,6 +72,23 @@ def covered_by_force(body: Tree | RuleSet, answer: dict[int, object]) -> int:
     return count
 
 
+def shows_an_error(walk: Probing, row: Row) -> bool:
+    """Whether a wrong arm of some question changes the answer to a row."""
+    graph, around = walk.graph, walk.grid
+
+    def answer(start: int) -> object:
+        return walk.search.answer(graph.decider(arrival(graph, around, row, start)))
+
+    for state, arms in enumerate(graph.arms):
+        if not arms or arrival(graph, around, row, 0, state) != state:
+            continue
+        index = arms[0][0].feature
+        for value, right, wrong in walk.edges(arms):
+            if repr(value) == repr(row[index]) and answer(right) != answer(wrong):
+                return True
+    return False
+
+
 def small(body: Tree | RuleSet) -> bool:
     around = Grid(body, Constants())
     size = prod(len(axis.values) for axis in around.axes)
@@ -98,6 +116,8 @@ def test_every_edge_that_a_row_can_show_is_covered(seed: int) -> None:
     answer: dict[int, object] = {place: place % 2 for place in range(places)}
     walk = Probing(body, Grid(body, Constants()), 5000, Random(0), answer.get)
     assert walk.cover_edges(5000) == (covered_by_force(body, answer),) * 2
+    walk.draw()
+    assert all(shows_an_error(walk, row) for row in walk.rows)
 
 
 def test_a_small_budget_is_shared_and_the_share_is_said() -> None:
@@ -170,8 +190,7 @@ def test_a_cell_is_found_exactly_if_a_row_decides_there(seed: int) -> None:
         if box is None:
             continue
         found.add(graph.decider(place.state))
-        for turn in range(5):
-            row = around.pick(box, Random(turn))
+        for row in RandomRows(around, Random(seed)).in_boxes([(box, None)] * 5):
             assert decider(body, row) == graph.decider(place.state)
     assert found == reached
 

@@ -20,7 +20,7 @@ from treecompile.emit.sql.dialect import NumberTypes
 from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Row, Value
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
-from treecompile.regions.space import Box, Space, unseen
+from treecompile.regions.space import Space, unseen
 from treecompile.verify.constants import Constants, as_double, has_64_bits
 
 # ---------------------------------------------------------------- types of numbers
@@ -153,16 +153,6 @@ class NumberAxis:
         place = bisect_right(self.doubles, as_double(value)) - 1
         return interval(place - 1, place, missing=False)
 
-    def pick(self, region: Region, dice: Random) -> Value:
-        """A random value of a region, mostly at an end: an edge of the model."""
-        assert isinstance(region, Interval)
-        low, high = region.low, region.high
-        if low >= high or (region.missing and dice.random() < 0.1):
-            return self.missing[below(len(self.missing), dice)]
-        first, last = int(low) + 1, int(high)
-        inside = first + below(last - first + 1, dice)
-        return self.known[(first, last, inside)[below(3, dice)]]
-
 
 class CategoryAxis:
     """Categories, and other values that may come instead of them."""
@@ -172,21 +162,12 @@ class CategoryAxis:
         self.values = tuple(dict.fromkeys(values))
         self.everything = everything(feature)
         self.regions = {value: at(value, feature) for value in self.values}
-        self._within: dict[Region, list[Value]] = {}
 
     def where(self, test: Condition) -> Region:
         return where(test, self.feature)
 
     def at(self, value: Value) -> Region:
         return self.regions[value]
-
-    def pick(self, region: Region, dice: Random) -> Value:
-        if region not in self._within:
-            self._within[region] = [
-                value for value, own in self.regions.items() if own.overlaps(region)
-            ]
-        within = self._within[region]
-        return within[below(len(within), dice)]
 
 
 Axis = NumberAxis | CategoryAxis
@@ -219,11 +200,6 @@ class Grid(Space):
 
     def region(self, test: Condition) -> Region:
         return self.axes[test.feature].where(test)
-
-    def pick(self, box: Box, dice: Random) -> Row:
-        """A random row within a box."""
-        pairs = zip(self.axes, box, strict=True)
-        return tuple([axis.pick(region, dice) for axis, region in pairs])
 
 
 def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:

@@ -16,20 +16,21 @@ from math import isfinite, prod
 from random import Random
 
 from treecompile.emit.steps import nest
+from treecompile.model.collector import paused
 from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import is_unknown, required_features, threshold
 from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, below, twins
 from treecompile.verify.constants import Constants, as_double
-from treecompile.verify.search import Arms, EdgeSearch, QuestionGraph, StateBox
+from treecompile.verify.random_rows import Pin, RandomRows
+from treecompile.verify.search import Arms, EdgeSearch, ErrorSearch, QuestionGraph
 
 BUDGET = 100_000
 STEPS = 20  # of searching, for each row of the budget
 CONSTANTS = 16  # of an artefact that are tried in every cell; more go to the axes only
 
-# A box, and the position of a feature that has a certain value, or None.
-Pinned = tuple[Box, int | None, Value]
+Place = tuple[Box, Pin | None]  # of a row; with a pin, a feature has that value
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,18 @@ class Probing:
         self.body, self.grid, self.budget, self.dice = body, around, budget, dice
         self.graph = QuestionGraph(body)
         self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
+        self.drawn = RandomRows(around, dice)
         self.added = list(map(self.fitting, range(len(body.features))))
+        self.places: list[Place] = []  # for a row each
         self.rows: dict[Row, None] = {}
         self.cells = 0  # that exist, as far as is known
 
+    @paused()
     def result(self, scattered: int = 0) -> ProbeRows:
         # A budget that is too small for all is shared between cells and edges.
         self.cover_cells((self.budget - scattered) // 2)
-        edges, covered = self.cover_edges(self.budget - scattered - len(self.rows))
+        edges, covered = self.cover_edges(self.budget - scattered - len(self.places))
+        self.draw()
         self.scatter(scattered)
         self.wander(self.budget // 2)
         rows = tuple(self.rows)[: self.budget]
@@ -151,25 +156,17 @@ class Probing:
                 self.cells += self.search.gave_up and not is_default
                 continue
             self.cells += 1
-            more: list[Pinned] = [(box, None, None), *self.at_constants(box)]
-            quota = (budget - len(self.rows)) // (len(places) - number)
+            more: list[Place] = [(box, None), *self.at_constants(box)]
+            quota = (budget - len(self.places)) // (len(places) - number)
             chosen = (more[0], more[0], *self.dice.sample(more, len(more)))
-            for pinned in chosen[:quota]:
-                self.add(*pinned)
+            self.places += chosen[:quota]
 
-    def at_constants(self, box: Box) -> Iterator[Pinned]:
+    def at_constants(self, box: Box) -> Iterator[Place]:
         for index, values in enumerate(self.added):
             for value in values:
                 inner = self.grid.narrow(box, index, self.grid.axes[index].at(value))
                 if inner is not None:
-                    yield inner, index, value
-
-    def add(self, box: Box, index: int | None, value: Value) -> None:
-        """Add a row of a box, with that value of the feature, if one is given."""
-        row = self.grid.pick(box, self.dice)
-        if index is not None:
-            row = (*row[:index], value, *row[index + 1 :])
-        self.rows[row] = None
+                    yield inner, (index, value)
 
     # ------------------------------------------------------------ edges
 
@@ -184,22 +181,18 @@ class Probing:
         for place, errors in questions:
             (test, _), *_ = self.graph.arms[place.state]  # all test the same feature
             index = test.feature
+            exposed = ErrorSearch(self.search, place, index)
             for value, right, wrong in errors:
                 edges += 1
                 if number > budget and self.dice.random() >= budget / number:
                     continue
-                region = self.grid.axes[index].at(value)
-                box = self.grid.narrow(place.box, index, region)
+                at = self.grid.axes[index].at(value)
+                box = exposed.find(at, (right, wrong))
                 if box is not None:
-                    here = StateBox(place.state, place.start, box)
-                    box = self.search.find(here, (right, wrong))
-                    if box is None and self.search.gave_up:
-                        continue
-                if box is None:
+                    covered += 1
+                    self.places.append((box, (index, value)))
+                elif not exposed.gave_up:
                     edges -= 1  # no row can show it
-                    continue
-                covered += 1
-                self.add(box, index, value)
         return edges, covered
 
     def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
@@ -237,6 +230,10 @@ class Probing:
             yield value, None
 
     # ------------------------------------------------------------ the rest
+
+    def draw(self) -> None:
+        """Add a row in each of the places."""
+        self.rows |= dict.fromkeys(self.drawn.in_boxes(self.places))
 
     def scatter(self, number: int) -> None:
         """Add copies of rows with all or some of their values unknown."""

@@ -11,6 +11,7 @@ import numpy as np
 from treecompile.model.arrays import Array, Floats
 from treecompile.model.ir import Row, Value
 from treecompile.regions.region import Interval, Region
+from treecompile.regions.space import Box
 from treecompile.verify.axes import Axis, CategoryAxis, Grid, NumberAxis
 
 MISSING = 0.1  # the share of missing values where known ones are possible, too
@@ -41,9 +42,19 @@ class RandomRows:
             if rows:
                 codes[rows] = self._picked(axis, regions, len(rows))
             columns.append(_values(axis, codes))
-        for number, (index, value) in enumerate(pins):
-            columns[index][number] = value
-        return zip(*columns, strict=True)
+        return _pinned(columns, pins)
+
+    def in_boxes(self, places: Sequence[tuple[Box, Pin | None]]) -> Iterator[Row]:
+        """A row in each box; with a pin, it has that value."""
+        count = len(places)
+        if not count:
+            return iter(())
+        regions = zip(*(box for box, _ in places), strict=True)
+        columns = [
+            _values(axis, self._picked(axis, own, count))
+            for axis, own in zip(self.grid.axes, regions, strict=True)
+        ]
+        return _pinned(columns, [pin for _, pin in places])
 
     def anywhere(self, count: int) -> Iterator[Row]:
         """Rows in which every value of an axis is as likely."""
@@ -64,7 +75,7 @@ class RandomRows:
     def _numbers(
         self, axis: NumberAxis, regions: Sequence[Region], count: int
     ) -> Array:
-        """As `NumberAxis.pick`: mostly at an end of a region, an edge of the model."""
+        """Mostly at an end of a region: an edge of the model."""
         intervals = cast("Sequence[Interval]", regions)
         ends = (
             [each.low for each in intervals],
@@ -84,14 +95,14 @@ class RandomRows:
     def _categories(
         self, axis: CategoryAxis, regions: Sequence[Region], count: int
     ) -> Array:
-        lists = {region: _places(axis, region) for region in dict.fromkeys(regions)}
-        if len(regions) == 1:
-            (places,) = lists.values()
-            return places[self._below(np.full(count, len(places)))]
-        sizes = np.array([len(lists[region]) for region in regions])
-        drawn = self._below(sizes).tolist()
-        pairs = zip(regions, drawn, strict=True)
-        return np.array([lists[region][place] for region, place in pairs], np.intp)
+        numbers: dict[Region, int] = {}
+        which = np.array([numbers.setdefault(own, len(numbers)) for own in regions])
+        lists = [_places(axis, region) for region in numbers]
+        sizes = np.array(list(map(len, lists)))
+        starts = np.cumsum(sizes) - sizes
+        drawn = self._below(np.broadcast_to(sizes[which], count))
+        found: Array = np.concatenate(lists)[starts[which] + drawn]
+        return found
 
     # ------------------------------------------------------------ chance
 
@@ -110,6 +121,15 @@ class RandomRows:
 def _places(axis: CategoryAxis, region: Region) -> Array:
     values = enumerate(axis.regions.values())
     return np.array([i for i, own in values if own.overlaps(region)], np.intp)
+
+
+def _pinned(columns: list[list[Any]], pins: Sequence[Pin | None]) -> Iterator[Row]:
+    """The rows of some columns, with the values of their pins."""
+    for number, pin in enumerate(pins):
+        if pin is not None:
+            index, value = pin
+            columns[index][number] = value
+    return zip(*columns, strict=True)
 
 
 def _values(axis: Axis, codes: Array) -> list[Any]:

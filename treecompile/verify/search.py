@@ -191,3 +191,37 @@ class EdgeSearch:
             for index, region, child in ways
             if (inner := self.space.narrow(box, index, region)) is not None
         ]
+
+
+class ErrorSearch:
+    """The search for rows that expose the errors of one question.
+
+    A row that exposes an error mostly does so with other values of its feature, too:
+    one search serves the values on both sides of a threshold, infinity and the missing
+    value.
+    """
+
+    def __init__(self, search: EdgeSearch, place: StateBox, index: int) -> None:
+        self.search, self.place, self.index = search, place, index
+        self.gave_up = False  # whether the last search did
+        self.found: dict[tuple[int, int], Box | None] = {}
+
+    def find(self, region: Region, arms: tuple[int, int]) -> Box | None:
+        """Rows with a value of the region that a right and a wrong arm tell apart."""
+        search, place, narrow = self.search, self.place, self.search.space.narrow
+        self.gave_up = False
+        inner = narrow(place.box, self.index, region)
+        if inner is None:
+            return None
+        if arms not in self.found:
+            anywhere = search.find(place, arms)
+            if anywhere is not None or not search.gave_up:
+                self.found[arms] = anywhere
+        if arms in self.found:
+            anywhere = self.found[arms]
+            here = anywhere and narrow(anywhere, self.index, region)
+            if anywhere is None or here is not None:
+                return here
+        found = search.find(StateBox(place.state, place.start, inner), arms)
+        self.gave_up = search.gave_up
+        return found
