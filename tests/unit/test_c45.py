@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
+from treecompile.learning.c45 import fractional_cases
 from treecompile.learning.c45.case_columns import make_case_column
 from treecompile.learning.c45.case_level import CaseLevel
 from treecompile.learning.c45.category_groups import (
@@ -21,7 +23,7 @@ from treecompile.learning.c45.category_groups import (
     group_values,
     merge_pure,
 )
-from treecompile.learning.c45.fractional_cases import Sample
+from treecompile.learning.c45.fractional_cases import NodeCases, Sample
 from treecompile.learning.c45.gain_ratio import (
     FeatureChoice,
     GainCandidates,
@@ -428,6 +430,31 @@ def raising(target: str) -> tuple[CaseDraft, Sample]:
     )
     sample = Sample(data, is_fractional=True)
     return drafted((0, 0.5, [0, (1, 0.5, [0, 0])])), sample
+
+
+@pytest.mark.parametrize("part", [50, 250, 10_000])
+def test_cases_fall_part_by_part(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fractional_cases, "PART", part)
+    random = np.random.default_rng(part)
+    x, y = random.random((2, 600))
+    codes = random.integers(0, 2, 600)
+    data = table({"x": x, "y": y, "t": ["pq"[code] for code in codes]})
+    left, right = (1, 0.5, [0, 0]), (1, 0.3, [0, (0, 0.8, [0, 0])])
+    draft = drafted((0, 0.5, [left, right]))
+    starts, sizes = np.array([1, 2, 1, 6]), np.array([200, 250, 100, 50])
+    expected: dict[tuple[int, int], list[float]] = {}
+    for row, root in enumerate(np.repeat(np.arange(4), sizes).tolist()):
+        node = int(starts[root])
+        while (tested := int(draft.splits.feature[node])) >= 0:
+            is_above = (x, y)[tested][row] > draft.splits.threshold[node]
+            node = int(draft.child[draft.first[node] + is_above])
+        expected.setdefault((root, node), [0.0, 0.0])[codes[row]] += 1
+    with ThreadPoolExecutor(2) as pool:
+        sample = Sample(data, is_fractional=True, run=pool.map)
+        cases = NodeCases(np.arange(600), None, Segments.of(sizes))
+        found = sample.fall(draft, starts, cases)
+    reached = zip(*(each.tolist() for each in found), strict=True)
+    assert {(root, leaf): each for root, leaf, each in reached} == expected
 
 
 def test_the_largest_branch_takes_the_place_of_its_parent() -> None:

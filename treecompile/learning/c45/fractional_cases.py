@@ -8,6 +8,7 @@ nodes first, then all second ones, and so on, each in the old order.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.learning.c45.gain_ratio import bits
-from treecompile.learning.c45.pessimistic_pruning import PassedCases, Passing
+from treecompile.learning.c45.pessimistic_pruning import (
+    CaseDraft,
+    PassedCases,
+    Passing,
+    ReachedLeaves,
+)
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
 from treecompile.learning.grow.responses import LabelResponse, count_classes
-from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.search import Run
+from treecompile.learning.grow.segments import PART, Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Kind
 from treecompile.tables.dataset import Dataset
@@ -150,8 +157,8 @@ def in_two(places: Array, nodes: Segments) -> BranchOrder:
 class Sample(Passing[NodeCases]):
     """The training set, and how its cases pass tests."""
 
-    def __init__(self, data: Dataset, *, is_fractional: bool) -> None:
-        self.data = data
+    def __init__(self, data: Dataset, *, is_fractional: bool, run: Run = map) -> None:
+        self.data, self.run = data, run
         self.classes = len(data.labels)
         self.y: Array = data.y.astype(np.int8 if self.classes < 128 else np.int16)
         self.response = LabelResponse(data.y, data.labels)
@@ -202,6 +209,26 @@ class Sample(Passing[NodeCases]):
             branches, y = branches.take(known), y.take(known)
             weights = None if weights is None else weights.take(known)
         return self._count(branches, y, weights, int(splits.size.sum()))
+
+    def fall(
+        self, draft: CaseDraft, nodes: Positions, cases: NodeCases
+    ) -> ReachedLeaves:
+        """Part by part, in threads: arrays of fewer cases fit the cache."""
+        parts = cases.nodes.parts(PART)
+        if self.run is map or len(parts) < 2:
+            return super().fall(draft, nodes, cases)
+        alone = copy(self)
+        alone.run = map  # a thread that waits for other threads would block them
+        fall = super(Sample, alone).fall
+
+        def fall_of(some: slice) -> ReachedLeaves:
+            own = cases.some(np.arange(some.start, some.stop))
+            root, leaf, weights = fall(draft, nodes[some], own)
+            return some.start + root, leaf, weights
+
+        found = list(self.run(fall_of, parts))
+        root, leaf, weights = map(np.concatenate, zip(*found, strict=True))
+        return root, leaf, weights
 
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
         places = self.places(splits, cases)
@@ -274,28 +301,42 @@ class Sample(Passing[NodeCases]):
     def places(self, splits: Splits, cases: NodeCases) -> Array:
         """The branch of each case; -1 where its value is missing."""
         result = np.empty(len(cases.rows), np.int16)
-        lengths = cases.nodes.lengths
-        for index in splits.features():
+
+        def send(index: int) -> None:
             some = np.flatnonzero(splits.feature == index)
             where = cases.nodes.span(some)
             column = self.columns[index].take(cases.rows[where])
-            if not self.is_categorical[index]:
-                threshold = splits.threshold[some]
-                if len(some) > 1:
-                    threshold = np.repeat(threshold, lengths[some])
-                found = (column > threshold).view(np.int8)
-                if not self.is_complete[index]:
-                    found[np.isnan(column)] = -1
-                result[where] = found
-                continue
-            groups = [splits.groups.get(node) for node in some.tolist()]
-            if any(groups):
-                width = len(self.data.features[index].categories) + 1
-                table = np.stack([_lookup(each, width) for each in groups])
-                row = np.repeat(np.arange(len(some)), lengths[some])
-                column = table[row, column]
-            result[where] = column
+            lengths = cases.nodes.lengths[some]
+            if self.is_categorical[index]:
+                result[where] = self._branches(splits, index, some, lengths, column)
+                return
+            threshold = splits.threshold[some]
+            if len(some) > 1:
+                threshold = np.repeat(threshold, lengths)
+            found = (column > threshold).view(np.int8)
+            if not self.is_complete[index]:
+                found[np.isnan(column)] = -1
+            result[where] = found
+
+        list(self.run(send, splits.features()))
         return result
+
+    def _branches(
+        self,
+        splits: Splits,
+        index: int,
+        some: Positions,
+        lengths: Positions,
+        codes: Array,
+    ) -> Array:
+        """The branches of codes at some nodes, which have so many cases each."""
+        groups = [splits.groups.get(node) for node in some.tolist()]
+        if not any(groups):
+            return codes
+        width = len(self.data.features[index].categories) + 1
+        table = np.stack([_lookup(each, width) for each in groups])
+        branches: Array = table[np.repeat(np.arange(len(some)), lengths), codes]
+        return branches
 
 
 def shares_of(

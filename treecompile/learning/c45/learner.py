@@ -21,6 +21,7 @@ from treecompile.learning.c45.pessimistic_pruning import (
     prune,
 )
 from treecompile.learning.costs import Costs
+from treecompile.learning.grow.bin_counts import worth_bins
 from treecompile.learning.grow.rows import threads
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.collector import paused
@@ -61,16 +62,17 @@ def draft(
 ) -> CaseDraft:
     """The tree with its training cases counted, before it becomes conditions."""
     choice = choice_of(data.features, len(data.y), limits, options)
-    sample = Sample(data, is_fractional=options.is_fractional)
     with threads(limits) as pool:
+        run = pool.map if worth_bins(len(data.y)) else map
+        sample = Sample(data, is_fractional=options.is_fractional, run=run)
         source = CaseSource(
             sample, pool, choice, limits, is_grouping=options.is_grouping
         )
         growth = CaseGrowth(source, choice, limits, progress)
         growth.run()
         made = growth.finish()
-    if options.is_pruning:
-        prune(made, sample, options.cf)
+        if options.is_pruning:
+            prune(made, sample, options.cf)
     return made
 
 

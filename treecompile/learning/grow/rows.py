@@ -39,7 +39,7 @@ from treecompile.learning.grow.search import (
     SplitColumn,
     divide_features,
 )
-from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.segments import PART, Segments
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.collector import paused
@@ -47,7 +47,6 @@ from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
 T = TypeVar("T")
-PART = 1 << 16  # rows: for several nodes with so many, arrays fit the cache
 WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
 
 

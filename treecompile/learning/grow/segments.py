@@ -30,6 +30,7 @@ FEW_NUMBERS = 1 << 15  # of which two folds leave out next to nothing
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
 MANTISSA = 53  # bits of a double
 BLOCK = 1 << 15  # numbers that fit the processor's cache
+PART = 1 << 16  # rows: for several nodes with so many, arrays fit the cache
 BITS = 53  # of a sum of weights
 DIGITS = 15  # of a weight; a sum of n weights loses half as many digits as n has
 MOST_DECIMALS = 300  # to which numpy can round
