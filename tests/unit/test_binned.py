@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.number_columns import KINDS, SIZE, counting, numbers, sample
+from tests.support.number_columns import KINDS, LARGEST, SIZE, counting, numbers, sample
 from treecompile.learning import cart
 from treecompile.learning.grow import bin_counts, binning
+from treecompile.learning.grow.binned import BinnedColumn
 from treecompile.learning.grow.binning import MISSING, make_codes
 from treecompile.learning.grow.columns import SortedColumn, make_column
 from treecompile.learning.options import GrowthLimits
@@ -236,3 +237,22 @@ def test_codes_are_in_the_order_of_the_numbers(kind: str) -> None:
 def test_few_numbers_have_no_codes() -> None:
     assert make_codes(np.arange(1000.0) % 10, few=64) is None
     assert make_codes(np.full(1000, np.nan), few=64) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_greatest_number_up_to_a_bound_is_among_a_few_rows(kind: str) -> None:
+    random = np.random.default_rng(11)
+    x = numbers(kind, random)
+    codes = make_codes(x, few=1)
+    assert codes is not None
+    column = BinnedColumn(Feature("x", Kind.NUMERIC, ValueType.FLOAT), x, codes)
+    known = x[~np.isnan(x)]
+    ends = [known.min(), known.max(), np.nextafter(known.min(), -np.inf), LARGEST]
+    bounds = np.unique([*random.choice(known, 9), *random.normal(size=9), *ends])
+    rows = column.beside(bounds)
+    assert len(rows) < len(x) or kind in ("infinite", "whole")
+    for bound in bounds.tolist():
+        below = known[known <= bound]
+        if len(below):
+            near = x[rows]
+            assert near[near <= bound].max() == below.max()

@@ -321,7 +321,13 @@ class CaseSource:
             cases = NodeCases(rows, None, cases.nodes)
             counter = self.bins.counter(rows, cases.nodes, self.parents, self.lengths)
         level = CaseLevel.of(
-            self.sample, cases, counts, self.min_leaf, self.descent, counter
+            self.sample,
+            cases,
+            counts,
+            self.min_leaf,
+            self.descent,
+            counter,
+            is_any_sorted=counter is None or self._is_any(sorted_too=True),
         )
 
         def search(column: CaseColumn, usable: Mask) -> GainCandidates | BinnedGains:
@@ -374,6 +380,9 @@ class CaseSource:
 
     def greatest(self, index: int, bounds: Floats) -> Floats:
         values, edges = self.sample.columns[index], np.unique(bounds)
+        column = self.columns[index]
+        if isinstance(column, ManyNumbers) and column.binned is not None:
+            values = values.take(column.binned.beside(edges))
         most = np.full(len(edges) + 1, -np.inf)
         with np.errstate(invalid="ignore"):  # NaN comes after all edges
             np.maximum.at(most, np.searchsorted(edges, values), values)

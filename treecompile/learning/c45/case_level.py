@@ -24,8 +24,8 @@ class CaseLevel(GainSearch):
     y: Array
     units: Array | None  # the weights as integers; None where all cases are whole
     node: Array  # of each case
-    # For columns without missing values, if all cases are whole: the number of cases up
-    # to each case, and the cases after which a cut leaves enough on both sides.
+    # For sorted columns without missing values, if all cases are whole: the number of
+    # cases up to each case, and the cases after which a cut leaves enough on both sides.
     below: Array
     possible: Positions
     descent: CaseDescent | None  # how the cases came to these nodes
@@ -49,6 +49,8 @@ class CaseLevel(GainSearch):
         min_leaf: float,
         descent: CaseDescent | None = None,
         counter: BinCounter | None = None,
+        *,
+        is_any_sorted: bool = True,  # of the columns
     ) -> CaseLevel:
         nodes, nothing = cases.nodes, np.zeros(0, np.intp)
         is_divided = cases.weights is not None
@@ -71,6 +73,8 @@ class CaseLevel(GainSearch):
         if cases.weights is not None:
             units = np.rint(cases.weights / level.scale.unit).astype(np.int64)
             return replace(level, units=units)
+        if not is_any_sorted:
+            return level
         below = nodes.counting(np.int32)
         possible = level.inside(nodes, nodes.lengths, below)
         return replace(level, below=below, possible=possible)

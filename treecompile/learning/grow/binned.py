@@ -75,6 +75,17 @@ class BinnedColumn:
         self.counted = counter.count(self.codes, self.counted)
         return bars_of(counter, self.counted)
 
+    def beside(self, numbers: Floats) -> Positions:
+        """The rows among which the greatest number up to each of some numbers is."""
+        of_code = np.full(MISSING + 1, -np.inf)
+        np.fmax.at(of_code, self.codes, self.values)  # NaN is none
+        upto = np.maximum.accumulate(of_code[:MISSING])
+        above = np.searchsorted(upto, numbers, side="right")  # the first code above
+        below = np.searchsorted(upto, upto[np.maximum(above - 1, 0)])
+        is_asked = np.zeros(MISSING + 1, np.bool_)
+        is_asked[above] = is_asked[below] = True
+        return np.flatnonzero(is_asked.take(self.codes))
+
     # ------------------------------------------------------------ opening bins
 
     def refine(
