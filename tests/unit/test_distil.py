@@ -105,7 +105,7 @@ def test_the_model_says_what_it_stands_in_for() -> None:
     assert options["max_leaves"] == 5
     assert loads(dumps(found)) == found
     document = made.model.emit("markdown")
-    assert "It was learned with CART and reads as 2 rules" in document
+    assert "It was learned with CART and is shown as 2 rules" in document
     assert f"a forest (LightGBM binary, SHA-256 {sha256(forest)})" in document
     assert "### Held-out data, compared with the answers of the forest" in document
     assert "forest_sha256" not in document.partition("## Features")[0]

@@ -174,7 +174,7 @@ def notes_on(
 def _chosen_alpha(choice: AlphaChoice, is_default: bool) -> str:
     error = "the least error"
     if choice.rule == ONE_SE:
-        error = "within one standard error of the least"
+        error = "within one standard error of the least error"
     folds = choice.estimate.folds
     how = f"in {folds}-fold cross-validation" if folds > 1 else "on a held-out tenth"
     table = choice.table
