@@ -40,7 +40,7 @@ def test_python_and_the_command_write_the_same_files() -> None:
     assert treecompile.load("one/model.json").sha256 == made.model.sha256
     assert made.model.notes == (
         "task: classify (target 'play' is text with 2 labels)",
-        "alpha: 0.01 (with fewer than 50 rows, cross-validation says too little);"
+        "alpha: 0.01 (fewer than 50 rows are too few for cross-validation);"
         " prune='none' keeps all leaves",
     )
 

@@ -224,7 +224,7 @@ def draw(
 ) -> None:
     """Draw the tree, or a table of the rules, as an SVG file.
 
-    Leaves have the colour of their answer, the paler the less sure it is.
+    Leaves have the colour of their answer, paler if the answer is less certain.
     """
     from treecompile.cli.terminal import Terminal, check_output, output, read_single
     from treecompile.pictures.draw import draw as picture_of

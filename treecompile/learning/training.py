@@ -55,8 +55,8 @@ from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 
 FEW_ROWS = (
-    f"alpha: {USUAL_ALPHA} (with fewer than {ENOUGH} rows, cross-validation says too"
-    " little); --prune none keeps all leaves"
+    f"alpha: {USUAL_ALPHA} (fewer than {ENOUGH} rows are too few for"
+    " cross-validation); --prune none keeps all leaves"
 )
 NOT_PRUNED = (
     "pruning: none, as choosing alpha by cross-validation needs the rows in memory;"
