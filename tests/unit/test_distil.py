@@ -118,7 +118,7 @@ def test_measured_on_known_answers_it_compares_with_those(tmp_path: Path) -> Non
     rows = frame().assign(y="no")
     built = treecompile.build(tmp_path / "m.json", tmp_path / "out", rows=rows)
     document = built.paths["RULES.md"].read_text()
-    assert "It stands in for a forest" in document
+    assert "It imitates a forest" in document
     assert "compared with the answers" not in document
     assert "right in 100 of 200 cases" in document
 

@@ -58,7 +58,7 @@ ROWS, ROWS_PER_LEAF = 4_000, 32  # to verify an artefact by
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Built(Shown):
-    """What `build` made. The files are written only if every report passed."""
+    """The result of `build`. The files are written only if every report passed."""
 
     model: Model
     paths: Mapping[str, Path]  # {"predict.py": Path("out/predict.py"), ...}

@@ -75,7 +75,7 @@ def distil(
     feedback: Feedback = Silent(),
     **options: Unpack[DistilKeywords],
 ) -> Distilled:
-    """Learn one tree that imitates a forest: its readable stand-in.
+    """Learn one tree that imitates a forest.
 
     The forest answers the rows of `data`, which need the columns that it tests. A
     target column is not necessary, and never a feature. The tree is learned from the

@@ -77,8 +77,8 @@ def data(program: ir.AnyProgram, every: Evidence | None = None) -> str:
     if (forest := original(program)) is not None:
         del options[FOREST]
         text += (
-            f" It stands in for a forest ({md.name(forest.algorithm)}, SHA-256"
-            f" {forest.sha256}): it was learned from the answers of the forest."
+            f" It imitates a forest ({md.name(forest.algorithm)}, SHA-256"
+            f" {forest.sha256}): it was learned from the forest's answers."
         )
         if compares_with_forest(program):
             text += " In this document, a right answer is one that the forest gives."
