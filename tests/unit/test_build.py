@@ -158,9 +158,9 @@ def test_pickles_are_not_read(name: str) -> None:
 
 def test_a_pattern_that_no_file_has() -> None:
     said = run("build", "nofile*.csv", "--target", "y", "--out", "out").stderr
-    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    assert said == "Error: no file matches 'nofile*.csv': check the path\n"
     said = run("evaluate", "nofile*.csv", "--target", "y").stderr
-    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    assert said == "Error: no file matches 'nofile*.csv': check the path\n"
     Path("some1.parquet").touch()
     said = run("build", "some*.parquet", "--target", "y", "--out", "out").stderr
     assert "build needs the rows in memory, from one file: for rows in Parquet" in said
