@@ -156,7 +156,7 @@ function take(made) {
     review.rules.set(rule.id, own);
   }
   showReview();
-  const parts = same ? [] : ["It is of an earlier version of the model, so the whole is open again."];
+  const parts = same ? [] : ["It belongs to an earlier version of the model, so the model as a whole is open again."];
   if (changed) parts.push(`${quantity(changed, "rule")} changed since and ${changed === 1 ? "is" : "are"} open again.`);
   return parts.join(" ");
 }

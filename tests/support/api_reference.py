@@ -95,8 +95,8 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
         if each.name in HIDDEN:
             continue
         if each.kind is each.KEYWORD_ONLY and not is_keyword_only:
-            is_keyword_only = True
             shown.append("*")
+        is_keyword_only |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
         shown.append(_parameter(each))
     result = str(function.__annotations__["return"])
     line = f"{name}({', '.join(shown)}) -> {result}"
@@ -109,7 +109,8 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
 def _parameter(each: inspect.Parameter) -> str:
     if each.kind is each.VAR_KEYWORD:
         return "**options"
-    text = f"{each.name}: {each.annotation}"
+    stars = "*" if each.kind is each.VAR_POSITIONAL else ""
+    text = f"{stars}{each.name}: {each.annotation}"
     return text if each.default is each.empty else f"{text} = {each.default!r}"
 
 
@@ -127,7 +128,7 @@ def _fields(kind: type) -> str:
         for name, type_, comment in FIELD.findall(source)
     ]
     for name, member in vars(kind).items():
-        if isinstance(member, property):
+        if isinstance(member, property) and not name.startswith("_"):
             returned = inspect.signature(member.fget).return_annotation  # type: ignore[arg-type]
             text = " ".join((member.__doc__ or "").split())
             rows.append([f"`{name}`", f"`{_escaped(returned)}`", _escaped(text)])

@@ -81,8 +81,8 @@ def test_check_says_what_it_found_and_shows_a_row(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].endswith("rules.json: 4 rules and a default")
     assert lines[1:5] == [
-        "  mutually exclusive: no, 2 pairs of rules hold for one row,"
-        " 2 with different conclusions",
+        "  mutually exclusive: no, 2 pairs of rules can match the same row,"
+        " 2 with different answers",
         "  complete without the default: no, the default decides some rows",
         "  shadowed: 1",
         "  unreachable: 1",
@@ -99,7 +99,7 @@ def test_what_is_normal_in_an_ordered_list_is_not_listed(tmp_path: Path) -> None
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert len(lines) == 5  # the counts, and no finding
-    assert "2 pairs of rules hold for one row" in lines[1]
+    assert "2 pairs of rules can match the same row" in lines[1]
     found = json.loads(run("check", path, *accepted, "--json").stdout)
     assert found["findings"] == []
     assert found["counts"]["conflict"] == 2
@@ -237,7 +237,7 @@ def test_diff_counts_the_rows_of_the_data(tmp_path: Path) -> None:
     ]
     result = run("diff", *arguments)
     assert result.exit_code == 1
-    assert "3 of 5 rows of data.csv get another answer" in result.stdout
+    assert "3 of 5 rows of data.csv get a different answer" in result.stdout
     found = json.loads(run("diff", *arguments, "--json").stdout)
     assert sum(region["rows"] for region in found["regions"]) == found["differing"] == 3
     assert found["rows"] == 5

@@ -40,7 +40,7 @@ def test_python_and_the_command_write_the_same_files() -> None:
     assert treecompile.load("one/model.json").sha256 == made.model.sha256
     assert made.model.notes == (
         "task: classify (target 'play' is text with 2 labels)",
-        "alpha: 0.01 (with fewer than 50 rows, cross-validation says too little);"
+        "alpha: 0.01 (fewer than 50 rows are too few for cross-validation);"
         " prune='none' keeps all leaves",
     )
 
@@ -158,9 +158,9 @@ def test_pickles_are_not_read(name: str) -> None:
 
 def test_a_pattern_that_no_file_has() -> None:
     said = run("build", "nofile*.csv", "--target", "y", "--out", "out").stderr
-    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    assert said == "Error: no file matches 'nofile*.csv': check the path\n"
     said = run("evaluate", "nofile*.csv", "--target", "y").stderr
-    assert said == "Error: no file has a name like 'nofile*.csv': check the path\n"
+    assert said == "Error: no file matches 'nofile*.csv': check the path\n"
     Path("some1.parquet").touch()
     said = run("build", "some*.parquet", "--target", "y", "--out", "out").stderr
     assert "build needs the rows in memory, from one file: for rows in Parquet" in said

@@ -64,7 +64,7 @@ def test_cart_prunes_by_the_rule_of_one_standard_error() -> None:
 
 
 def test_few_rows_do_not_choose() -> None:
-    told = "alpha: 0.01 (with fewer than 50 rows, cross-validation says too little);"
+    told = "alpha: 0.01 (fewer than 50 rows are too few for cross-validation);"
     assert any(note.startswith(told) for note in learn(49).notes)
     assert learn(49).program.body == learn(49, alpha=0.01).program.body
     assert not any(note.startswith(told) for note in learn(50).notes)

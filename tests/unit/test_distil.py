@@ -105,7 +105,7 @@ def test_the_model_says_what_it_stands_in_for() -> None:
     assert options["max_leaves"] == 5
     assert loads(dumps(found)) == found
     document = made.model.emit("markdown")
-    assert "It was learned with CART and reads as 2 rules" in document
+    assert "It was learned with CART and is shown as 2 rules" in document
     assert f"a forest (LightGBM binary, SHA-256 {sha256(forest)})" in document
     assert "### Held-out data, compared with the answers of the forest" in document
     assert "forest_sha256" not in document.partition("## Features")[0]
@@ -118,7 +118,7 @@ def test_measured_on_known_answers_it_compares_with_those(tmp_path: Path) -> Non
     rows = frame().assign(y="no")
     built = treecompile.build(tmp_path / "m.json", tmp_path / "out", rows=rows)
     document = built.paths["RULES.md"].read_text()
-    assert "It stands in for a forest" in document
+    assert "It imitates a forest" in document
     assert "compared with the answers" not in document
     assert "right in 100 of 200 cases" in document
 

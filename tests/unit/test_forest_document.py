@@ -102,14 +102,14 @@ Model SHA-256: `{sha256(PROGRAM)}`, written by treecompile 0.1.0. Code generated
 
 ## No rules to read
 
-The model is a sum of 2 trees. Each tree adds a number, and the answer follows from\
- the sum of all, so no part of the model decides alone. It has no rules that a person\
- could read and accept one by one, and this document lists none. It says how an\
- answer is computed, from what, and what the model relies on.
+The model is a sum of 2 trees. Each tree adds a number, and the answer is computed\
+ from the sum, so no part of the model decides alone. It has no rules that a person\
+ could read and accept one by one. This document says how an answer is computed, from\
+ which columns, and what the model relies on.
 
-Where people must be able to read the decision, use `treecompile distil`: it learns\
- one tree that answers like this forest as often as it can. That tree is another\
- model, with rules, a document and a quality of its own.
+If people must be able to read the decision, use `treecompile distil`: it learns one\
+ tree that agrees with this forest as often as it can. That tree is a different model,\
+ with its own rules, document and quality.
 
 ## How an answer is computed
 
@@ -192,9 +192,9 @@ Each picture shows how the margin depends on one feature (partial dependence). T
 
 - A value is missing if its field is empty, NULL or NaN.
 - Each test of each tree says where a missing value goes. Nothing has to be filled in\
- before.
-- A category that is not listed above is unseen. A test names some categories, and an\
- unseen one goes where those go that the test does not name.
+ beforehand.
+- A category that is not listed above is unseen. A test names some categories; an\
+ unseen one goes the same way as those that it does not name.
 
 ## Signatures
 

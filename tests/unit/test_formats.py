@@ -492,11 +492,11 @@ def test_a_damaged_workbook_is_refused(
     path = workbook(tmp_path / "x.xlsx", One=TABLE)
     whole = path.read_bytes()
     for content in (b"", b"PK", whole[:-30], whole[: len(whole) // 2]):
-        with pytest.raises(DataError, match="x.xlsx is not a sound workbook"):
+        with pytest.raises(DataError, match="x.xlsx is not a valid workbook"):
             read(tmp_path, content, "x.xlsx")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
-    with pytest.raises(DataError, match="x.xlsx is not a sound workbook"):
+    with pytest.raises(DataError, match="x.xlsx is not a valid workbook"):
         read_table(path)
     with pytest.raises(DataError, match="x.xlsx is empty"):
         read_table(workbook(path, One=[]))
@@ -529,8 +529,8 @@ BOMB = f'<!DOCTYPE l [<!ENTITY a "{"x" * 100}">{ENTITIES}]>'
     [
         ('<row r="3"', '<row r="999999999"', "more than 1,048,576 rows"),
         ('r="D3"', 'r="XFD3"', "row 3: 16384 cells where the first row has 4"),
-        ("<worksheet", f"{BOMB}<worksheet", "not a sound workbook: .*amplification"),
-        ("</row>", "", "not a sound workbook"),
+        ("<worksheet", f"{BOMB}<worksheet", "not a valid workbook: .*amplification"),
+        ("</row>", "", "not a valid workbook"),
     ],
 )
 def test_a_hostile_sheet_is_refused(

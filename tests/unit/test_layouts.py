@@ -146,7 +146,8 @@ def test_a_chain_becomes_a_list_and_a_large_tree_does_not() -> None:
     large = choose(program_of(large_tree(200)), AUTO, LanguageCosts())
     assert large.name == DECISION
     assert re.fullmatch(
-        r"in a list, .* a row may need \d\d\.\d times as many tests", large.why
+        r"as a list \(--layout list\), a row may need \d\d\.\d times as many tests",
+        large.why,
     )
 
 
@@ -181,7 +182,7 @@ def test_the_artefact_and_a_note_say_which_was_taken() -> None:
             head = artefact.text[:1000].lower()
             assert f"layout {layout}" in head
     (said,) = emit(program_of(chain(3)), "sql").notes
-    assert said == "the SQL has the layout list: 4 rules, one after the other"
+    assert said == "the SQL uses the layout list: 4 rules, one after the other"
 
 
 @pytest.mark.parametrize("layout", [LIST, DECISION])

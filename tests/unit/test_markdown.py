@@ -299,7 +299,7 @@ def test_tree_of_categories() -> None:
     ]
     assert (
         "The model predicts **play**, one of no, yes. It uses 1 of 2 columns:"
-        " outlook. It was learned with ID3 and reads as 3 rules: exactly one rule"
+        " outlook. It was learned with ID3 and is shown as 3 rules: exactly one rule"
         " applies to every case."
     ) in text
     assert f"`{SHA256}`, written by treecompile 1.2.3" in text
@@ -309,7 +309,7 @@ def test_tree_of_categories() -> None:
         " common answer in training, would be right in 9: 64.3 %."
     ) in text
     assert (
-        "| If | Missing goes here | Unseen goes here |\n"
+        "| If | Missing values included | Unseen values included |\n"
         "| --- | --- | --- |\n"
         "| outlook = cloudy | yes | yes |\n\nthen **play = yes**."
     ) in text
@@ -416,12 +416,14 @@ def test_rule_list_keeps_its_order() -> None:
     assert rules == ["1. R7: quality = good", "2. R2: quality = bad"]
     assert "the first rule whose conditions all hold decides" in text
     assert (
-        "| If | Missing goes here | Unseen goes here |\n"
+        "| If | Missing values included | Unseen values included |\n"
         "| --- | --- | --- |\n"
         "| 3 < x ≤ 7.25 | no |  |\n"
         "| and color in {red, blue} | no | no |\n\nthen"
     ) in text
-    assert "| Otherwise, if | Missing goes here | Unseen goes here |" in text
+    assert (
+        "| Otherwise, if | Missing values included | Unseen values included |" in text
+    )
     assert "| color != red | no | yes |\n\nthen" in text
     assert "A case that meets no rule gets **quality = bad**." in text
     assert tables(text)[-2][1][0] == "3 of 10 cases (30.0 %)"
@@ -579,7 +581,7 @@ def test_rules_by_hand() -> None:
     assert isinstance(program.body, RuleSet)
     rules = (replace(program.body.rules[0], stats=ClassCounts((0.0, 1.0)), weight=0.0),)
     text = document(replace(program, body=replace(program.body, rules=rules)))
-    assert "It was compiled from 1 rule kept as text" in text
+    assert "It was compiled from 1 rule written as text" in text
     assert "it was written or edited by hand" in text
     assert "not recorded" in text
 

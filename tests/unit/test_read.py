@@ -207,7 +207,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     sound = (tmp_path / "sound.parquet").read_bytes()
     for content in (b"", b"PAR1", b"a,b\n", sound[:-20], sound[: len(sound) // 2]):
         path = write(tmp_path, content, "data.parquet")
-        with pytest.raises(DataError, match="not sound Parquet") as caught:
+        with pytest.raises(DataError, match="not valid Parquet") as caught:
             read_table(path)
         assert "\n" not in str(caught.value)
 

@@ -80,7 +80,7 @@ def test_a_list_that_would_grow_too_large_stays_a_list() -> None:
     )
     assert f"over {FACTOR} times as many" in said
     artefact = emit(Program("y", "test", rules), "sql")
-    assert artefact.notes == (f"the SQL has the layout list: {said}",)
+    assert artefact.notes == (f"the SQL uses the layout list: {said}",)
     assert said in artefact.text.splitlines()[0]
     assert artefact.text.count("WHEN") == 50
 
@@ -126,7 +126,7 @@ def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
     for target, style in (("sql", "standard"), ("python", "standard")):
         artefact = emit(program, target, EmitOptions(style=style, layout="decision"))
         (told,) = artefact.notes
-        assert told.endswith(f"has the layout decision: {said}")
+        assert told.endswith(f"uses the layout decision: {said}")
         assert said in artefact.text
     assert emit(program, "python", EmitOptions(style="numpy")).notes == (said,)
 

@@ -193,7 +193,7 @@ def test_the_document_tells_what_was_edited(edited: Path, tmp_path: Path) -> Non
     assert "| R1 | changed | outlook = cloudy: yes | outlook = cloudy: no |" in changes
     assert "| R6 | added |  | temperature = low and wind = weak: yes |" in changes
     assert "struck" not in changes
-    assert "4 get another answer" in changes
+    assert "4 get a different answer" in changes
     assert "| outlook = cloudy | yes | no | 4 |" in changes
     assert "The rules were counted on the data named below." in changes
 

@@ -58,7 +58,7 @@ ROWS, ROWS_PER_LEAF = 4_000, 32  # to verify an artefact by
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Built(Shown):
-    """What `build` made. The files are written only if every report passed."""
+    """The result of `build`. The files are written only if every report passed."""
 
     model: Model
     paths: Mapping[str, Path]  # {"predict.py": Path("out/predict.py"), ...}
@@ -120,22 +120,22 @@ def build(
     `data` can also be a model: a model file, a `.rules` file, a document with rules
     such as RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX, for which
     `target` and `labels` are as for `import_model`. Then nothing is learned, and the
-    other options of `learn` are refused. With `rows`, which have known answers, the
-    rules are measured again, and counted if they were edited; `validation` and the
-    options for reading files go with it. `review` is a review.json: what was rejected,
-    or edited since it was reviewed, is refused.
+    other options of `learn` are refused. `rows` with known answers measure the rules
+    again, and count them if they were edited; `validation` and the options for reading
+    files can be added. `review` is a review.json: rules that were rejected, or edited
+    since they were reviewed, are refused.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
-    `refer_label` are as for `Model.refer`, also for a model. `layout` is
-    that of predict.py and predict.sql, as for `Model.emit`; `dialect` and `columns`
-    are those of predict.sql. The artefacts are verified before anything is written, the
-    SQL on the engine of its dialect and on every other `engine`; `url` is the address
-    of a server among them. `glossary`, `about`, `full`, `against` and `templates`
-    are as for `Model.emit`.
+    `refer_label` are as for `Model.refer`, also for a model. `layout` applies to
+    predict.py and predict.sql, `dialect` and `columns` to predict.sql, as in
+    `Model.emit`. The artefacts are verified before anything is written, the SQL on the
+    engine of its dialect and on every other `engine`; `url` is the address of a server
+    among them. `glossary`, `about`, `full`, `against` and `templates` are as for
+    `Model.emit`.
 
-    With `estimate`, the quality on new rows is estimated by cross-validation where that
-    takes a few seconds, and the notes of the model name a form that is shorter and at
-    least as accurate.
+    With `estimate`, the quality on new rows is estimated by cross-validation if that
+    takes only a few seconds, and the notes of the model suggest a form that is shorter
+    and at least as accurate.
 
     Files in `out` that treecompile did not write are overwritten only with `force`, and
     the data never.

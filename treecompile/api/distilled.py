@@ -28,7 +28,7 @@ COLUMNS_SHOWN = 12  # of a witness, in a line
 class Witness:
     """A held-out row to which forest and model give different answers."""
 
-    number: int  # of the row in the data, from 1
+    number: int  # the number of the row in the data, from 1
     row: Mapping[str, ir.Value]  # the columns that the forest tests
     forest: ir.Label
     model: ir.Label
@@ -36,7 +36,7 @@ class Witness:
 
 
 class BothQualities(NamedTuple):
-    """How good forest and model are on the held-out rows whose target is known."""
+    """The quality of forest and model on the held-out rows with a known target."""
 
     forest: ir.Quality
     model: ir.Quality
@@ -51,10 +51,10 @@ class BothFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Distilled(Shown):
-    """A model that stands in for a forest, and how faithful it is on held-out rows."""
+    """A model that imitates a forest, and how faithful it is on held-out rows."""
 
     model: Model  # the tree or the rules
-    forest: ir.ForestProgram  # that it stands in for
+    forest: ir.ForestProgram  # the forest that the model imitates
     agreement: ir.Quality  # on the held-out rows; "actual" is the forest's answer
     against_target: BothQualities | None  # None: no held-out row has a known target
     witnesses: tuple[Witness, ...]  # the most frequent, or largest, differences first

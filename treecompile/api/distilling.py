@@ -75,17 +75,16 @@ def distil(
     feedback: Feedback = Silent(),
     **options: Unpack[DistilKeywords],
 ) -> Distilled:
-    """Learn one tree that answers as a forest does: its readable stand-in.
+    """Learn one tree that imitates a forest.
 
     The forest answers the rows of `data`, which need the columns that it tests. A
     target column is not necessary, and never a feature. The tree is learned from the
-    answers to a part of the rows. The rest, the share `held_out`, measures how often
-    tree and forest agree: `fidelity` of the result. `seed` selects the rows.
+    answers to part of the rows. The rest, the share `held_out`, measures how often
+    tree and forest agree (`fidelity` of the result). `seed` selects the rows.
 
-    The options are those of `learn` that are about growing and pruning, and about
-    reading files. The default is CART with at most 30 leaves; `max_leaves=None` sets no
-    limit. `rules` turns the tree into rules, as in `build`: "flat", "validation" or
-    "c45rules".
+    The options are those of `learn` for growing, pruning and reading files. The default
+    is CART with at most 30 leaves; `max_leaves=None` sets no limit. `rules` turns the
+    tree into rules, as in `build`: "flat", "validation" or "c45rules".
     """
     program = forest_of(forest)
     reading, how = distil_options("distil", options)

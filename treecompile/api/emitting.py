@@ -38,8 +38,8 @@ STEPS = 2_000  # of a search: a second or two at most
 TITLES = {
     Fault.UNREACHABLE: "Unreachable: the conditions contradict each other",
     Fault.SHADOWED: "Shadowed: earlier rules take every row of these",
-    Fault.CONFLICT: "Conflicts: both rules hold for the row and conclude differently",
-    Fault.OVERLAP: "Overlaps: both rules hold for the row and conclude the same",
+    Fault.CONFLICT: "Conflicts: both rules match the row, with different answers",
+    Fault.OVERLAP: "Overlaps: both rules match the row, with the same answer",
     Fault.INCOMPLETE: "Not covered: the default decides",
 }
 
@@ -89,20 +89,20 @@ def _checked(program: Program) -> CheckFacts:
 def _summary(found: Check) -> Iterator[str]:
     counts = found.counts
     if isinstance(found.body, Tree):
-        yield "Every row is decided, those with missing or unseen values included."
+        yield "Every row is decided, including rows with missing or unseen values."
         if found.only_unknown:
             some = words.enumerated(found.only_unknown, LISTED)
             yield f"Reached only with a missing or unseen value: {some}."
     elif not found.undecided and not any(counts.values()):
-        yield "No two rules hold for one row, and every rule decides some row."
+        yield "No two rules match the same row, and every rule decides some row."
     if not counts[Fault.UNREACHABLE] and not counts[Fault.SHADOWED]:
         yield "No rule is unreachable."
     pairs = counts[Fault.CONFLICT] + counts[Fault.OVERLAP]
     if pairs:
         yield (
-            f"{words.quantity(pairs, 'pair')} of rules hold for one row, and"
-            f" {counts[Fault.CONFLICT]} of them conclude differently: the rule that"
-            " comes first decides."
+            f"{words.quantity(pairs, 'pair')} of rules can match the same row,"
+            f" {counts[Fault.CONFLICT]} with different answers: the rule that comes"
+            " first decides."
         )
     for question in found.undecided[:LISTED]:
         yield f"Not settled: {question}."

@@ -119,7 +119,9 @@ def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     if y is None:
         return known
     if len(y) != len(frame):
-        raise DataError(f"X has {len(frame)} rows, and y has {len(y)}: give as many")
+        raise DataError(
+            f"X has {len(frame)} rows, and y has {len(y)}: give the same number"
+        )
     answers = pd.DataFrame({program.target: list(y)})
     codes = encode_answers(program, read_table(answers))
     cases: Cases = known_cases(columns, codes, program.body)

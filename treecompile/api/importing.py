@@ -44,10 +44,10 @@ def import_model(
     target: str | None = None,
     labels: Sequence[Label] | None = None,
 ) -> Model:
-    """The model in a file of LightGBM, XGBoost, CatBoost or ONNX, known by its content.
+    """The model in a file of LightGBM, XGBoost, CatBoost or ONNX, which is detected.
 
-    The library need not be installed. A file of a classifier may have no names of
-    labels: then they are 0, 1, ..., unless `labels` are given. `target` names what is
+    The library need not be installed. If the file of a classifier has no label names,
+    the labels are 0, 1, ..., unless `labels` are given. `target` names what is
     predicted.
 
     A model file of treecompile is read as it is.
@@ -72,10 +72,9 @@ def from_lightgbm(
 ) -> Model:
     """A model from a fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
 
-    Its margins are LightGBM's, bit for bit, and its labels follow from them. With `X`
-    and `y` it also knows its quality. `labels` are the names of the classes of a
-    Booster. LightGBM writes blanks in names as `_`; with `X`, the names are those of
-    its columns.
+    Its margins equal LightGBM's bit for bit, and its labels are derived from them.
+    `X` and `y` add its quality. `labels` names the classes of a Booster. LightGBM
+    replaces blanks in names by `_`; with `X`, the model has the original names.
     """
     name = _target(target, y)
     return _with_data(lightgbm.from_object(model, name, labels=labels), X, y)
@@ -92,10 +91,10 @@ def from_xgboost(
 ) -> Model:
     """A model from a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
 
-    Its margins are XGBoost's, bit for bit, and its labels follow from them. `missing`
-    is what the training data had for missing values, by default the parameter of the
-    model. Only NaN can be imported: if it is a number, give `missing=nan`, and replace
-    the number by NULL in the rows to predict.
+    Its margins equal XGBoost's bit for bit, and its labels are derived from them.
+    `missing` is the value that means missing in the training data, by default the
+    model's parameter. Only NaN is supported: if it is a number, give `missing=nan`, and
+    replace the number by NULL in the rows to predict.
     """
     name = _target(target, y)
     found = xgboost.from_object(model, name, labels=labels, missing=missing)
@@ -112,8 +111,8 @@ def from_catboost(
 ) -> Model:
     """A model from a fitted CatBoost, CatBoostClassifier or CatBoostRegressor.
 
-    If its trees test categories, `X` must have the rows that it was trained on: the
-    model itself has only hashes of the categories.
+    If its trees test categories, `X` must have the training rows: the model itself
+    has only hashes of the categories.
     """
     name = _target(target, y)
     categories = None

@@ -85,7 +85,7 @@ class Model:
 
     @property
     def program(self) -> Program:
-        """What is compiled, if it is one tree or rules."""
+        """The tree or the rules; refused for a forest."""
         return self._single("program")
 
     def _single(self, what: str) -> Program:
@@ -100,7 +100,7 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was chosen and what looks odd, one line each."""
+        """The choices made for you, and anything odd about the data, one line each."""
         return tuple(map(in_python, self.told))
 
     @cached_property
@@ -146,8 +146,8 @@ class Model:
         """The same answers from an ordered list of simplified rules.
 
         Rules with the same answer that differ in one test are merged, and so are their
-        probabilities. If the tree divides missing values among branches, the rules are
-        another model, and a note says so. `round` is the number of decimals of the
+        probabilities. If the tree divides missing values among branches, the rules may
+        answer differently, and a note says so. `round` is the number of decimals of the
         answers, if they are numbers.
         """
         program = given = self._single("rules")
@@ -159,13 +159,13 @@ class Model:
     def refer(self, *when: str, label: Label = "refer") -> Model:
         """The same model, but it refers some rows to a human instead of answering.
 
-        `when` is "missing" (a value that is tested is missing), "unseen" (it is a
-        category that was not in the training data), "below=0.7" (the leaf or rule is
-        right in a smaller share of its rows) or "fewer=20" (it has fewer rows), or
-        several of these. The answer is `label`, the last of the labels.
+        `when` is "missing" (a tested value is missing), "unseen" (it is a category that
+        was not in the training data), "below=0.7" (the leaf or rule is right in a
+        smaller share of its rows) or "fewer=20" (it has fewer rows), or several of
+        these. The answer is `label`, the last of the labels.
 
-        The quality is that of the given rows where it follows from their counts. After
-        "missing" and "unseen", `evaluate` measures it.
+        The model keeps figures about quality only if they follow from the counts of its
+        rules. After "missing" and "unseen" they do not: use `evaluate`.
         """
         if not when:
             raise OptionError(
@@ -182,15 +182,14 @@ class Model:
         training: Data | None = None,
         **reading: Unpack[ReadKeywords],
     ) -> Model:
-        """Post-pruned rules, by a validation set or as c4.5rules makes them.
+        """Post-pruned rules, by a validation set or as in c4.5rules.
 
         `rules.prune(validation)` drops conditions as long as the accuracy on these rows
         does not fall, and sorts the rules by it. `rules.prune(training=...)` needs no
         validation set. The rows of a `Table` are counted in its database.
 
-        Both start from the paths of the tree that `rules()` was called on. A list of
-        rules that was loaded is pruned as it is. The other keywords say how to read a
-        file, as in `learn`.
+        Both start from the tree that `rules()` was called on, or from the rules that
+        were loaded. The other keywords say how to read a file, as in `learn`.
         """
         given = {VALIDATION: validation, C45RULES: training}
         sets = [(how, data) for how, data in given.items() if data is not None]
@@ -211,23 +210,23 @@ class Model:
         whose templates replace the built-in ones. Options that the target does not have
         are refused.
 
-        For Python and SQL: the `layout`, `list` for one guard per rule, `decision` for
-        a nested decision, or `auto`. For Python: the `style`, standard for one row at a
-        time or numpy for whole columns. For JavaScript: the kind of `module`, esm or
-        commonjs.
+        For Python and SQL: the `layout` (`list` for one guard per rule, `decision` for
+        a nested decision, or `auto`). For Python: the `style` (standard for one row at
+        a time, numpy for whole columns). For JavaScript: the kind of `module` (esm or
+        commonjs).
 
         For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
         the `table` that a query reads; the `name` of the view, function or dbt model;
         the `output` (label, probability, margin or rule; in a query several, separated
         by commas); the `label` whose probability to compute; `columns`, a mapping from
         features to columns with other names; `types`, a mapping from numeric features
-        to the types of their columns, integer or double; how names are written
+        to the types of their columns, integer or double; how names are quoted
         (`identifiers`: bare, quoted, upper or lower); the `alias` of the table in the
         surrounding query; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
         unit; `about`, a TOML file with title, purpose, owner and reviewers. For HTML:
-        the model file of the last version to compare with (`against`).
+        `against`, the model file of an earlier version to compare with.
         """
         chosen = emit_options(to, options)
         return emitting.emit(self.any_program, to, chosen, self.sha256).text
@@ -248,9 +247,9 @@ class Model:
 
         The data are a DataFrame, a file, a list of mappings, or an array or list of
         lists with the features in their order. For one mapping, or one row of a frame,
-        the result is its prediction alone.
+        the result is a single prediction.
 
-        The data must have every column that a test reads; others are ignored. The
+        The data must have every column that the model tests; others are ignored. The
         keywords say how to read a file, as in `learn`.
         """
         columns = encoded(self.any_program, data, read_options("predict", reading))
@@ -290,10 +289,10 @@ class Model:
 
     @with_keywords(ReadKeywords, ReadOptions)
     def margin(self, data: Rows, **reading: Unpack[ReadKeywords]) -> pd.DataFrame:
-        """The sums of the trees of a forest for each row, exactly as its library adds.
+        """The sums of a forest's trees for each row, bit for bit as in its library.
 
-        There is a column for each label, or one column `margin` if one sum decides
-        between two labels or is the answer. The keywords are those of `predict`.
+        There is a column for each label, or one column `margin` if there is only one
+        sum. The keywords are those of `predict`.
         """
         columns = encoded(self.any_program, data, read_options("margin", reading))
         return margins_of(data, self.any_program.body, *columns)
@@ -301,8 +300,8 @@ class Model:
     def explain(self, row: Row | Rows) -> Explanation:
         """Why a row gets its answer: the rule that decides it, in words.
 
-        The row has a value for every column that a test reads; None is a missing one.
-        It can also be a table of one row, in any form that `predict` takes.
+        The row has a value for every column that the model tests, None if it is
+        missing. It can also be a table of one row, in any form that `predict` takes.
         The result has the `answer`, the id of the `rule` and the `probabilities`. A
         notebook shows the tree with the path of the row.
         """
@@ -311,7 +310,7 @@ class Model:
 
     @with_keywords(ReadKeywords, ReadOptions)
     def evaluate(self, data: Data, **reading: Unpack[ReadKeywords]) -> Evaluation:
-        """Accuracy, confusion and the figures of each rule, on rows with the target.
+        """Accuracy, confusion and figures for each rule, on rows with known targets.
 
         The rows of a `Table`, and of many Parquet files, are counted in the database.
         The keywords say how to read a file, as in `learn`.
@@ -329,9 +328,9 @@ class Model:
     ) -> None:
         """Predict for a `Table`, into a new table of the same database.
 
-        The new table has all columns and what `output` names: label, probability or
-        rule, or several separated by commas. For a folder or a pattern of Parquet
-        files, `into` is one file.
+        The new table has all columns and the `output`: label, probability or rule, or
+        several separated by commas. For a folder or a pattern of Parquet files, `into`
+        is one file.
         """
         rows.score(self.any_program, data, into, output, label, several(na_value))
 
@@ -378,9 +377,9 @@ class Model:
         """The tree, or a table of the rules, as the text of an SVG file.
 
         At most `max_depth` levels and `max_leaves` leaves or rules are drawn, those
-        with most cases; by default, as many as can be read. The `layout` is down or
+        with most cases; by default, as many as are readable. The `layout` is down or
         right; by default, down if the picture then fits the width of a notebook. The
-        path of a `row` is lit.
+        path of a `row` is highlighted.
         """
         program = self._single("draw")
         lit = None if row is None else as_row(program, row)

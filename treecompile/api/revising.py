@@ -212,7 +212,7 @@ def objection(entry: Reviewed) -> str:
         said += f": {words.quoted(verdict.comment.strip())}"
     if entry.standing is Standing.REJECTED:
         return (
-            f"{what} was rejected {said}: change or strike it, and have that reviewed"
+            f"{what} was rejected {said}: change or delete it, and have that reviewed"
         )
     return (
         f"{what} has been edited since it was {verdict.state.value} {said}: have it"

@@ -60,7 +60,8 @@ def learn(
     `refer` says when to refer a row to a human instead of answering it: see
     `Model.refer`.
 
-    The `notes` of the model say what was chosen and what looks odd about the data.
+    The `notes` of the model list the choices made for you and anything odd about the
+    data.
 
     >>> model = learn("examples/tennis/tennis.csv", target="play")
     >>> model.n_leaves

@@ -101,9 +101,9 @@ def main(context: click.Context) -> None:
     \b
       treecompile build data.csv --target COLUMN --out DIR
 
-    `treecompile COMMAND --help` shows examples and the options of a command. Defaults
-    of options can be set in pyproject.toml: `[tool.treecompile.build]` has those of
-    `build`.
+    `treecompile COMMAND --help` shows examples and the options of a command.
+    pyproject.toml can set defaults of options, for `build` in
+    `[tool.treecompile.build]`.
     """
     if context.invoked_subcommand is None:
         streams.show(context.get_help())

@@ -22,8 +22,8 @@ SHOWN = 10
 TITLES = {
     Fault.UNREACHABLE: "unreachable: conditions that contradict each other",
     Fault.SHADOWED: "shadowed: earlier rules take every row of these",
-    Fault.CONFLICT: "conflicts: both hold for the row and conclude differently",
-    Fault.OVERLAP: "overlaps: both hold for the row and conclude the same",
+    Fault.CONFLICT: "conflicts: both rules match the row, with different answers",
+    Fault.OVERLAP: "overlaps: both rules match the row, with the same answer",
     Fault.INCOMPLETE: "not covered: the default decides rows such as",
 }
 
@@ -62,8 +62,8 @@ def _answers(result: Check) -> Iterator[str]:
     exclusive = "undecided" if is_open("overlap") else "yes"
     if pairs:
         exclusive = (
-            f"no, {counted(pairs, 'pair')} of rules hold for one row,"
-            f" {counts[Fault.CONFLICT]} with different conclusions"
+            f"no, {counted(pairs, 'pair')} of rules can match the same row,"
+            f" {counts[Fault.CONFLICT]} with different answers"
         )
     yield f"  mutually exclusive: {exclusive}"
     complete = "undecided" if is_open("complete") else "yes"
@@ -80,7 +80,7 @@ def _answers(result: Check) -> Iterator[str]:
 def _checked_tree(name: str, result: Check, most: int) -> Iterator[str]:
     number = result.counts[Fault.UNREACHABLE]
     yield f"{name}: a tree"
-    yield "  every row reaches exactly one leaf, with missing and unseen values, too"
+    yield "  every row reaches exactly one leaf, even with missing or unseen values"
     yield f"  unreachable leaves: {number or 'none'}"
     if result.only_unknown:
         shown = words.enumerated(result.only_unknown, most)
@@ -136,7 +136,7 @@ def differing(result: Diff, source: str = "", most: int = SHOWN) -> Iterator[str
     if result.rows is not None:
         yield (
             f"{result.differing} of {counted(result.rows, 'row')} of {source}"
-            " get another answer"
+            " get a different answer"
         )
     if result.regions:
         yield ""

@@ -67,15 +67,15 @@ COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
 @value(
     "--data rows",
     "FILE",
-    "With a model or rules: rows with known targets, to measure the rules on. Edited"
-    " rules are counted on them.",
+    "With a model or rules: rows with known targets, to measure the rules. Edited rules"
+    " are counted on them.",
     group=REVIEWING,
 )
 @value(
     "--review",
     "FILE",
-    "With a model or rules: the review.json of it. What was rejected, or edited since"
-    " it was reviewed, is refused; the document shows who accepted what.",
+    "With a model or rules: its review.json. Rules that were rejected, or edited since"
+    " they were reviewed, are refused; the document shows who accepted what.",
     group=REVIEWING,
 )
 @declared(ReferOptions)
@@ -103,16 +103,15 @@ COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
 def build(
     data: str, folder: str, force: bool, as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Learn a tree from DATA, and compile it to Python, SQL and a document, verified.
+    """Learn a tree from DATA, compile it to Python, SQL and a document, and verify it.
 
-    The Python module and the SQL are run on every cell of the model and compared with
-    it before anything is written.
+    Before anything is written, the Python module and the SQL are run on every cell of
+    the model and compared with it.
 
     DATA can also be a model: a model file, a .rules file, a document with rules such as
-    RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX (see `import`). Then
-    nothing is learned, the model is compiled as it is, and options for learning are
-    refused. With --data it is measured again, and options for reading files and
-    --validation go with it.
+    RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX (see `import`). The model
+    is then compiled as it is, and options for learning are refused. --data measures it
+    again; --validation and options for reading files can be added.
     """
     from treecompile.api import building
     from treecompile.api.importing import holds_forest

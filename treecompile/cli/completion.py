@@ -123,7 +123,7 @@ def completion(shell: str) -> None:
     """Print the script that makes a shell complete commands of treecompile.
 
     SHELL is bash (4.4 or later), zsh or fish. The tab key then completes commands,
-    options and their values, files, dialects, engines, and behind `--target` the
+    options and their values, files, dialects, engines, and after `--target` the
     columns of a CSV file.
     """
     kind = get_completion_class(shell)

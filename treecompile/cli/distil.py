@@ -27,11 +27,11 @@ SHARED = [name for name in options_of(LearnOptions) if name not in OWN]
 
 @command(
     "distil",
-    "Learn one tree that answers as a forest does.",
+    "Learn one tree that imitates a forest.",
     "treecompile distil forest.json data.csv -o model.json\n"
     "treecompile distil forest.json data.csv --max-leaves 12 --held-out 0.2",
-    "The model file of the tree, by default model.json. How often tree and forest agree"
-    " goes to standard error.",
+    "The model file of the tree, by default model.json. The comparison of tree and"
+    " forest goes to standard error.",
 )
 @argument("forest")
 @argument("data")
@@ -48,7 +48,7 @@ SHARED = [name for name in options_of(LearnOptions) if name not in OWN]
 @value(
     "--held-out",
     "F",
-    "The share of the rows that tree and forest are compared on. The tree is learned"
+    "The share of the rows on which tree and forest are compared. The tree is learned"
     " from the others. [default: one third]",
     type=float,
     group=COMMON,
@@ -79,7 +79,7 @@ def distil(
     FOREST is a model file with a forest. DATA is a table with the columns that the
     forest tests; known targets are not necessary. The tree is learned from the answers
     to two thirds of the rows. On the others, the report says how often tree and forest
-    agree, and shows rows to which they give different answers.
+    agree, and shows rows for which their answers differ.
 
     Without options, the tree is a CART tree of at most 30 leaves.
     """

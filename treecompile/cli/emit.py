@@ -54,7 +54,7 @@ MODULE_SUFFIXES = {
 @value(
     "--from url",
     "URL",
-    "The database that holds the --table: its numeric columns need no --type.",
+    "The database that holds the --table, to look up the types of its numeric columns.",
     "",
     group=DATABASE,
 )
@@ -209,7 +209,7 @@ def verify(
     The exit code is 1 if they differ on any row, or if the artefact does not run.
 
     A Python or JavaScript artefact is executed: verify only code that you would run.
-    SQL is locked into reading the test rows, as far as the engine allows.
+    SQL can only read the test rows, as far as the engine allows.
     """
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification

@@ -45,7 +45,7 @@ def import_model(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Import FILE, which another library has saved. The format is known by its content.
+    """Import FILE, a model saved by another library, whose format is detected.
 
     \b
     LightGBM: the text file of save_model
@@ -53,8 +53,8 @@ def import_model(
     CatBoost: .json, of save_model(..., format="json")
     ONNX: a graph with one tree ensemble
 
-    The library need not be installed. The margins of the model are the library's, bit
-    for bit, and the labels follow from them. What cannot be exact is refused by name.
+    The library need not be installed. The model's margins equal the library's bit for
+    bit, and the labels are derived from them. Models that cannot be exact are refused.
     """
     from treecompile.api.importing import import_model as imported
     from treecompile.cli import json_reports

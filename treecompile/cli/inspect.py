@@ -89,9 +89,9 @@ def show(
 ) -> None:
     """Show the tree, or the rules, in the terminal.
 
-    Each leaf has the id of its rule and the training cases that reach it. Of a forest,
-    it shows how the sum of its trees becomes an answer, and the importance of the
-    features.
+    Each leaf has the id of its rule and the training cases that reach it. For a forest,
+    the command shows how the sum of the trees becomes an answer, and the importance of
+    the features.
     """
     from treecompile.cli.terminal import read_model
     from treecompile.inspect.importance import importances, tree_of
@@ -199,18 +199,18 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 @value(
     "--max-leaves",
     "N",
-    "Draw at most N leaves or rules. Of a tree, the branches with fewest cases are"
-    f" summarised. [default: as many as can be read, up to {MOST}]",
+    "Draw at most N leaves or rules. The branches with the fewest cases are summarised."
+    f" [default: as many as are readable, up to {MOST}]",
     type=int,
 )
 @value(
     "--layout",
     "WAY",
-    "Where a tree grows: down or right. [default: down if the picture then fits the"
-    " width of a notebook]",
+    "The direction in which a tree grows: down or right. [default: down if the picture"
+    " then fits the width of a notebook]",
     type=click.Choice(LAYOUTS),
 )
-@value("--row", "JSON", "Light the path of this row, a JSON object.")
+@value("--row", "JSON", "Highlight the path of this row, a JSON object.")
 @quiet_option
 def draw(
     model: str,
@@ -224,7 +224,7 @@ def draw(
 ) -> None:
     """Draw the tree, or a table of the rules, as an SVG file.
 
-    Leaves have the colour of their answer, the paler the less sure it is.
+    Leaves have the colour of their answer, paler if the answer is less certain.
     """
     from treecompile.cli.terminal import Terminal, check_output, output, read_single
     from treecompile.pictures.draw import draw as picture_of
@@ -261,15 +261,15 @@ def _row(text: str) -> dict[str, Any]:
     multiple=True,
     metavar="KIND",
     type=click.Choice(FAULTS),
-    help="Do not count or list this: unreachable, shadowed, conflict, overlap or"
+    help="Ignore this kind of finding: unreachable, shadowed, conflict, overlap or"
     " incomplete. Repeatable.",
     group=SEARCH,
 )
 @option(
     "--strict",
     is_flag=True,
-    help="Count and list rules that overlap, too, and rows that only the default"
-    " decides, although both are normal in an ordered list.",
+    help="Also count and list overlaps, conflicts, and rows that only the default"
+    " decides, which are normal in an ordered list.",
     group=SEARCH,
 )
 @budget_option

@@ -38,7 +38,7 @@ from treecompile.rules.options import ReferOptions
     "treecompile learn data.csv --target play\n"
     "treecompile learn 'events/*.parquet' --target late -o late.json\n"
     "treecompile learn --from duckdb://shop.db --table orders --target late",
-    "The model file, by default model.json. Notes about what was chosen go to standard"
+    "The model file, by default model.json. Notes about the choices made go to standard"
     " error.",
 )
 @argument("data", required=False)
@@ -83,7 +83,7 @@ def learn(
 
     DATA is a CSV, TSV, Excel, Parquet, ARFF or JSON lines file, or - for CSV on
     standard input. It can also be a folder or a pattern of Parquet files, which DuckDB
-    reads, or a table in a database. Neither of these has to fit into memory.
+    reads, or a table in a database. These need not fit into memory.
     """
     from treecompile.api.forms import estimated
     from treecompile.api.options import learn_options, refer_options
@@ -169,7 +169,7 @@ def learn(
 @value(
     "--round",
     "N",
-    "For numbers: round the predictions to so many decimals.",
+    "For numbers: round the predictions to N decimals.",
     type=int,
     group=PRUNING,
 )

@@ -248,9 +248,8 @@ estimate_option = option(
     flag_value=False,
     default=True,
     group=PRUNING,
-    help="Do not estimate the quality on new rows, by cross-validation or on held-out"
-    " rows. Without this option it is estimated where that takes a few seconds at"
-    " most.",
+    help="Do not estimate the quality on new rows. By default it is estimated by"
+    " cross-validation or on held-out rows, if that takes only a few seconds.",
 )
 na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)
@@ -304,7 +303,7 @@ def how_options(*, shows_validation: bool = True) -> Callable[[F], F]:
         value(
             "--validation",
             "FILE",
-            "Rows with known targets, to measure quality on or to prune by.",
+            "Rows with known targets, to measure the quality or to prune by.",
             group=PRUNING,
             hidden=not shows_validation,
         ),

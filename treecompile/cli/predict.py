@@ -67,7 +67,7 @@ def predict(
     "Predict for a table in a database, into a new table there.",
     "treecompile score model.json --from duckdb://shop.db --table orders --into late\n"
     "treecompile score model.json 'events/*.parquet' --into predicted.parquet",
-    "A new table in the database, or one Parquet file. What exists is never changed.",
+    "A new table in the database, or one Parquet file. Nothing is overwritten.",
 )
 @argument("model")
 @argument("data", required=False)
@@ -154,13 +154,13 @@ def evaluate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure a model on DATA with known targets: accuracy, confusion, each rule.
+    """Measure a model on rows with known targets: accuracy, confusion, each rule.
 
     The rows may be in a database (--from, --table), and DATA may be a folder or a
     pattern of Parquet files, which DuckDB reads.
 
-    Without a MODEL, measure by cross-validation how well a tree is learned from DATA.
-    The options for that are those of `learn`.
+    Without a MODEL, cross-validate the trees learned from DATA, with the options of
+    `learn`.
     """
     from treecompile.api import rows
     from treecompile.api.options import read_options

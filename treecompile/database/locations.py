@@ -125,7 +125,7 @@ def check_found(data: object) -> None:
     name = str(data)
     is_pattern = is_many_files(name) and not Path(name).is_dir()
     if is_pattern and next(iglob(name, recursive=True), None) is None:
-        raise DataError(f"no file has a name like {name!r}: check the path")
+        raise DataError(f"no file matches {name!r}: check the path")
 
 
 def open_location(

@@ -55,9 +55,9 @@ class CodeLayout:
         return f"layout {self.name}{f': {self.how}' if self.how else ''}"
 
     def note(self, what: str) -> str:
-        """For the user: "the SQL has the layout list: ..."; "" for a nested tree."""
+        """For the user: "the SQL uses the layout list: ..."; "" for a nested tree."""
         reasons = "; ".join(filter(None, (self.how, self.why)))
-        return f"{what} has the layout {self.name}: {reasons}" if self.how else ""
+        return f"{what} uses the layout {self.name}: {reasons}" if self.how else ""
 
 
 NESTED = CodeLayout(DECISION)
@@ -94,8 +94,7 @@ def choose(program: ir.Program, asked: str, costs: LanguageCosts) -> CodeLayout:
         return CodeLayout(DECISION if asked == AUTO else asked)  # nothing to lay out
     if asked == AUTO and (ratio := cost_of_list(program, rules, costs)) > TWICE:
         why = (
-            f"in a list, which --layout list writes, a row may need {ratio:.1f} times"
-            " as many tests"
+            f"as a list (--layout list), a row may need {ratio:.1f} times as many tests"
         )
         return CodeLayout(DECISION, note(body), why)
     return CodeLayout(LIST, f"{quantity(len(rules), 'rule')}, one after the other")

@@ -62,7 +62,7 @@ class EmitOptions:
     )
     module: str = option(
         "esm",
-        "The kind of module: `esm`, to be imported, or `commonjs`, to be required.",
+        "The kind of module: `esm` (for import) or `commonjs` (for require).",
         "KIND",
         targets=JAVASCRIPT,
         group=IN_JAVASCRIPT,
@@ -70,8 +70,8 @@ class EmitOptions:
     layout: str = option(
         AUTO,
         "`list` writes one guard or WHEN for each rule, in the order of the document;"
-        " `decision` nests them, so that a row needs fewer tests; `auto` takes the list"
-        " if a row needs at most twice as many tests in it, and never for a tree in"
+        " `decision` nests them, so that a row needs fewer tests; `auto` chooses the"
+        " list if a row then needs at most twice as many tests, but never for a tree in"
         " Python.",
         "HOW",
         targets=(*PYTHON, *SQL),
@@ -79,8 +79,8 @@ class EmitOptions:
     )
     dialect: str = option(
         "sqlite",
-        "The database, such as `duckdb` or `snowflake`, or `./FILE.toml` for a dialect"
-        " of your own.",
+        "The database, such as `duckdb` or `snowflake`, or your own dialect:"
+        " `./FILE.toml`.",
         "NAME",
         targets=SQL,
         group=IN_SQL,
@@ -122,7 +122,7 @@ class EmitOptions:
     )
     columns: Mapping[str, str] = option(
         {},
-        "A feature whose column has another name in the table.",
+        "The column of a feature, if it has a different name in the table.",
         "FEATURE=COLUMN",
         flag="--column",
         repeatable=True,
@@ -131,7 +131,7 @@ class EmitOptions:
     )
     types: Mapping[str, str] = option(
         {},
-        "The type of a numeric column, `integer` or `double`: then the SQL needs no"
+        "The type of a numeric column, `integer` or `double`. The SQL then needs no"
         " cast, and for integers no test for NaN.",
         "FEATURE=TYPE",
         flag="--type",
@@ -141,9 +141,8 @@ class EmitOptions:
     )
     identifiers: str = option(
         "",
-        "How to write names. `bare`: without quotes if the name is an ordinary one;"
-        " `upper`, `lower`: the same for tables whose names are all in that case;"
-        " `quoted`: always in quotes.",
+        "How to quote names. `bare`: only where necessary; `upper`, `lower`: the same,"
+        " for tables whose names are all in that case; `quoted`: always.",
         "HOW",
         shown="`bare`",
         targets=SQL,
@@ -165,9 +164,9 @@ class EmitOptions:
     )
     templates: str = option(
         "",
-        "Folder with templates that replace the built-in ones, laid out like them:"
-        " `DIR/python/module.py.jinja`. What they write is code of their author, which"
-        " `build` and `verify` run.",
+        "Folder with templates that replace built-in ones of the same path, such as"
+        " `DIR/python/module.py.jinja`. `build` and `verify` run the code that they"
+        " write.",
         "DIR",
         group=TEMPLATES,
     )
@@ -180,7 +179,7 @@ class EmitOptions:
     )
     about: About | None = option(
         None,
-        "TOML file that says what to sign: `title`, `purpose`, `owner`, `version`,"
+        "TOML file that describes the model: `title`, `purpose`, `owner`, `version`,"
         " `intended_use`, `limits`, `reviewers`.",
         "FILE",
         targets=MARKDOWN + HTML,
@@ -195,7 +194,7 @@ class EmitOptions:
     )
     against: str = option(
         "",
-        "The model file of the last version: the review page shows where the answers"
+        "The model file of an earlier version: the review page shows where the answers"
         " differ.",
         "OLD",
         targets=HTML,

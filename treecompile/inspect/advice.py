@@ -162,8 +162,8 @@ def _about_size(program: ir.Program, training: ir.Training) -> Iterator[str]:
     if isinstance(root, ir.Leaf) and len(body.labels) != 1:
         value = words.value(root.value)
         yield (
-            f"the tree is one leaf, so every answer is {value}: no test was found, or"
-            " kept, that predicts better; --prune none shows what was pruned"
+            f"the tree is one leaf, so every answer is {value}: no test that predicts"
+            " better was found or kept; --prune none shows what was pruned"
         )
     noun = "leaves" if isinstance(body, ir.Tree) else "rules"
     helps = _smaller(program)
@@ -173,7 +173,7 @@ def _about_size(program: ir.Program, training: ir.Training) -> Iterator[str]:
             f" explaining it: try {helps}"
         )
     elif count > READABLE:
-        yield f"{count:,} {noun} are many to read: for fewer, try {helps}"
+        yield f"{count:,} {noun} are a lot to read: for fewer, try {helps}"
 
 
 def _smaller(program: ir.Program) -> str:
@@ -197,8 +197,8 @@ def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:
         if lost > FITS_NOISE:
             helps = _smaller(program)
             yield (
-                f"the model fits noise: {100 * lost:.0f} points of its accuracy on the"
-                f" training rows are lost on new ones; try {helps}"
+                f"the model fits noise: its accuracy is {100 * lost:.0f} points lower"
+                f" on new rows than on the training rows; try {helps}"
             )
 
 

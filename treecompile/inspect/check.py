@@ -47,19 +47,19 @@ class Finding:
 
     fault: Fault  # unreachable, shadowed, conflict, overlap or incomplete
     rules: tuple[str, ...]  # ids
-    row: dict[str, ir.Value] | None  # that shows it; a contradiction has none
+    row: dict[str, ir.Value] | None  # an example; None for a contradiction
     decider: str = ""  # the rule that decides the row
-    tests: tuple[ir.Condition, ...] = ()  # that contradict each other
+    tests: tuple[ir.Condition, ...] = ()  # the tests that contradict each other
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check(Shown):
-    """The findings; of each kind only the first, but `counts` has them all."""
+    """The first findings of each kind; `counts` has the total numbers."""
 
     body: ir.Body
     findings: tuple[Finding, ...]
     counts: dict[Fault, int]
-    undecided: tuple[str, ...] = ()  # what could not be settled within the budget
+    undecided: tuple[str, ...] = ()  # questions not settled within the budget
     only_unknown: tuple[str, ...] = ()  # leaves that no row of known values reaches
 
     def passed(self, allowed: frozenset[Fault] = frozenset()) -> bool:

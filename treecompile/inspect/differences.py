@@ -11,13 +11,13 @@ from treecompile.model.display import Display, DisplayTable, Shown, example
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A region in which each model gives one answer, and not the same one."""
+    """A region in which the two models give different answers."""
 
-    tests: tuple[ir.Condition, ...]  # on the common features; empty: every row
+    tests: tuple[ir.Condition, ...]  # conditions on the features; empty: every row
     old: ir.Label
     new: ir.Label
     row: dict[str, ir.Value]  # an example, with every value that a model reads
-    rows: int | None = None  # how many rows of the data lie in it
+    rows: int | None = None  # the number of rows of the data in the region
 
     def cells(self, features: Sequence[ir.Feature]) -> list[str]:
         where = " and ".join(words.conjunction(self.tests, features))
@@ -32,8 +32,8 @@ class Diff(Shown):
 
     features: tuple[ir.Feature, ...]
     regions: tuple[Difference, ...]
-    complete: bool  # the search came to its end: there are no other differences
-    rows: int | None = None  # how many the data has
+    complete: bool  # the search was finished: there are no other differences
+    rows: int | None = None  # the number of rows of the data
     differing: int | None = None  # how many of them get different answers
 
     @property

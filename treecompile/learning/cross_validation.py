@@ -59,7 +59,7 @@ class CrossValidation(Shown):
     labels: tuple[Label, ...]  # empty for regression
     seed: int
     folds: tuple[Fold, ...]
-    quality: Quality  # on all rows, each predicted by a tree that has not seen it
+    quality: Quality  # all rows, each predicted by a tree that has not seen it
     notes: tuple[str, ...]
 
     @property

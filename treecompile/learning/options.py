@@ -116,7 +116,7 @@ class LearnOptions:
     )
     round: int | None = option(
         None,
-        "For numbers: round the predictions to so many decimals, in the model itself.",
+        "For numbers: round the predictions to N decimals, in the model itself.",
         "N",
         task=REGRESS,
         least=0,
@@ -159,7 +159,7 @@ class LearnOptions:
     )
     alpha_folds: int = option(
         10,
-        "Number of folds in that cross-validation.",
+        "Number of folds for `--alpha cv` and `--alpha 1se`.",
         "K",
         in_database=(),
         group=PRUNING,
@@ -184,7 +184,7 @@ class LearnOptions:
     )
     predict_missing: str = option(
         BRANCH,
-        "The same in prediction: rows with a missing value go down the heaviest branch"
+        "In prediction, rows with a missing value go down the heaviest branch"
         " (`branch`), or in parts down all branches (`fractional`).",
         "NAME",
         choices=(BRANCH, FRACTIONAL),
@@ -199,7 +199,7 @@ class LearnOptions:
     )
     costs: tuple[tuple[str, float], ...] = option(
         (),
-        "CSV file with lines `column,cost`: what it costs to know a column. Cheap"
+        "CSV file with lines `column,cost`: the cost of measuring a column. Cheap"
         " columns are preferred.",
         "FILE",
         algorithms=(C45,),
@@ -223,14 +223,14 @@ class LearnOptions:
     )
     one_hot: tuple[str, ...] = option(
         (),
-        "Split the categories of this column one against the rest.",
+        "Split this column by one category against the rest.",
         "COL",
         repeatable=True,
         in_database=(),
         group=GROWTH,
     )
     one_hot_all: bool = option(
-        False, "The same for all categorical columns.", in_database=(), group=GROWTH
+        False, "`--one-hot` for all categorical columns.", in_database=(), group=GROWTH
     )
     class_weight: LabelNumbers = option(
         (),

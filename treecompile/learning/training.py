@@ -55,8 +55,8 @@ from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 
 FEW_ROWS = (
-    f"alpha: {USUAL_ALPHA} (with fewer than {ENOUGH} rows, cross-validation says too"
-    " little); --prune none keeps all leaves"
+    f"alpha: {USUAL_ALPHA} (fewer than {ENOUGH} rows are too few for"
+    " cross-validation); --prune none keeps all leaves"
 )
 NOT_PRUNED = (
     "pruning: none, as choosing alpha by cross-validation needs the rows in memory;"
@@ -174,7 +174,7 @@ def notes_on(
 def _chosen_alpha(choice: AlphaChoice, is_default: bool) -> str:
     error = "the least error"
     if choice.rule == ONE_SE:
-        error = "within one standard error of the least"
+        error = "within one standard error of the least error"
     folds = choice.estimate.folds
     how = f"in {folds}-fold cross-validation" if folds > 1 else "on a held-out tenth"
     table = choice.table

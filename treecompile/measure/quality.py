@@ -44,9 +44,9 @@ class RuleQuality:
     """The quality of one rule."""
 
     rule: ir.Rule
-    rows: int  # that it decides
-    right: int  # of these, the right answers of the model; 0 for regression
-    squared_error: float  # mean over its rows; 0 for classification
+    rows: int  # the number of rows that the rule decides
+    right: int  # how many of them get the right answer; 0 for regression
+    squared_error: float  # mean over these rows; 0 for classification
     tally: ir.RuleTally
 
     def cells(self, labels: Sequence[ir.Label]) -> list[str]:
@@ -60,7 +60,7 @@ class RuleQuality:
 class Evaluation(Shown):
     """How well a model predicts rows with known answers."""
 
-    quality: ir.Quality  # on all rows: a ClassQuality or a ValueQuality
+    quality: ir.Quality  # a ClassQuality or a ValueQuality, on all rows
     rules: tuple[RuleQuality, ...]
     unknown: int  # rows left out: their target is missing or not a known label
     labels: tuple[ir.Label, ...] = ()  # empty for regression

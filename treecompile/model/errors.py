@@ -21,14 +21,14 @@ def shortened(message: str) -> str:
 
 
 class TreecompileError(Exception):
-    """The root: a fault of the input, not a bug of ours."""
+    """The base class: a fault of the input, not a bug in treecompile."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(visible(shortened(message)))
 
 
 class DataError(TreecompileError):
-    """The data cannot be read, or cannot be used as asked."""
+    """The data cannot be read, or cannot be used as requested."""
 
 
 class OptionError(TreecompileError):
@@ -52,4 +52,4 @@ class RulesError(TreecompileError):
 
 
 class ReviewError(TreecompileError):
-    """A review is damaged or of another model, or does not allow what was asked."""
+    """A review is damaged, of another model, or does not allow the request."""

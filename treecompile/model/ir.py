@@ -246,17 +246,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class RuleTally:
-    """How one rule did on a set of rows with known answers.
+    """How well one rule did on a set of rows with known answers.
 
     Errors are the number of wrong answers; for a regression, the sum of squared
     differences.
     """
 
     matched: int  # rows that meet its conditions, even if an earlier rule decides them
-    matched_errors: float
-    decided: int  # rows that it decides
-    errors: float
-    actual: Stats | None = None  # their known answers; None: not known, or no row
+    matched_errors: float  # errors among these
+    decided: int  # rows that the rule decides
+    errors: float  # errors among these
+    actual: Stats | None = None  # known answers of the decided rows; None if unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ class ReferOptions:
 
     refer: tuple[str, ...] = option(
         (),
-        "Refer a row to a human instead of answering it: if a value that is tested is"
-        " missing (`missing`) or is a category that was not in the training data"
-        " (`unseen`), or if the leaf or rule that decides it is right in less than a"
-        " share of its rows (`below=0.7`) or has fewer rows (`fewer=20`).",
+        "Refer a row to a human instead of answering it, if a tested value is missing"
+        " (`missing`) or a category that was not in the training data (`unseen`), or if"
+        " the deciding leaf or rule is right in less than this share of its rows"
+        " (`below=0.7`) or has fewer rows than this (`fewer=20`).",
         "WHEN",
         repeatable=True,
         group=RULES,
     )
     refer_label: Label = option(
-        "refer", "The answer for rows that are referred.", "TEXT", group=RULES
+        "refer", "The answer for referred rows.", "TEXT", group=RULES
     )

@@ -49,7 +49,7 @@ def read_excel(file: BinaryIO, name: str, how: ReadOptions) -> RawTable:
         raise
     except Exception as error:  # there is no common one for damaged files
         reason = str(error).partition("\n")[0]
-        raise DataError(f"{name} is not a sound workbook: {reason}") from error
+        raise DataError(f"{name} is not a valid workbook: {reason}") from error
     notes: tuple[str, ...] = ()
     if not how.sheet and titles[1:]:
         notes = (f"sheet: {sheet.title!r} (of {listed(titles)}; --sheet NAME)",)

@@ -77,8 +77,9 @@ def rounded_note(feature: Feature, digest: ColumnDigest) -> list[str]:
         return []
     name = feature.name
     return [
-        f"column {name!r} has numbers above 2^53, where neighbouring integers are one"
-        f" double: add --categorical {name!r} or --ignore {name!r} if they are codes"
+        f"column {name!r} has numbers above 2^53, where neighbouring integers become"
+        f" the same double: add --categorical {name!r} or --ignore {name!r} if they are"
+        " codes"
     ]
 
 
@@ -232,7 +233,7 @@ def refuse_identifiers(
     if count == rows or is_many:
         said = "no label occurs twice"
         if count < rows:
-            said = f"{count:,} labels in {rows:,} rows are no classes"
+            said = f"{count:,} labels in {rows:,} rows are too many"
         raise DataError(
             f"target {options.target!r}: {said}, as with identifiers and texts: choose"
             " another target, or add --task classify to insist"

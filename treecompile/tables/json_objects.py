@@ -106,7 +106,7 @@ def _in_array(text: str, name: str) -> Iterator[tuple[int, Record]]:
         line += text.count("\n", start, place)
         sign, expected = text[place : place + 1], (",", "]")
     if sign not in expected or _after_blanks(text, place + 1) < len(text):
-        raise DataError(f"{name}, line {line}: not a sound array: expected {ANYWHERE}")
+        raise DataError(f"{name}, line {line}: not a valid array: expected {ANYWHERE}")
 
 
 def _after_blanks(text: str, place: int) -> int:

@@ -50,8 +50,7 @@ class ReadOptions:
     )
     header: bool = option(
         False,
-        "CSV, Excel: the first line has the names of the columns, even if it looks like"
-        " data.",
+        "CSV, Excel: the first line has the column names, even if it looks like data.",
         in_database=(),
         group=FILES,
     )
@@ -89,8 +88,8 @@ class DataOptions(ReadOptions):
         "Predict labels (`classify`) or a number (`regress`).",
         "NAME",
         choices=(CLASSIFY, REGRESS),
-        shown="from the type of the target; an integer target with at most 10 values"
-        " has labels",
+        shown="by the type of the target; an integer with at most 10 values counts as"
+        " labels",
         group=DATA,
     )
     labels: tuple[str, ...] = option(
@@ -119,8 +118,8 @@ class DataOptions(ReadOptions):
     )
     date: tuple[str, ...] = option(
         (),
-        "Use the year, month, weekday and days since 1970 of the dates in this column,"
-        " which are written as 2024-05-31.",
+        "Replace the dates in this column, such as 2024-05-31, by their year, month,"
+        " weekday and days since 1970.",
         "COL",
         repeatable=True,
         in_database=(),

@@ -146,7 +146,7 @@ def _read_parquet(path: str) -> RawTable:
             raise
         except Exception as error:  # pyarrow has no common error for damaged files
             reason = str(error).partition("\n")[0]
-            raise DataError(f"{path!r} is not sound Parquet: {reason}") from error
+            raise DataError(f"{path!r} is not valid Parquet: {reason}") from error
     return _from_frame(frame, file_name(Path(path).name))
 
 

@@ -58,15 +58,15 @@ class Report(Shown):
     """What was tried, and the result."""
 
     engine: str
-    rows: int  # that were tried
+    rows: int  # the number of rows tried
     complete: bool  # every combination of edge values was tried
     cells: int  # leaves or rules that a row can reach
-    entered: int  # cells that some row reached
+    entered: int  # cells that a tried row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
-    covered: int = 0  # edges at which an error would have shown
+    covered: int = 0  # edges at which an error would have been found
     divided: int = 0  # rows whose unknown values were divided among branches
-    assumed: bool = False  # nobody named the output: it was taken for the label
-    mismatches: tuple[Mismatch, ...] = ()  # rows with another answer
+    assumed: bool = False  # the output was not declared, and taken for the label
+    mismatches: tuple[Mismatch, ...] = ()  # rows with a different answer
     refused: str = ""  # the engine's error message, if it gave no answers
 
     @property

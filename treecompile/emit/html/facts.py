@@ -21,7 +21,7 @@ class FoundFact:
 class FactGroup:
     """The findings of one kind."""
 
-    title: str  # Conflicts: both rules hold for the row and conclude differently
+    title: str  # Conflicts: both rules match the row, with different answers
     findings: tuple[FoundFact, ...]
     more: int = 0  # that are not listed
 

@@ -19,8 +19,8 @@ UNKNOWN = (
     " unknown. `treecompile build RULES.md --data FILE` measures them."
 )
 ON_DATA = (
-    "The rules were counted on the data named below. A rule that no row of it meets"
-    " keeps the counts that it had."
+    "The rules were counted on the data named below. A rule that none of its rows meets"
+    " keeps its previous counts."
 )
 
 
@@ -63,8 +63,8 @@ def _said(found: Changes, program: Program) -> list[str]:
         parts.append(md.table(["Rule", "Change", "Before", "Now"], rows))
     else:
         parts.append(
-            "No rule was added, struck or changed; what was edited are the"
-            " declarations above the rules, their counts, or their order."
+            "No rule was added, struck or changed; the edits concern the declarations"
+            " above the rules, their counts, or their order."
         )
     if found.is_reordered:
         parts.append("The order of the rules was changed.")
@@ -103,13 +103,13 @@ def _answers(found: Changes, program: Program) -> list[str]:
     if not found.regions:
         if found.is_complete:
             return ["Every case gets the same answer as before."]
-        return ["The search for cases with another answer was not finished."]
+        return ["The search for cases with a different answer was not finished."]
     parts = []
     if found.differing is not None:
         parts.append(
             f"Of the {words.quantity(found.rows, 'row')} of the data,"
-            f" {found.differing:,} {'gets' if found.differing == 1 else 'get'} another"
-            " answer."
+            f" {found.differing:,} {'gets' if found.differing == 1 else 'get'} a"
+            " different answer."
         )
     parts.append("The answers differ in these cases, and in no others:")
     if not found.is_complete:

@@ -1,6 +1,6 @@
 """The tests of rules for reading: rounded, with units and columns for the unknown.
 
-What a missing or unseen value does stands in columns of their own ("missing goes here")
+Columns say whether a test includes missing or unseen values ("Missing values included")
 and not in brackets behind every test. Thresholds are exact in the block of rules.
 """
 
@@ -16,7 +16,7 @@ from treecompile.model import ir, words
 from treecompile.model.sharing import Texts
 from treecompile.model.words import Rounding
 
-MISSING, UNSEEN = "Missing goes here", "Unseen goes here"
+MISSING, UNSEEN = "Missing values included", "Unseen values included"
 Tests = tuple[ir.Condition, ...]  # of one feature
 
 
@@ -103,11 +103,11 @@ class PlainTests:
     @property
     def taking(self) -> list[str]:
         """The head of that cell."""
-        both = "Missing or unseen goes here"
+        both = "Missing or unseen values included"
         return [both if UNSEEN in self.heads else MISSING] if self.heads else []
 
     def remark(self, tests: Sequence[TestText]) -> str:
-        """The same in a sentence: " Missing goes here: heat."; or ""."""
+        """The same in a sentence: " Missing values included: heat."; or ""."""
         pairs = zip(self.taking, self.takers(tests), strict=True)
         return "".join(f" {head}: {names}." for head, names in pairs if names)
 

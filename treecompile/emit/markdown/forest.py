@@ -112,13 +112,13 @@ def _no_rules(forest: ir.Forest) -> str:
     count = len(forest.members)
     trees = f"{count:,} tree{'s' * (count != 1)}"
     return (
-        f"The model is a sum of {trees}. Each tree adds a number, and the answer"
-        " follows from the sum of all, so no part of the model decides alone. It has no"
-        " rules that a person could read and accept one by one, and this document lists"
-        " none. It says how an answer is computed, from what, and what the model relies"
-        " on.\n\nWhere people must be able to read the decision, use `treecompile"
-        " distil`: it learns one tree that answers like this forest as often as it can."
-        " That tree is another model, with rules, a document and a quality of its own."
+        f"The model is a sum of {trees}. Each tree adds a number, and the answer is"
+        " computed from the sum, so no part of the model decides alone. It has no rules"
+        " that a person could read and accept one by one. This document says how an"
+        " answer is computed, from which columns, and what the model relies on.\n\nIf"
+        " people must be able to read the decision, use `treecompile distil`: it learns"
+        " one tree that agrees with this forest as often as it can. That tree is a"
+        " different model, with its own rules, document and quality."
     )
 
 
@@ -134,13 +134,13 @@ def _missing(program: ir.ForestProgram) -> list[str]:
         sentences.append(f"In these columns, 0 counts as missing: {md.listing(names)}.")
     sentences.append(
         "Each test of each tree says where a missing value goes. Nothing has to be"
-        " filled in before."
+        " filled in beforehand."
     )
     kinds = {feature.kind for feature in tested}
     if ir.Kind.CATEGORICAL in kinds:
         sentences.append(
             "A category that is not listed above is unseen. A test names some"
-            " categories, and an unseen one goes where those go that the test does not"
+            " categories; an unseen one goes the same way as those that it does not"
             " name."
         )
     if ir.Kind.ORDINAL in kinds:

@@ -35,7 +35,7 @@ class RuleGroup:
 @dataclass(frozen=True, slots=True)
 class GroupText:
     title: str  # R26 to R50; "" for rules that share nothing
-    where: str  # All of these rules require heat > 20. Missing goes here: heat.
+    where: str  # All require heat > 20. Missing values included: heat.
     table: str  # one row for each rule; or "", and:
     rules: tuple[RuleText, ...] = ()  # a section for each rule
     notes: str = ""  # the places for notes on these rules

@@ -141,8 +141,8 @@ VALUE_NOTE = (
     " rule's answer."
 )
 ORDER_NOTE = (
-    " Left are the rows that no earlier rule decided. Of these, the rule decides those"
-    " that meet its conditions; the last column is about them."
+    " “Left” counts the rows that no earlier rule decided. Of these, the rule decides"
+    " the ones that meet its conditions; the last column describes them."
 )
 TREE_NOTE = " Each row is decided by the one rule whose conditions it meets."
 DIVIDED_NOTE = (

@@ -32,7 +32,7 @@ EVIDENCE_NOTES = {
     ),
     False: (
         "Coverage is the share of all {} cases that the rule decides."
-        " Mean and standard deviation are those of these cases."
+        " Mean and standard deviation describe these cases."
     ),
 }
 
@@ -107,7 +107,7 @@ class RuleWriter:
         if shared := self.rows.get(DIVIDED, NOTHING).rows:
             text += (
                 f" A missing or unseen value divides {words.quantity(shared)} among"
-                " several rules; they are counted for none of these."
+                " several rules; they are not counted for any of these."
             )
         if dropped := self.survey.dropped:
             text += f" Left out, because no case can meet them: {md.listing(dropped)}."

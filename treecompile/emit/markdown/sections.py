@@ -46,9 +46,9 @@ def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
     told = md.prose(glossary.get(program.target, NO_ENTRY).description)
     said = f" ({told})" if told else ""
     count = words.quantity(rules, "rule")
-    origin = f"It was learned with {algorithm} and reads as {count}"
+    origin = f"It was learned with {algorithm} and is shown as {count}"
     if program.algorithm == ALGORITHM:
-        origin = f"It was compiled from {count} kept as text"
+        origin = f"It was compiled from {count} written as text"
     return (
         f"The model predicts **{md.name(program.target)}**{said}, {kind}."
         f" It uses {columns}. {origin}: {order}."
@@ -77,8 +77,8 @@ def data(program: ir.AnyProgram, every: Evidence | None = None) -> str:
     if (forest := original(program)) is not None:
         del options[FOREST]
         text += (
-            f" It stands in for a forest ({md.name(forest.algorithm)}, SHA-256"
-            f" {forest.sha256}): it was learned from the answers of the forest."
+            f" It imitates a forest ({md.name(forest.algorithm)}, SHA-256"
+            f" {forest.sha256}): it was learned from the forest's answers."
         )
         if compares_with_forest(program):
             text += " In this document, a right answer is one that the forest gives."
@@ -199,19 +199,19 @@ def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list
         return [*sentences, DIVIDED + (SHARED if body.labels else AVERAGED), MARKED]
     if survey.takes_missing:
         sentences.append(
-            "A missing value meets a condition on its column only where “Missing goes"
-            " here” says so."
+            "A missing value meets a condition on its column only where “Missing values"
+            " included” says so."
         )
     else:
         sentences.append("A missing value meets no condition on its column.")
     if ir.Kind.CATEGORICAL in kinds:
         sentences.append(
             "A category that never occurred in training is unseen. It meets a condition"
-            " on its column only where “Unseen goes here” says so."
+            " on its column only where “Unseen values included” says so."
         )
     sentences.append(
-        "In the rules as source, the same is said by the marks “or missing” and “or any"
-        " other”."
+        "In the rules as source, the marks “or missing” and “or any other” say the"
+        " same."
     )
     if ir.Kind.CATEGORICAL in kinds:
         sentences.append("There, “not in” takes unseen categories without a mark.")
@@ -313,7 +313,7 @@ def source_note(body: ir.Body, shown: ShownRules) -> str:
     note = (
         "The same rules again, for editing: change a threshold, delete a rule, add one,"
         " then compile this document with `treecompile build RULES.md --out DIR`."
-        " The counts in brackets are kept only for rules that are not changed."
+        " The counts in brackets are kept only for unchanged rules."
     )
     if has_other_weights(shown):
         note += WEIGHTS
@@ -326,7 +326,7 @@ def source_note(body: ir.Body, shown: ShownRules) -> str:
 
 
 NOTES = (
-    " Notes are welcome below the marks `<!-- note on ... -->` in the source of this"
+    " Write notes below the marks `<!-- note on ... -->` in the source of this"
     " document, in lines that begin with `>`. They are kept when it is compiled. All"
     " other text is checked: a document is refused if it was edited elsewhere."
 )
