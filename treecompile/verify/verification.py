@@ -74,24 +74,24 @@ class Report(Shown):
         return not self.mismatches and not self.refused
 
     def line(self, name: str = "the artefact") -> str:
-        """The result in a line: "verified predict.py on python: 2797 rows, ..."."""
+        """The result in a line: "verified predict.py on python: 2,797 rows, ..."."""
         if self.refused:
             return f"NOT verified: {self.engine} would not run {name}: {self.refused}"
         if self.mismatches:
             return (
                 f"NOT verified: {name} differs from the model on {self.engine} for"
-                f" {len(self.mismatches)} of {self.rows} rows"
+                f" {len(self.mismatches):,} of {self.rows:,} rows"
             )
         extent = (
-            f"{self.entered} of {self.cells} cells"
-            f" and {self.covered} of {self.edges} edges"
+            f"{self.entered:,} of {self.cells:,} cells"
+            f" and {self.covered:,} of {self.edges:,} edges"
         )
         if self.divided:
             # Where values are divided, a row at an edge may not show an error.
-            extent += f" met, {self.divided} rows with divided values"
+            extent += f" met, {self.divided:,} rows with divided values"
         if self.complete:
             extent = "every combination of edge values"
-        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
         return f"verified {name} on {self.engine}: {rows}, {extent}"
 
     def _display(self) -> Display:
