@@ -283,7 +283,7 @@ def test_the_docstring_says_what_is_divided_and_how_rules_are_run() -> None:
     rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
     made = emit(Program("y", "test", rules), "python")
     (said,) = made.notes
-    how = said.removeprefix("the Python module has the ")
+    how = said.removeprefix("the Python module uses the ")
     assert f"\nL{how[1:]}.\n" in made.text
 
 

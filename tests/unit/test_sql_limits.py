@@ -341,4 +341,4 @@ def test_warnings_and_notes_come_with_the_text(monkeypatch: pytest.MonkeyPatch) 
     asked = EmitOptions(layout="decision")
     nested = emit(Program("y", "test", rules), "sql", asked)
     (said,) = nested.notes
-    assert said.removeprefix("the SQL has the ") in nested.text.splitlines()[0]
+    assert said.removeprefix("the SQL uses the ") in nested.text.splitlines()[0]
