@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -57,9 +57,6 @@ from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 from treecompile.tables.suspicions import unmatched
-
-if TYPE_CHECKING:
-    pass
 
 LEAVES = 30  # that a person reads, unless the user says how large the tree may be
 HELD_OUT = 1 / 3

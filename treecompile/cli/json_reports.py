@@ -242,7 +242,7 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | N
     from treecompile.measure.quality import accuracy
 
     return {
-        "rows": sum(map(sum, quality.confusion)),
+        "rows": quality.rows,
         "accuracy": accuracy(quality),
         "labels": labels,
         "confusion": quality.confusion,
@@ -254,9 +254,7 @@ def evaluated(program: ir.AnyProgram, result: Evaluation) -> Json:
     from treecompile.measure.statistics import figures
 
     labels, quality = program.body.labels, result.quality
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = [float(sum(row)) for row in quality.confusion]
+    actual = quality.actual if isinstance(quality, ir.ClassQuality) else None
     rules = []
     for entry in figures(program.body, result.tallies, actual):
         own: Json = {"id": entry.rule.id, "then": entry.rule.value}

@@ -59,9 +59,7 @@ def evaluation(program: ir.AnyProgram, result: Evaluation) -> Iterator[str]:
 def _rules(program: ir.Program, result: Evaluation) -> list[list[str]]:
     """A line of heads, and a line of figures for each rule."""
     body, quality = program.body, result.quality
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = [float(sum(row)) for row in quality.confusion]
+    actual = quality.actual if isinstance(quality, ir.ClassQuality) else None
     heads = ["rule", words.name(program.target), "rows", "coverage"]
     order = ["left", "decided"] if isinstance(body, ir.RuleSet) else []
     if body.labels:
@@ -163,8 +161,7 @@ def _quality(
         if quality.r_squared is not None:
             yield f"R squared: {quality.r_squared:.4f}"
         return
-    total = sum(map(sum, quality.confusion))
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    right, total = quality.right, quality.rows
     share = f" = {100 * (right / total):.2f} %" if total else ""
     yield f"accuracy: {right} of {total}{share}"
     if refers is not None:

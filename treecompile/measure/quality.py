@@ -303,9 +303,7 @@ def quality_of_sums(
 
 def accuracy(quality: ir.ClassQuality) -> float | None:
     """The share of right answers; None without rows."""
-    total = sum(map(sum, quality.confusion))
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
-    return right / total if total else None
+    return quality.right / quality.rows if quality.rows else None
 
 
 PREDICTION = "prediction"

@@ -161,11 +161,11 @@ def _deviation(errors: float, rows: int) -> float | None:
     return float((errors / rows) ** 0.5) if rows else None
 
 
-def wilson(right: float, rows: float, deviate: float = DEVIATE) -> tuple[float, float]:
+def wilson(right: float, rows: float) -> tuple[float, float]:
     """The Wilson interval of a share."""
-    share, z2 = right / rows, deviate**2
+    share, z2 = right / rows, DEVIATE**2
     middle = share + z2 / (2 * rows)
-    spread = deviate * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
+    spread = DEVIATE * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
     whole = 1 + z2 / rows
     low, high = (middle - spread) / whole, (middle + spread) / whole
     # For no rows, and for all, the ends are exactly 0 and 1.

@@ -100,8 +100,7 @@ def example(row: Mapping[str, object] | None) -> str:
 def quality_line(quality: Quality) -> str:
     """How good a model is, in a line."""
     if isinstance(quality, ClassQuality):
-        total = sum(map(sum, quality.confusion))
-        right = sum(row[place] for place, row in enumerate(quality.confusion))
+        right, total = quality.right, quality.rows
         share = f" = {100 * right / total:.1f} %" if total else ""
         return f"accuracy: {right:,} of {total:,} rows{share}"
     fit = "" if quality.r_squared is None else f", R squared {quality.r_squared:.4f}"

@@ -99,8 +99,7 @@ def quality(program: ir.Program) -> list[Json]:
 def _quality(title: str, found: ir.Quality, labels: Sequence[ir.Label]) -> Json:
     if isinstance(found, ir.ValueQuality):
         return _value_quality(title, found)
-    actual = [sum(row) for row in found.confusion]
-    right, total = sum(row[i] for i, row in enumerate(found.confusion)), sum(actual)
+    right, total, actual = found.right, found.rows, found.actual
     common = actual.index(max(actual))
     told = (
         f"{right} of {words.quantity(total, 'row')} right. Always answering"

@@ -22,16 +22,11 @@ from treecompile.model.words import rounded
 # ---------------------------------------------------------------- the model
 
 
-def actual_counts(quality: ir.ClassQuality) -> ir.ClassCounts:
-    """How many cases of each label there are, whatever was predicted."""
-    return ir.ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
-
-
 def training_counts(program: ir.AnyProgram) -> ir.Stats | None:
     """The statistics of all training cases; None if they are not known."""
     measured = program.training.quality if program.training else None
     if isinstance(measured, ir.ClassQuality):
-        return actual_counts(measured)
+        return ir.ClassCounts(tuple(map(float, measured.actual)))
     return program.body.nodes[0].stats if isinstance(program.body, ir.Tree) else None
 
 
@@ -82,9 +77,8 @@ def _quality_part(
         remover = "the model removes" if is_forest(program.body) else "the rules remove"
         return _value_quality(title, quality, remover)
     labels, refers = program.body.labels, refer_label(program)
-    actual = actual_counts(quality)
-    total = actual.weight
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    actual = ir.ClassCounts(tuple(map(float, quality.actual)))
+    right, total = quality.right, actual.weight
     common = answer(base or actual, labels)  # the most common label in training
     baseline = actual.weights[labels.index(common)]
     names = [md.value(label) for label in labels]
@@ -204,9 +198,7 @@ def statistics(program: ir.Program) -> list[StatisticsPart]:
 def _table(
     body: ir.Body, tallies: Sequence[ir.RuleTally], quality: ir.Quality | None
 ) -> str:
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = list(actual_counts(quality).weights)
+    actual = quality.actual if isinstance(quality, ir.ClassQuality) else None
     total = sum(tally.decided for tally in tallies)
     rows = [_cells(entry, body, total) for entry in figures(body, tallies, actual)]
     return md.table_of(rows)
