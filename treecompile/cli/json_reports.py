@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
+from treecompile.cli import streams
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, by_id, of_nodes
 from treecompile.model.file.write import sha256
@@ -34,6 +35,11 @@ def dumped(report: Mapping[str, object]) -> str:
         plain(report), ensure_ascii=False, indent=2, default=str, allow_nan=False
     )
     return text + "\n"
+
+
+def write(report: Mapping[str, object]) -> None:
+    """A report on standard output."""
+    streams.write(dumped(report))
 
 
 def plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from treecompile.model.options import (
     FILES,
     OUTPUT,
     PRUNING,
+    RULES,
     SEARCH,
     Option,
     options_of,
@@ -251,6 +252,14 @@ estimate_option = option(
     help="Do not estimate the quality on new rows, by cross-validation or on held-out"
     " rows. Without this option it is estimated where that takes a few seconds at"
     " most.",
+)
+rules_option = option(
+    "--rules",
+    metavar="NAME",
+    type=click.Choice(["flat", "validation", "c45rules"]),
+    help="Turn the tree into rules: simplified (flat), pruned against the validation"
+    " rows (validation), or pruned as c4.5rules does (c45rules).",
+    group=RULES,
 )
 na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)
