@@ -185,7 +185,8 @@ def _learned(
     data = answered.dataset(rows)
     training.weighting_of(how).check(data)
     grown, validation = training.split_off(data, how)
-    if _chooses_alpha(how) and len(grown.y) >= ENOUGH:
+    is_open = how.algorithm == CART and not how.prune and how.alpha is None
+    if is_open and len(grown.y) >= ENOUGH:
         # The forest's answers have no noise, so the least error is the best.
         how = replace(how, alpha=CV)
 
@@ -209,10 +210,6 @@ def _learned(
     )
     notes = training.notes_on(replace(how, prune=""), how.algorithm, len(rows), choice)
     return _in_form(program, form, grown, validation), notes
-
-
-def _chooses_alpha(how: LearnOptions) -> bool:
-    return how.algorithm == CART and not how.prune and how.alpha is None
 
 
 def _in_form(

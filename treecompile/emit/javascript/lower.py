@@ -107,6 +107,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     target = words.name(program.target)
     dates = _dates(program, used)
     exported = _exported(body, dates)
+    types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
         is_commonjs=options.module == COMMONJS,
@@ -116,7 +117,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             (f"{k}: {literal(v)}" for k, v in identity(source, len(decided)).items()),
             "});",
         ),
-        features=_map("FEATURES", {f.name: _type_name(f) for f in used}),
+        features=_map("FEATURES", types),
         classes=_classes(body),
         dates=dates,
         constants=code.constants(),
@@ -147,8 +148,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
     )
-    types = declarations(source, used, dates=bool(dates))
-    return Lowered(module, notes=(note(body),), beside=types)
+    beside = declarations(source, used, dates=bool(dates))
+    return Lowered(module, notes=(note(body),), beside=beside)
 
 
 def decision_script(source: CompilerInput) -> str:
@@ -168,10 +169,6 @@ def _exported(body: ir.Body, dates: Sequence[str]) -> list[str]:
 def _exports(names: Sequence[str], module: str) -> list[str]:
     start = "module.exports = {" if module == COMMONJS else "export {"
     return block(start, names, "};")
-
-
-def _type_name(feature: ir.Feature) -> str:
-    return javascript_string(TYPE_NAMES.of(feature.type))
 
 
 def _map(name: str, items: Mapping[str, str]) -> list[str]:
