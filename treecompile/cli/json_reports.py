@@ -6,7 +6,7 @@ Infinities are written as the texts "inf" and "-inf", which JSON does not have.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -177,21 +177,21 @@ def shown_forest(program: ir.ForestProgram, tree: int | None = None) -> Json:
 
 def _member_nodes(member: ir.Member) -> list[Json]:
     """The nodes of a tree of a forest, each after its parent."""
-    above: dict[int, Json] = {0: {"parent": None, "test": None}}
     nodes = []
-    for position, node in enumerate(member.tree.nodes):
+    for place, node in zip(_places(member.tree), member.tree.nodes, strict=True):
         if isinstance(node, ir.Leaf):
             assert isinstance(node.value, int)
             adds = {"outputs": member.outputs, "adds": member.values[node.value]}
-            nodes.append({**above[position], "weight": node.weight, **adds})
-            continue
-        weight = node.stats.weight
-        nodes.append({**above[position], "weight": weight, "gain": node.gain})
-        for branch in node.branches:
-            feature = member.tree.features[branch.when.feature]
-            test = words.phrase([branch.when], feature)
-            above[branch.then] = {"parent": position, "test": test}
+            nodes.append({**place, "weight": node.weight, **adds})
+        else:
+            nodes.append({**place, "weight": node.stats.weight, "gain": node.gain})
     return nodes
+
+
+def _places(tree: ir.Tree) -> Iterator[Json]:
+    """Where each node hangs: below which other, and by which test."""
+    for position, (parent, test) in enumerate(words.tests_above(tree)):
+        yield {"parent": parent if position else None, "test": test or None}
 
 
 def _rule(rule: ir.Rule, rules: ir.RuleSet, rows: Evidence) -> Json:
@@ -213,22 +213,15 @@ def _nodes(program: ir.Program) -> list[Json]:
 
     tree, measure = tree_of(program), measure_of(program)
     ids, rows = rule_ids(tree), of_nodes(program, tree)
-    above: dict[int, Json] = {0: {"parent": None, "test": None}}
     nodes = []
-    for position, node in enumerate(tree.nodes):
+    for position, place in enumerate(_places(tree)):
+        node, cases = tree.nodes[position], _cases(rows[position], tree.labels)
         found = impurity(node.stats, measure) if measure else None
-        entry = {
-            **above[position],
-            **_cases(rows[position], tree.labels),
-            "impurity": found,
-        }
+        entry = {**place, **cases, "impurity": found}
         if isinstance(node, ir.Leaf):
             nodes.append({**entry, "rule": ids[position]})
-            continue
-        nodes.append({**entry, "gain": node.gain})
-        for branch in node.branches:
-            test = words.phrase([branch.when], tree.features[branch.when.feature])
-            above[branch.then] = {"parent": position, "test": test}
+        else:
+            nodes.append({**entry, "gain": node.gain})
     return nodes
 
 

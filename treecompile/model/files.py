@@ -58,7 +58,7 @@ def read_bytes(
 def beginning(path: str | Path, most: int) -> bytes:
     """The first bytes of a file; none if it cannot be read: to read it will say why."""
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             return file.read(most)
     except (OSError, ValueError):
         return b""

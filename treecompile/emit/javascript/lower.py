@@ -10,12 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treecompile.emit.explanations import (
-    conclusions,
-    identity,
-    sentences,
-    tests_above,
-)
+from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.javascript.decision import (
     DecisionScript,
@@ -252,7 +247,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 def _steps(program: ir.Program) -> list[str]:
     """For each node the node above it and the test between, as `explain` needs them."""
     lines = []
-    for parent, test in tests_above(program):
+    for parent, test in words.tests_above(program.body):
         items = (str(parent), javascript_string(test))
         lines.append("\n".join(block("  [", items, "],", 2)))
     return lines

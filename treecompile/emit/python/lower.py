@@ -9,12 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treecompile.emit.explanations import (
-    conclusions,
-    identity,
-    sentences,
-    tests_above,
-)
+from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
@@ -332,7 +327,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 def _steps(program: ir.Program) -> list[str]:
     """For each node the node above it and the test between, as `explain` needs them."""
     lines = []
-    for parent, test in tests_above(program):
+    for parent, test in words.tests_above(program.body):
         items = (str(parent), python_string(test))
         lines.append("\n".join(collection("    (", items, "),", 4)))
     return lines
