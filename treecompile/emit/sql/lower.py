@@ -38,6 +38,7 @@ from treecompile.emit.sql.outputs import (
 )
 from treecompile.emit.sql.text import (
     INTEGER,
+    TYPED_FORMS,
     ConditionWriter,
     declared_types,
     literal,
@@ -200,16 +201,7 @@ def typed_dialect(dialect: Dialect) -> Dialect:
     return replace(
         dialect,
         columns=targets.ByType(*[Phrase("{}", [""])] * 4),
-        conditions=DialectConditions(
-            at_most=Phrase("{x} <= {value}", ("x", "value")),
-            at_most_or_missing=Phrase(
-                "({x} <= {value} OR {x} IS NULL)", ("x", "value")
-            ),
-            above=Phrase("{x} > {value}", ("x", "value")),
-            above_or_missing=Phrase("({x} > {value} OR {x} IS NULL)", ("x", "value")),
-            number_missing=Phrase("{x} IS NULL", ("x",)),
-            number_known=Phrase("{x} IS NOT NULL", ("x",)),
-        ),
+        conditions=DialectConditions(**TYPED_FORMS),
         number_for_number=Phrase("", ()),
     )
 
