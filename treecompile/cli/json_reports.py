@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -232,12 +233,7 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | N
     if quality is None:
         return None
     if isinstance(quality, ir.ValueQuality):
-        return {
-            "rows": quality.rows,
-            "mean_absolute_error": quality.mean_absolute_error,
-            "root_mean_squared_error": quality.root_mean_squared_error,
-            "r_squared": quality.r_squared,
-        }
+        return asdict(quality)
     from treecompile.measure.quality import accuracy
 
     return {

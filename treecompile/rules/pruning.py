@@ -21,6 +21,7 @@ from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
 from treecompile.rules.passes.merge import merge
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
+from treecompile.rules.referred_counts import uncounted
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import Source, read_table
 
@@ -56,13 +57,8 @@ def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
     if program.body.labels:
         raise OptionError("--round is for numbers: the model predicts labels")
     options = {**dict(program.options), "round": digits}
-    training = program.training
-    if training is not None:
-        training = ir.Training(training.source, training.rows, training.columns)
     body = rounded(program.body, digits)
-    return replace(
-        program, body=body, options=tuple(options.items()), training=training
-    )
+    return replace(uncounted(program), body=body, options=tuple(options.items()))
 
 
 def _as_round(rules: ir.RuleSet, program: ir.Program) -> ir.RuleSet:
