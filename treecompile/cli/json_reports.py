@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from treecompile.cli import streams
 from treecompile.model import ir, words
-from treecompile.model.evidence import Evidence, by_id, of_nodes
+from treecompile.model.evidence import Evidence, by_id, label_rows, of_nodes, rows_of
 from treecompile.model.file.write import sha256
 from treecompile.model.paths import depth, divisible, kind_of, leaf_count
 
@@ -237,7 +237,7 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | N
     from treecompile.measure.quality import accuracy
 
     return {
-        "rows": quality.rows,
+        "rows": rows_of(quality),
         "accuracy": accuracy(quality),
         "labels": labels,
         "confusion": quality.confusion,
@@ -249,7 +249,7 @@ def evaluated(program: ir.AnyProgram, result: Evaluation) -> Json:
     from treecompile.measure.statistics import figures
 
     labels, quality = program.body.labels, result.quality
-    actual = quality.actual if isinstance(quality, ir.ClassQuality) else None
+    actual = label_rows(quality) if isinstance(quality, ir.ClassQuality) else None
     rules = []
     for entry in figures(program.body, result.tallies, actual):
         own: Json = {"id": entry.rule.id, "then": entry.rule.value}

@@ -10,7 +10,7 @@ from math import sqrt
 
 from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
-from treecompile.model.evidence import MEASURED
+from treecompile.model.evidence import MEASURED, label_rows, right_rows, rows_of
 from treecompile.model.paths import leaf_count
 from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.stand_in import compares_with_forest, learner
@@ -86,7 +86,7 @@ def _referred(program: ir.AnyProgram, quality: ir.Quality) -> str:
     if label is None or not isinstance(quality, ir.ClassQuality):
         return ""
     count = referred_rows(quality, program.body.labels, label)
-    right, total = quality.right, quality.rows
+    right, total = right_rows(quality), rows_of(quality)
     if not total:
         return ""
     rest = ""
@@ -102,7 +102,7 @@ def _how(estimate: ir.Estimate) -> str:
 
 
 def _rows(quality: ir.Quality, kind: str) -> str:
-    count = quality.rows
+    count = rows_of(quality)
     return f"on the {count:,} {kind} row{'s' * (count != 1)}"
 
 
@@ -121,7 +121,7 @@ def _most_frequent(
     program: ir.AnyProgram, quality: ir.ClassQuality
 ) -> tuple[str, float]:
     """The label that most rows have, and their share."""
-    counts = quality.actual
+    counts = label_rows(quality)
     label = words.value(program.body.labels[counts.index(max(counts))])
     return label, max(counts) / max(1, sum(counts))
 

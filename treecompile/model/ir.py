@@ -219,20 +219,6 @@ class ClassQuality:
 
     confusion: tuple[tuple[int, ...], ...]  # rows: actual label, columns: predicted
 
-    @property
-    def actual(self) -> tuple[int, ...]:
-        """The rows of each label, whatever was predicted."""
-        return tuple(map(sum, self.confusion))
-
-    @property
-    def rows(self) -> int:
-        return sum(self.actual)
-
-    @property
-    def right(self) -> int:
-        """The rows whose label was predicted."""
-        return sum(row[label] for label, row in enumerate(self.confusion))
-
 
 @dataclass(frozen=True, slots=True)
 class ValueQuality:
