@@ -28,7 +28,7 @@ def test_there_are_sentences_up_to_a_number(
 
 def test_each_node_has_the_test_above_it() -> None:
     """The root has none: it is above itself."""
-    found = explanations.tests_above(chain((X,), TWO, ("a", "b", "c")))
+    found = words.tests_above(chain((X,), TWO, ("a", "b", "c")).body)
     assert found == [
         (0, ""),
         (0, "x <= 1"),

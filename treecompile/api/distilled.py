@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treecompile.api.model import Model
-from treecompile.inspect.advice import quality_rows
 from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
 from treecompile.model.arrays import Array
 from treecompile.model.display import Display, DisplayTable, Shown, example
+from treecompile.model.evidence import label_rows, right_rows, rows_of
 from treecompile.model.paths import size
 from treecompile.model.semantics import required_features
 
@@ -62,7 +62,7 @@ class Distilled(Shown):
     @property
     def held_out(self) -> int:
         """The number of held-out rows."""
-        return quality_rows(self.agreement)
+        return rows_of(self.agreement)
 
     @property
     def fidelity(self) -> float:
@@ -146,9 +146,8 @@ def _fidelity(labels: Sequence[ir.Label], agreement: ir.Quality) -> str:
         error = words.rounded(agreement.root_mean_squared_error)
         rows = _held_out(agreement.rows)
         return f"fidelity: {fit}, RMSE {error} against the forest's answers, on {rows}"
-    total = quality_rows(agreement)
-    same = sum(row[place] for place, row in enumerate(agreement.confusion))
-    counts = list(map(sum, agreement.confusion))
+    same, total = right_rows(agreement), rows_of(agreement)
+    counts = label_rows(agreement)
     common = words.value(labels[counts.index(max(counts))])
     return (
         f"fidelity: {_percent(same / total)}, the forest's answer for {same:,} of"
@@ -159,7 +158,7 @@ def _fidelity(labels: Sequence[ir.Label], agreement: ir.Quality) -> str:
 
 def _against_target(both: BothQualities, program: ir.Program) -> str:
     forest, model = map(_figure, both)
-    rows = f"on {_held_out(quality_rows(both.forest))}"
+    rows = f"on {_held_out(rows_of(both.forest))}"
     known = f"{rows} with a known {words.name(program.target)}"
     kind = "tree" if isinstance(program.body, ir.Tree) else "rules"
     if program.body.labels:

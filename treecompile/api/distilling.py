@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -57,9 +57,6 @@ from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 from treecompile.tables.suspicions import unmatched
-
-if TYPE_CHECKING:
-    pass
 
 LEAVES = 30  # that a person reads, unless the user says how large the tree may be
 HELD_OUT = 1 / 3
@@ -187,7 +184,8 @@ def _learned(
     data = answered.dataset(rows)
     training.weighting_of(how).check(data)
     grown, validation = training.split_off(data, how)
-    if _chooses_alpha(how) and len(grown.y) >= ENOUGH:
+    is_open = how.algorithm == CART and not how.prune and how.alpha is None
+    if is_open and len(grown.y) >= ENOUGH:
         # The forest's answers have no noise, so the least error is the best.
         how = replace(how, alpha=CV)
 
@@ -211,10 +209,6 @@ def _learned(
     )
     notes = training.notes_on(replace(how, prune=""), how.algorithm, len(rows), choice)
     return _in_form(program, form, grown, validation), notes
-
-
-def _chooses_alpha(how: LearnOptions) -> bool:
-    return how.algorithm == CART and not how.prune and how.alpha is None
 
 
 def _in_form(

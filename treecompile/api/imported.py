@@ -11,17 +11,10 @@ import numpy as np
 
 from treecompile.measure.cases import Cases, known_cases
 from treecompile.measure.quality import Measured, measured, read_cases
+from treecompile.model import ir
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError
 from treecompile.model.evidence import MEASURED
-from treecompile.model.ir import (
-    AnyProgram,
-    Category,
-    ColumnSummary,
-    ForestProgram,
-    Training,
-    ValueType,
-)
 from treecompile.tables.columns import Raw, type_of
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.features import summaries
@@ -33,16 +26,20 @@ if TYPE_CHECKING:
 
 
 def measured_forest(
-    program: ForestProgram, table: RawTable, na_values: tuple[str, ...] = ()
-) -> ForestProgram:
+    program: ir.ForestProgram, table: RawTable, na_values: tuple[str, ...] = ()
+) -> ir.ForestProgram:
     """The forest with its quality on the rows of a table, and the ranges of these."""
     program = named_as(program, table.names)
     cases = read_cases(program, table, na_values, with_all=True)
-    ranges = _ranges(program, cases.columns)
+    return measured(as_measured(program, table, cases), cases, None)
+
+
+def as_measured(program: Measured, table: RawTable, cases: Cases) -> Measured:
+    """The program that names a table as the data of all its figures."""
     options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
-    training = Training(table.source, cases.rows, ranges)
-    known = replace(program, options=tuple(options.items()), training=training)
-    return measured(known, cases, None)
+    ranges = _ranges(program, cases.columns)
+    training = ir.Training(table.source, cases.rows, ranges)
+    return replace(program, options=tuple(options.items()), training=training)
 
 
 def named_as(program: Measured, names: Sequence[str]) -> Measured:
@@ -65,7 +62,7 @@ def named_as(program: Measured, names: Sequence[str]) -> Measured:
     return replace(program, body=replace(program.body, features=features))
 
 
-def _ranges(program: AnyProgram, columns: Columns) -> tuple[ColumnSummary, ...]:
+def _ranges(program: ir.AnyProgram, columns: Columns) -> tuple[ir.ColumnSummary, ...]:
     known = (column for column in columns if column is not None)
     return summaries(program.body.features, known)
 
@@ -85,16 +82,16 @@ def as_frame(X: Any, names: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def categories_in(frame: pd.DataFrame) -> Callable[[str], tuple[Category, ...]]:
+def categories_in(frame: pd.DataFrame) -> Callable[[str], tuple[ir.Category, ...]]:
     """The categories that rows have, in order, by the name of their column."""
 
-    def found(name: str) -> tuple[Category, ...]:
+    def found(name: str) -> tuple[ir.Category, ...]:
         require_column(name, tuple(frame.columns))
         column = Raw.of(read_table(frame[[name]]), name, frozenset()).distinct()
-        kind = type_of(column) if column.values else ValueType.STR
-        if kind is ValueType.BOOL:
+        kind = type_of(column) if column.values else ir.ValueType.STR
+        if kind is ir.ValueType.BOOL:
             return (False, True)
-        if kind is ValueType.FLOAT:
+        if kind is ir.ValueType.FLOAT:
             raise DataError(
                 f"column {name!r} holds floats, and the model has categories in it:"
                 " convert it to integers or text, as it was in training"
@@ -115,7 +112,7 @@ def with_data(program: Measured, X: Any, y: Any = None) -> Measured:
     program = named_as(program, list(frame.columns))
     columns = encode_features(program, read_table(frame), with_all=True)
     ranges = _ranges(program, columns)
-    known = replace(program, training=Training("", len(frame), ranges))
+    known = replace(program, training=ir.Training("", len(frame), ranges))
     if y is None:
         return known
     if len(y) != len(frame):

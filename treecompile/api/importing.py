@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from treecompile.importers import catboost, lightgbm, onnx, xgboost
 from treecompile.importers.formats import format_of, read_foreign
 from treecompile.model.errors import OptionError
 from treecompile.model.file.limits import MOST_BYTES
+from treecompile.model.files import beginning
 from treecompile.model.ir import ForestProgram, Label, NotedForest
 from treecompile.rules.language.document import holds_model, is_rules, read_model
 
@@ -26,16 +27,7 @@ def holds_forest(data: object) -> bool:
         return False
     if not holds_model(data):
         return format_of(data) is not None
-    return has_trees(data)
-
-
-def has_trees(path: str | Path) -> bool:
-    """Whether a model file is that of a forest, judged by its keys."""
-    try:
-        with open(path, "rb") as file:
-            return TREES.search(file.read(MOST_BYTES)) is not None
-    except (OSError, ValueError):
-        return False
+    return TREES.search(beginning(data, MOST_BYTES)) is not None
 
 
 def import_model(
@@ -76,8 +68,7 @@ def from_lightgbm(
     `X` and `y` add its quality. `labels` names the classes of a Booster. LightGBM
     replaces blanks in names by `_`; with `X`, the model has the original names.
     """
-    name = _target(target, y)
-    return _with_data(lightgbm.from_object(model, name, labels=labels), X, y)
+    return _imported(lightgbm.from_object, model, X, y, target, labels=labels)
 
 
 def from_xgboost(
@@ -96,9 +87,8 @@ def from_xgboost(
     model's parameter. Only NaN is supported: if it is a number, give `missing=nan`, and
     replace the number by NULL in the rows to predict.
     """
-    name = _target(target, y)
-    found = xgboost.from_object(model, name, labels=labels, missing=missing)
-    return _with_data(found, X, y)
+    how = {"labels": labels, "missing": missing}
+    return _imported(xgboost.from_object, model, X, y, target, **how)
 
 
 def from_catboost(
@@ -114,13 +104,12 @@ def from_catboost(
     If its trees test categories, `X` must have the training rows: the model itself
     has only hashes of the categories.
     """
-    name = _target(target, y)
     categories = None
     if X is not None:
         X = as_frame(X, catboost.names_of(model))
         categories = categories_in(X)
-    found = catboost.from_object(model, name, labels, categories)
-    return _with_data(found, X, y)
+    how = {"labels": labels, "categories": categories}
+    return _imported(catboost.from_object, model, X, y, target, **how)
 
 
 def from_onnx(
@@ -132,15 +121,19 @@ def from_onnx(
     feature_names: Sequence[str] | None = None,
 ) -> Model:
     """A model from an `onnx.ModelProto` with a tree ensemble."""
-    name = _target(target, y)
-    found = onnx.from_object(model, name, feature_names=feature_names)
-    return _with_data(found, X, y)
+    how = {"feature_names": feature_names}
+    return _imported(onnx.from_object, model, X, y, target, **how)
 
 
-def _target(given: str | None, y: Any) -> str:
-    return str(given or getattr(y, "name", None) or "")
-
-
-def _with_data(found: NotedForest, X: Any, y: Any) -> Model:
-    program, notes = found
+def _imported(
+    read: Callable[..., NotedForest],
+    model: Any,
+    X: Any,
+    y: Any,
+    target: str | None,
+    **how: Any,
+) -> Model:
+    """What an importer makes of a fitted model, measured on the rows that are given."""
+    name = str(target or getattr(y, "name", None) or "")
+    program, notes = read(model, name, **how)
     return Model(program if X is None else with_data(program, X, y), notes)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from treecompile.api.imported import as_measured
 from treecompile.emit.history import AnswerChange, Changes, History
 from treecompile.inspect.diff import diff
 from treecompile.inspect.differences import Diff
@@ -21,9 +22,8 @@ from treecompile.model.errors import (
     ReviewError,
     TargetError,
 )
-from treecompile.model.evidence import MEASURED
 from treecompile.model.file.write import sha256
-from treecompile.model.ir import Program, Rule, RuleSet, Training
+from treecompile.model.ir import Program, Rule, RuleSet
 from treecompile.model.referral import refer_label
 from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import RuleSource
@@ -39,7 +39,6 @@ from treecompile.rules.review import (
     still_open,
 )
 from treecompile.rules.seals import matches, seals
-from treecompile.tables.features import summaries
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import NAMES_SHOWN, RawTable
 from treecompile.tables.read import Source, read_table
@@ -63,13 +62,7 @@ def measured_on(
     body = program.body
     if isinstance(body, RuleSet) and program is not source.origin:
         body = certain_to_refer(recounted(body, cases), refer_label(program))
-    options = {**dict(program.options), MEASURED: table.source or "a table in memory"}
-    columns = [column for column in cases.columns if column is not None]
-    ranges = summaries(body.features, columns)
-    training = Training(table.source, cases.rows, ranges)
-    known = replace(
-        program, body=body, options=tuple(options.items()), training=training
-    )
+    known = as_measured(replace(program, body=body), table, cases)
     return measured(known, cases, _held_out(known, validation, reading))
 
 

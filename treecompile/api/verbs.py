@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from treecompile.api.imported import with_data
 from treecompile.api.model import Model
@@ -31,9 +31,6 @@ from treecompile.regions.boxes import STEPS
 from treecompile.rules.language.document import read_model
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import Source, read_table
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import click
-
-from treecompile.cli import streams
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     argument,
@@ -17,15 +14,11 @@ from treecompile.cli.options import (
     given,
     json_option,
     learning_options,
+    rules_option,
     value,
 )
 from treecompile.emit.options import EmitOptions
-from treecompile.model.options import (
-    COMMON,
-    REVIEWING,
-    RULES,
-    TESTING,
-)
+from treecompile.model.options import COMMON, REVIEWING, TESTING
 from treecompile.rules.options import ReferOptions
 
 # The options of `build` that are not for learning.
@@ -56,14 +49,7 @@ COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
     required=True,
     group=COMMON,
 )
-@option(
-    "--rules",
-    metavar="NAME",
-    type=click.Choice(["flat", "validation", "c45rules"]),
-    help="Turn the tree into rules: simplified (flat), pruned against the validation"
-    " rows (validation), or pruned as c4.5rules does (c45rules).",
-    group=RULES,
-)
+@rules_option
 @value(
     "--data rows",
     "FILE",
@@ -139,9 +125,7 @@ def build(
         reports = itertools.starmap(json_reports.verified, made.reports.items())
         files = map(str, made.paths.values())
         program, notes = made.model.any_program, made.model.told
-        streams.write(
-            json_reports.dumped(json_reports.made(program, files, notes, reports))
-        )
+        json_reports.write(json_reports.made(program, files, notes, reports))
     if not made.passed:
         raise SystemExit(1)
     terminal.tell(f"wrote {', '.join(made.paths)} in {folder}")

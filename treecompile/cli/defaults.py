@@ -53,9 +53,8 @@ def defaults_of(command: click.Command, parent: click.Context | None) -> dict[st
     for key, given in tables.get(command.name or "", {}).items():
         if key not in options:
             near = similar(key, options)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"expected {_list(options)}"
-            )
+            known = ", ".join(sorted(options))
+            hint = f"did you mean {near[0]!r}?" if near else f"expected {known}"
             raise OptionError(f"{_place(command)}: no option {key!r}: {hint}")
         each = options[key]
         assert each.name is not None
@@ -96,10 +95,6 @@ def _settable(command: click.Command) -> dict[str, click.Option]:
         for flag in each.opts
         if flag.startswith("--") and flag not in NEVER
     }
-
-
-def _list(options: Mapping[str, click.Option]) -> str:
-    return ", ".join(sorted(options))
 
 
 def _value(option: click.Option, given: Any, where: str) -> Any:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from treecompile.cli import streams
-from treecompile.cli.command import command, option
+from treecompile.cli.command import command
 from treecompile.cli.options import (
     argument,
     declared,
@@ -16,10 +13,11 @@ from treecompile.cli.options import (
     model_option,
     quiet_option,
     reading_options,
+    rules_option,
     value,
 )
 from treecompile.learning.options import LearnOptions
-from treecompile.model.options import COMMON, RULES, options_of
+from treecompile.model.options import COMMON, options_of
 
 OWN = ("algorithm", "max_leaves")  # have other defaults here
 SHARED = [name for name in options_of(LearnOptions) if name not in OWN]
@@ -53,14 +51,7 @@ SHARED = [name for name in options_of(LearnOptions) if name not in OWN]
     type=float,
     group=COMMON,
 )
-@option(
-    "--rules",
-    metavar="NAME",
-    type=click.Choice(["flat", "validation", "c45rules"]),
-    help="Turn the tree into rules: simplified (flat), pruned against the validation"
-    " rows (validation), or pruned as c4.5rules does (c45rules).",
-    group=RULES,
-)
+@rules_option
 @reading_options
 @model_option("model.json", COMMON)
 @json_option
@@ -98,4 +89,4 @@ def distil(
     output(out, dumps(made.model.program))
     terminal.tell(*lines(made), *witness_lines(made), f"wrote {out}")
     if as_json:
-        streams.write(json_reports.dumped(json_reports.distilled(made, [out])))
+        json_reports.write(json_reports.distilled(made, [out]))

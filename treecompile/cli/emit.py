@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treecompile.cli import streams
 from treecompile.cli.command import command
 from treecompile.cli.options import (
     argument,
@@ -225,7 +224,7 @@ def verify(
         program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
     )
     if as_json:
-        streams.write(json_reports.dumped(json_reports.verified(artefact, report)))
+        json_reports.write(json_reports.verified(artefact, report))
     else:
         Terminal(quiet and report.passed).tell(*verification(artefact, report))
     raise SystemExit(0 if report.passed else 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from treecompile.cli import streams
 from treecompile.cli.command import command
 from treecompile.cli.options import (
     argument,
@@ -71,5 +70,4 @@ def import_model(
     terminal.notes(model.told)
     terminal.tell(f"{program.algorithm}: {size(program.body)}: wrote {out}")
     if as_json:
-        report = json_reports.made(program, [out], model.told)
-        streams.write(json_reports.dumped(report))
+        json_reports.write(json_reports.made(program, [out], model.told))

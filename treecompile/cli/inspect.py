@@ -153,8 +153,7 @@ def _show_forest(
     if as_json:
         from treecompile.cli import json_reports
 
-        report = json_reports.shown_forest(program, tree)
-        streams.write(json_reports.dumped(report))
+        json_reports.write(json_reports.shown_forest(program, tree))
         return
     paint = coloured if has_colours() else plain
     if tree is None:
@@ -181,8 +180,7 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 
         steps = weakest_links(tree_of(program))
     found = importances(program) if importance else None
-    report = json_reports.shown(program, found, steps, stats=stats)
-    streams.write(json_reports.dumped(report))
+    json_reports.write(json_reports.shown(program, found, steps, stats=stats))
 
 
 @command(
@@ -300,8 +298,7 @@ def check(
     accepted = frozenset(map(Fault, allow)) | (frozenset() if strict else OF_ORDER)
     result = checked(read_single(model, "check"), budget, shown)
     if as_json:
-        report = json_reports.checked(result, shown, accepted)
-        streams.write(json_reports.dumped(report))
+        json_reports.write(json_reports.checked(result, shown, accepted))
     else:
         streams.show("\n".join(reports.checked(model, result, shown, accepted)))
     if not result.passed(accepted):
@@ -353,7 +350,7 @@ def diff(
     result = differences(*programs, table, budget, na_values)
     if as_json:
         shown = len(result.regions) if most is None else most
-        streams.write(json_reports.dumped(json_reports.compared(result, shown)))
+        json_reports.write(json_reports.compared(result, shown))
     else:
         source = table.source if table else ""
         lines = reports.differing(result, source, most or reports.SHOWN)

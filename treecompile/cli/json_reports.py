@@ -6,12 +6,14 @@ Infinities are written as the texts "inf" and "-inf", which JSON does not have.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
+from treecompile.cli import streams
 from treecompile.model import ir, words
-from treecompile.model.evidence import Evidence, by_id, of_nodes
+from treecompile.model.evidence import Evidence, by_id, label_rows, of_nodes, rows_of
 from treecompile.model.file.write import sha256
 from treecompile.model.paths import depth, divisible, kind_of, leaf_count
 
@@ -34,6 +36,11 @@ def dumped(report: Mapping[str, object]) -> str:
         plain(report), ensure_ascii=False, indent=2, default=str, allow_nan=False
     )
     return text + "\n"
+
+
+def write(report: Mapping[str, object]) -> None:
+    """A report on standard output."""
+    streams.write(dumped(report))
 
 
 def plain(value: Any) -> Any:
@@ -171,21 +178,21 @@ def shown_forest(program: ir.ForestProgram, tree: int | None = None) -> Json:
 
 def _member_nodes(member: ir.Member) -> list[Json]:
     """The nodes of a tree of a forest, each after its parent."""
-    above: dict[int, Json] = {0: {"parent": None, "test": None}}
     nodes = []
-    for position, node in enumerate(member.tree.nodes):
+    for place, node in zip(_places(member.tree), member.tree.nodes, strict=True):
         if isinstance(node, ir.Leaf):
             assert isinstance(node.value, int)
             adds = {"outputs": member.outputs, "adds": member.values[node.value]}
-            nodes.append({**above[position], "weight": node.weight, **adds})
-            continue
-        weight = node.stats.weight
-        nodes.append({**above[position], "weight": weight, "gain": node.gain})
-        for branch in node.branches:
-            feature = member.tree.features[branch.when.feature]
-            test = words.phrase([branch.when], feature)
-            above[branch.then] = {"parent": position, "test": test}
+            nodes.append({**place, "weight": node.weight, **adds})
+        else:
+            nodes.append({**place, "weight": node.stats.weight, "gain": node.gain})
     return nodes
+
+
+def _places(tree: ir.Tree) -> Iterator[Json]:
+    """Where each node hangs: below which other, and by which test."""
+    for position, (parent, test) in enumerate(words.tests_above(tree)):
+        yield {"parent": parent if position else None, "test": test or None}
 
 
 def _rule(rule: ir.Rule, rules: ir.RuleSet, rows: Evidence) -> Json:
@@ -207,22 +214,15 @@ def _nodes(program: ir.Program) -> list[Json]:
 
     tree, measure = tree_of(program), measure_of(program)
     ids, rows = rule_ids(tree), of_nodes(program, tree)
-    above: dict[int, Json] = {0: {"parent": None, "test": None}}
     nodes = []
-    for position, node in enumerate(tree.nodes):
+    for position, place in enumerate(_places(tree)):
+        node, cases = tree.nodes[position], _cases(rows[position], tree.labels)
         found = impurity(node.stats, measure) if measure else None
-        entry = {
-            **above[position],
-            **_cases(rows[position], tree.labels),
-            "impurity": found,
-        }
+        entry = {**place, **cases, "impurity": found}
         if isinstance(node, ir.Leaf):
             nodes.append({**entry, "rule": ids[position]})
-            continue
-        nodes.append({**entry, "gain": node.gain})
-        for branch in node.branches:
-            test = words.phrase([branch.when], tree.features[branch.when.feature])
-            above[branch.then] = {"parent": position, "test": test}
+        else:
+            nodes.append({**entry, "gain": node.gain})
     return nodes
 
 
@@ -233,16 +233,11 @@ def _quality(labels: Sequence[ir.Label], quality: ir.Quality | None) -> Json | N
     if quality is None:
         return None
     if isinstance(quality, ir.ValueQuality):
-        return {
-            "rows": quality.rows,
-            "mean_absolute_error": quality.mean_absolute_error,
-            "root_mean_squared_error": quality.root_mean_squared_error,
-            "r_squared": quality.r_squared,
-        }
+        return asdict(quality)
     from treecompile.measure.quality import accuracy
 
     return {
-        "rows": sum(map(sum, quality.confusion)),
+        "rows": rows_of(quality),
         "accuracy": accuracy(quality),
         "labels": labels,
         "confusion": quality.confusion,
@@ -254,9 +249,7 @@ def evaluated(program: ir.AnyProgram, result: Evaluation) -> Json:
     from treecompile.measure.statistics import figures
 
     labels, quality = program.body.labels, result.quality
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = [float(sum(row)) for row in quality.confusion]
+    actual = label_rows(quality) if isinstance(quality, ir.ClassQuality) else None
     rules = []
     for entry in figures(program.body, result.tallies, actual):
         own: Json = {"id": entry.rule.id, "then": entry.rule.value}

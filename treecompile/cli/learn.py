@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
-from treecompile.cli import streams
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     argument,
@@ -142,7 +141,7 @@ def learn(
     terminal.tell(f"wrote {out}")
     if as_json:
         notes = (*learned.notes, *notes, *advice(program))
-        streams.write(json_reports.dumped(json_reports.made(program, [out], notes)))
+        json_reports.write(json_reports.made(program, [out], notes))
 
 
 @command(
@@ -272,4 +271,4 @@ def rules(
         terminal.tell(line)
     terminal.tell(f"{size(made.body)}: wrote {out}")
     if as_json:
-        streams.write(json_reports.dumped(json_reports.made(made, [out], notes)))
+        json_reports.write(json_reports.made(made, [out], notes))

@@ -18,6 +18,7 @@ from treecompile.model.options import (
     FILES,
     OUTPUT,
     PRUNING,
+    RULES,
     SEARCH,
     Option,
     options_of,
@@ -250,6 +251,14 @@ estimate_option = option(
     group=PRUNING,
     help="Do not estimate the quality on new rows. By default it is estimated by"
     " cross-validation or on held-out rows, if that takes only a few seconds.",
+)
+rules_option = option(
+    "--rules",
+    metavar="NAME",
+    type=click.Choice(["flat", "validation", "c45rules"]),
+    help="Turn the tree into rules: simplified (flat), pruned against the validation"
+    " rows (validation), or pruned as c4.5rules does (c45rules).",
+    group=RULES,
 )
 na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)

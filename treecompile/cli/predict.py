@@ -183,8 +183,7 @@ def evaluate(
         how = read_options("evaluate", reading)
         measured = rows.evaluate(program, source, how, Terminal(quiet))
         if as_json:
-            report = json_reports.evaluated(program, measured)
-            streams.write(json_reports.dumped(report))
+            json_reports.write(json_reports.evaluated(program, measured))
         else:
             streams.show("\n".join(evaluation(program, measured)))
     elif len(files) != 1:
@@ -200,8 +199,7 @@ def evaluate(
     else:
         result = _cross_validate(files[0], memory_limit, quiet, keywords)
         if as_json:
-            report = json_reports.cross_validated(result)
-            streams.write(json_reports.dumped(report))
+            json_reports.write(json_reports.cross_validated(result))
         else:
             streams.show("\n".join(cross_validation(result)))
 

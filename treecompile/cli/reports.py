@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from treecompile.measure.quality import Evaluation
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
+from treecompile.model.evidence import label_rows, right_rows, rows_of
 from treecompile.model.paths import size
 from treecompile.model.referral import refer_label, referred_rows
 
@@ -59,9 +60,7 @@ def evaluation(program: ir.AnyProgram, result: Evaluation) -> Iterator[str]:
 def _rules(program: ir.Program, result: Evaluation) -> list[list[str]]:
     """A line of heads, and a line of figures for each rule."""
     body, quality = program.body, result.quality
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = [float(sum(row)) for row in quality.confusion]
+    actual = label_rows(quality) if isinstance(quality, ir.ClassQuality) else None
     heads = ["rule", words.name(program.target), "rows", "coverage"]
     order = ["left", "decided"] if isinstance(body, ir.RuleSet) else []
     if body.labels:
@@ -163,8 +162,7 @@ def _quality(
         if quality.r_squared is not None:
             yield f"R squared: {quality.r_squared:.4f}"
         return
-    total = sum(map(sum, quality.confusion))
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    right, total = right_rows(quality), rows_of(quality)
     share = f" = {100 * (right / total):.2f} %" if total else ""
     yield f"accuracy: {right} of {total}{share}"
     if refers is not None:

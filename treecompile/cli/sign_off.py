@@ -39,7 +39,7 @@ def sign_off(model: str, review: str, as_json: bool) -> None:
     found = standing_of(read_review(review), read_whole(model))
     left = [*still_open(found)]
     if as_json:
-        streams.write(json_reports.dumped(json_reports.signed(found)))
+        json_reports.write(json_reports.signed(found))
     else:
         streams.show("\n".join(lines(found, left)))
     raise SystemExit(1 if left else 0)

@@ -17,7 +17,7 @@ from treecompile.emit.lowering import CompilerInput, Lowered, form_of
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.steps import decision_steps, note
-from treecompile.emit.targets import ByType, Target
+from treecompile.emit.targets import ByType
 from treecompile.emit.toml import build, checked, phrase
 from treecompile.model import ir, words
 from treecompile.model.errors import TargetError
@@ -110,11 +110,6 @@ class Language:
     names: LanguageNames = LanguageNames()
 
 
-def read_language(target: Target) -> Language:
-    """The language that the sections of a target.toml describe."""
-    return build(Language, target.spelling, f"{target.name}: target.toml")
-
-
 # ---------------------------------------------------------------- lowering
 
 
@@ -152,7 +147,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             " learn it with --predict-missing branch, or compile its rules"
             " (treecompile rules)"
         )
-    language = read_language(source.target)
+    target = source.target
+    language = build(Language, target.spelling, f"{target.name}: target.toml")
     writer = CodeWriter(language, body, words.evidence_by_id(program))
     text = CodeText(
         version=source.version,

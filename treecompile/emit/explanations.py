@@ -60,20 +60,6 @@ def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
     return f"{rule.id}: if {' and '.join(tests)} then {said}"
 
 
-def tests_above(program: ir.Program) -> list[tuple[int, str]]:
-    """For each node of the tree, the node above it and the test between them."""
-    tree = program.body
-    assert isinstance(tree, ir.Tree)
-    found = [(0, "")] * len(tree.nodes)
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, ir.Split):
-            feature = tree.features[node.branches[0].when.feature]
-            for branch in node.branches:
-                test = words.phrase([branch.when], feature)
-                found[branch.then] = position, test
-    return found
-
-
 def conclusions(
     program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
 ) -> dict[str, tuple[int, str]]:

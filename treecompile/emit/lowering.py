@@ -17,16 +17,7 @@ from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
-from treecompile.model import words
-from treecompile.model.ir import (
-    Category,
-    Condition,
-    Feature,
-    ForestProgram,
-    Kind,
-    Op,
-    Program,
-)
+from treecompile.model import ir, words
 from treecompile.model.semantics import membership
 from treecompile.rules.language.printer import print_rules
 
@@ -38,7 +29,7 @@ if TYPE_CHECKING:
 class CompilerInput:
     """What a lowering starts from."""
 
-    program: Program
+    program: ir.Program
     sha256: str  # of the program, which the artefact carries
     version: str  # of treecompile
     target: Target
@@ -50,7 +41,7 @@ class CompilerInput:
 class ForestInput:
     """What the lowering of a forest starts from."""
 
-    program: ForestProgram
+    program: ir.ForestProgram
     sha256: str
     version: str
     target: Target
@@ -67,16 +58,18 @@ class Lowered:
     finish: Callable[[str], str] | None = None  # a last change of the finished text
 
 
-def form_of(test: Condition, feature: Feature) -> tuple[str, tuple[Category, ...]]:
+def form_of(
+    test: ir.Condition, feature: ir.Feature
+) -> tuple[str, tuple[ir.Category, ...]]:
     """The form of a test, by the name that targets know it by, and its categories.
 
     A number is compared: at_most, above. A category is looked up: within, without. Each
     has a variant that also holds for a missing value: at_most_or_missing. The other
     forms compare nothing: missing, known, always, never.
     """
-    chosen: tuple[Category, ...] = ()
-    if feature.kind is Kind.NUMERIC:
-        inside, missing = test.op is Op.GT, test.missing
+    chosen: tuple[ir.Category, ...] = ()
+    if feature.kind is ir.Kind.NUMERIC:
+        inside, missing = test.op is ir.Op.GT, test.missing
         name, is_trivial = ("above" if inside else "at_most"), test.value == inf
     else:
         inside, chosen, missing = membership(test, feature)

@@ -59,11 +59,14 @@ class Columns:
 
 
 def kind_of(model: object, library: str, supported: Sequence[str]) -> str:
-    """Which of the supported classes of a library a model is of; "" if of none."""
+    """Which of the supported classes of a library a fitted model is of."""
+    check_object(model)
     for each in type(model).__mro__:
         if each.__module__.split(".")[0] == library and each.__name__ in supported:
             return each.__name__
-    return ""
+    raise DataError(
+        f"cannot import a {type(model).__name__}: expected {', '.join(supported)}"
+    )
 
 
 def check_object(model: object) -> None:
@@ -134,6 +137,18 @@ def check_names(names: Sequence[str]) -> None:
                 f"feature names: {name!r} is there twice: rename one and train again"
             )
         seen.add(name)
+
+
+def checked_names(given: Iterable[object], count: int) -> list[str]:
+    """The names that a user gives to the columns of a fitted model."""
+    names = list(map(str, given))
+    if len(names) != count:
+        raise DataError(
+            f"feature_names: {len(names)} names for {count} features: give one for each"
+        )
+    if len(set(names)) < count:
+        raise DataError("feature_names: two features have the same name: rename one")
+    return names
 
 
 def numeric(name: str) -> ir.Feature:

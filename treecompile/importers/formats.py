@@ -11,7 +11,7 @@ from treecompile.importers import catboost, lightgbm, onnx, xgboost
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file.limits import MOST_BYTES
-from treecompile.model.files import read_bytes, refuse_pickle
+from treecompile.model.files import beginning, read_bytes, refuse_pickle
 
 BEGINNING = 1 << 16  # bytes
 
@@ -41,12 +41,8 @@ def format_of(path: str | Path) -> FileFormat | None:
     """
     if not os.path.isfile(path):
         return None
-    try:
-        with open(path, "rb") as file:
-            beginning = file.read(BEGINNING)
-    except (OSError, ValueError):
-        return None  # reading it as something else will say what is wrong
-    return next((each for each in FORMATS if each.is_model(beginning)), None)
+    start = beginning(path, BEGINNING)
+    return next((each for each in FORMATS if each.is_model(start)), None)
 
 
 def refuse_foreign(path: str | Path) -> None:

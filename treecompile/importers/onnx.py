@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from treecompile.importers import onnx_trees
+from treecompile.importers import boosted, onnx_trees
 from treecompile.importers.onnx_answers import (
     CLASSIFIER,
     ENSEMBLE,
@@ -144,15 +144,6 @@ def _refuse_other_operators(
 def _features(
     count: int, known: Sequence[str], given: Sequence[str] | None
 ) -> tuple[ir.Feature, ...]:
-    names = list(known) or [f"x{i}" for i in range(count)]
-    if given is not None:
-        names = list(map(str, given))
-    if len(names) != count:
-        raise DataError(
-            f"feature_names: {len(names)} names for {count} features: give one for each"
-        )
-    if len(set(names)) < count:
-        raise DataError("feature_names: two features have the same name: rename one")
-    return tuple(
-        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in names
-    )
+    if given is None:
+        given = known or [f"x{i}" for i in range(count)]
+    return tuple(map(boosted.numeric, boosted.checked_names(given, count)))

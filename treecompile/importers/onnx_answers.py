@@ -37,13 +37,16 @@ class Answers(NamedTuple):
         return tuple(weights.get(place, 0.0) for place in self.places)
 
 
+def _named(node: Operator, key: str, known: Sequence[str], usual: str) -> str:
+    """An attribute that names one of some texts; a TreeEnsemble has its number."""
+    if node.kind != ENSEMBLE:
+        return node.text(key, usual)
+    number = node.integer(key, known.index(usual))
+    return known[number] if 0 <= number < len(known) else str(number)
+
+
 def _transform(node: Operator) -> str:
-    if node.kind == ENSEMBLE:
-        number = node.integer("post_transform", 0)
-        known = 0 <= number < len(TRANSFORMS)
-        name = TRANSFORMS[number] if known else str(number)
-    else:
-        name = node.text("post_transform", "NONE")
+    name = _named(node, "post_transform", TRANSFORMS, "NONE")
     if name not in LINKS:
         raise ModelFileError(
             f"cannot import the post_transform {name!r}: expected one of"
@@ -77,12 +80,7 @@ def number(node: Operator, trees: Trees, is_double: bool) -> Answers:
 
 
 def _aggregate(node: Operator) -> str:
-    if node.kind == ENSEMBLE:
-        number = node.integer("aggregate_function", 1)
-        known = 0 <= number < len(AGGREGATES)
-        name = AGGREGATES[number] if known else str(number)
-    else:
-        name = node.text("aggregate_function", "SUM")
+    name = _named(node, "aggregate_function", AGGREGATES, "SUM")
     if name not in ("SUM", "AVERAGE"):
         raise ModelFileError(
             f"cannot import the aggregate_function {name!r}: expected SUM or AVERAGE"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isnan, nextafter
+from typing import Any
 
 import numpy as np
 
@@ -42,23 +43,26 @@ def last_double(passes: Callable[[float], bool], low: float, high: float) -> flo
 
     `low` passes and `high` fails. Both are at least 0.
     """
-    first, last = (int(np.float64(each).view(np.int64)) for each in (low, high))
-    while last - first > 1:
-        middle = (first + last) // 2
-        if passes(float(np.int64(middle).view(np.float64))):
-            first = middle
-        else:
-            last = middle
-    return float(np.int64(first).view(np.float64))
+    return _last(passes, low, high, np.float64, np.int64)
 
 
 def last_single(passes: Callable[[float], bool], low: float, high: float) -> float:
     """The same among the 32-bit floats."""
-    first, last = (int(SINGLE(each).view(np.int32)) for each in (low, high))
+    return _last(passes, low, high, SINGLE, np.int32)
+
+
+def _last(
+    passes: Callable[[float], bool],
+    low: float,
+    high: float,
+    kind: type[np.floating[Any]],
+    bits: type[np.signedinteger[Any]],  # that has as many bits
+) -> float:
+    first, last = (int(kind(each).view(bits)) for each in (low, high))
     while last - first > 1:
         middle = (first + last) // 2
-        if passes(float(np.int32(middle).view(SINGLE))):
+        if passes(float(bits(middle).view(kind))):
             first = middle
         else:
             last = middle
-    return float(np.int32(first).view(SINGLE))
+    return float(bits(first).view(kind))

@@ -10,7 +10,7 @@ from math import sqrt
 
 from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
-from treecompile.model.evidence import MEASURED
+from treecompile.model.evidence import MEASURED, label_rows, right_rows, rows_of
 from treecompile.model.paths import leaf_count
 from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.stand_in import compares_with_forest, learner
@@ -86,12 +86,11 @@ def _referred(program: ir.AnyProgram, quality: ir.Quality) -> str:
     if label is None or not isinstance(quality, ir.ClassQuality):
         return ""
     count = referred_rows(quality, program.body.labels, label)
-    total = quality_rows(quality)
+    right, total = right_rows(quality), rows_of(quality)
     if not total:
         return ""
     rest = ""
     if count < total:
-        right = sum(row[i] for i, row in enumerate(quality.confusion))
         rest = f", {100 * right / (total - count):.1f} % of the others are right"
     return f" ({100 * count / total:.1f} % referred{rest})"
 
@@ -103,14 +102,8 @@ def _how(estimate: ir.Estimate) -> str:
 
 
 def _rows(quality: ir.Quality, kind: str) -> str:
-    count = quality_rows(quality)
+    count = rows_of(quality)
     return f"on the {count:,} {kind} row{'s' * (count != 1)}"
-
-
-def quality_rows(quality: ir.Quality) -> int:
-    if isinstance(quality, ir.ClassQuality):
-        return sum(map(sum, quality.confusion))
-    return quality.rows
 
 
 def _baseline(program: ir.AnyProgram, quality: ir.Quality) -> str:
@@ -128,7 +121,7 @@ def _most_frequent(
     program: ir.AnyProgram, quality: ir.ClassQuality
 ) -> tuple[str, float]:
     """The label that most rows have, and their share."""
-    counts = list(map(sum, quality.confusion))
+    counts = label_rows(quality)
     label = words.value(program.body.labels[counts.index(max(counts))])
     return label, max(counts) / max(1, sum(counts))
 

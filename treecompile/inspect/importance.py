@@ -10,33 +10,24 @@ from __future__ import annotations
 from math import fsum, log2
 
 from treecompile.measure.forest_importance import split_shares
+from treecompile.model import ir
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import (
-    AnyProgram,
-    ForestProgram,
-    Leaf,
-    Moments,
-    Program,
-    Split,
-    Stats,
-    Tree,
-)
 from treecompile.model.stand_in import learner
 
 GINI, ENTROPY, VARIANCE = "gini", "entropy", "variance"
 MEASURES = {"id3": ENTROPY, "c45": ENTROPY, "cart": GINI}  # without --criterion
 
 
-def tree_of(program: Program) -> Tree:
+def tree_of(program: ir.Program) -> ir.Tree:
     """The tree of a program; a list of rules is an error."""
-    if isinstance(program.body, Tree):
+    if isinstance(program.body, ir.Tree):
         return program.body
     raise OptionError(
         "a list of rules has no splits to measure: use the tree it was made from"
     )
 
 
-def measure_of(program: Program) -> str | None:
+def measure_of(program: ir.Program) -> str | None:
     """The impurity measure that a tree was grown by; None if that is unknown.
 
     Options name it, or the algorithm has one by default. Trees that another library
@@ -51,9 +42,9 @@ def measure_of(program: Program) -> str | None:
     return GINI if given == GINI else ENTROPY
 
 
-def impurity(stats: Stats, measure: str) -> float | None:
+def impurity(stats: ir.Stats, measure: str) -> float | None:
     """The impurity of a node's cases; None if its statistics are not enough."""
-    if isinstance(stats, Moments):
+    if isinstance(stats, ir.Moments):
         return None if stats.sse is None else stats.sse / stats.weight
     total = stats.weight
     # A share may be too small for a double: then it adds nothing.
@@ -63,9 +54,9 @@ def impurity(stats: Stats, measure: str) -> float | None:
     return fsum(-share * log2(share) for share in shares) + 0.0
 
 
-def importances(program: AnyProgram) -> dict[str, float]:
+def importances(program: ir.AnyProgram) -> dict[str, float]:
     """The importance of each feature, in column order; they sum to 1, or are all 0."""
-    if isinstance(program, ForestProgram):
+    if isinstance(program, ir.ForestProgram):
         features = program.body.features
         shares = split_shares(program.body).shares
         return {f.name: share for f, share in zip(features, shares, strict=True)}
@@ -73,7 +64,7 @@ def importances(program: AnyProgram) -> dict[str, float]:
     measure = measure_of(program)
     parts: list[list[float]] = [[] for _ in tree.features]
     for node in tree.nodes:
-        if isinstance(node, Split):
+        if isinstance(node, ir.Split):
             index = node.branches[0].when.feature
             parts[index].append(max(_decrease(tree, node, measure), 0.0))
     sums = [fsum(part) for part in parts]
@@ -84,7 +75,7 @@ def importances(program: AnyProgram) -> dict[str, float]:
     }
 
 
-def _decrease(tree: Tree, split: Split, measure: str | None) -> float:
+def _decrease(tree: ir.Tree, split: ir.Split, measure: str | None) -> float:
     """The impurity before a split minus that after it, weighted by cases."""
     if measure is None:
         return split.stats.weight * split.gain
@@ -92,7 +83,7 @@ def _decrease(tree: Tree, split: Split, measure: str | None) -> float:
     for branch in split.branches:
         child = tree.nodes[branch.then]
         # A leaf that no case reached has the statistics of its parent.
-        weight = child.weight if isinstance(child, Leaf) else child.stats.weight
+        weight = child.weight if isinstance(child, ir.Leaf) else child.stats.weight
         after.append(weight * (impurity(child.stats, measure) or 0.0))
     before = split.stats.weight * (impurity(split.stats, measure) or 0.0)
     return before - fsum(after)

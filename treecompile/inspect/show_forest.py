@@ -48,12 +48,7 @@ def importance_lines(forest: ir.Forest, *, is_whole: bool) -> Iterator[str]:
         yield f"  {name:<{wide}}  {share:.4f}  {bar}"
     if rest := len(ranked) - len(shown):
         yield f"  and {rest:,} more: --importance lists them"
-    tested = set(ranked)
-    unused = [
-        words.name(feature.name)
-        for index, feature in enumerate(forest.features)
-        if index not in tested
-    ]
+    unused = [words.name(forest.features[index].name) for index in found.unused]
     if unused:
         yield f"not used: {words.enumerated(unused, MOST_UNUSED)}"
 

@@ -23,6 +23,11 @@ class SplitShares:
         order = sorted(range(len(self.shares)), key=lambda index: -self.shares[index])
         return [index for index in order if self.shares[index]]
 
+    @property
+    def unused(self) -> list[int]:
+        """The other features, in their order."""
+        return [index for index, share in enumerate(self.shares) if not share]
+
 
 def split_shares(forest: Forest) -> SplitShares:
     """The importance of each feature of a forest."""

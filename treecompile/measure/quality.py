@@ -28,6 +28,7 @@ from treecompile.model.display import (
     quality_line,
 )
 from treecompile.model.errors import DataError
+from treecompile.model.evidence import right_rows, rows_of
 from treecompile.model.paths import deciding
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
@@ -303,9 +304,8 @@ def quality_of_sums(
 
 def accuracy(quality: ir.ClassQuality) -> float | None:
     """The share of right answers; None without rows."""
-    total = sum(map(sum, quality.confusion))
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
-    return right / total if total else None
+    total = rows_of(quality)
+    return right_rows(quality) / total if total else None
 
 
 PREDICTION = "prediction"

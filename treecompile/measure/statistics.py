@@ -23,26 +23,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treecompile.measure.cases import Cases
+from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Positions
-from treecompile.model.ir import (
-    AnyBody,
-    Body,
-    ClassCounts,
-    Forest,
-    Moments,
-    Rule,
-    RuleSet,
-    RuleTally,
-    Stats,
-)
 from treecompile.model.paths import DIVIDED, deciding
 
 DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 def tallies(
-    body: Body, cases: Cases, where: Positions, errors: Floats
-) -> tuple[RuleTally, ...]:
+    body: ir.Body, cases: Cases, where: Positions, errors: Floats
+) -> tuple[ir.RuleTally, ...]:
     """Count the rows and errors of each leaf or rule, and of divided rows.
 
     `where` says what decides each row (see `batch.sole_deciders`), `errors` has the
@@ -59,24 +49,24 @@ def tallies(
     for place, rule in rules.items():
         count, cost = int(decided[place]), float(costs[place])
         matched, matched_errors = count, cost
-        if isinstance(body, RuleSet) and rule is not body.default:
+        if isinstance(body, ir.RuleSet) and rule is not body.default:
             mask = bits.mask(rule.conditions)
             matched = int(mask.sum())
             met = Cases((), cases.y[mask])
             matched_errors = float(met.errors(rule.value, body).sum())
         own = known.get(place)
-        found.append(RuleTally(matched, matched_errors, count, cost, own))
+        found.append(ir.RuleTally(matched, matched_errors, count, cost, own))
     return tuple(found)
 
 
-def _class_counts(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
+def _class_counts(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
     """The rows of each label that each place decides."""
     size = len(body.labels)
     places, rows = _used(where)
     counts = np.bincount(rows * size + y, minlength=len(places) * size)
     lines = counts.reshape(len(places), size).astype(np.float64).tolist()
     return {
-        place: ClassCounts(tuple(line))
+        place: ir.ClassCounts(tuple(line))
         for place, line in zip(places.tolist(), lines, strict=True)
     }
 
@@ -87,7 +77,7 @@ def _used(where: Positions) -> tuple[Positions, Positions]:
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[where]
 
 
-def _moments(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
+def _moments(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
     """The same for numbers, in distances from the answer: their sums lose nothing."""
     places, rows = _used(where)
     rules = deciding(body)
@@ -99,7 +89,7 @@ def _moments(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
     columns = (places, counts, answers + middle, squares)
     lines = zip(*(column.tolist() for column in columns), strict=True)
     return {
-        place: Moments(float(count), mean, square)
+        place: ir.Moments(float(count), mean, square)
         for place, count, mean, square in lines
     }
 
@@ -108,7 +98,7 @@ def _moments(body: Body, y: Array, where: Positions) -> dict[int, Stats]:
 class Figures:
     """The figures of one rule; None where one is not defined."""
 
-    rule: Rule
+    rule: ir.Rule
     matched: int
     coverage: float | None
     left: int
@@ -124,10 +114,10 @@ class Figures:
 
 
 def figures(
-    body: AnyBody, counted: Sequence[RuleTally], actual: Sequence[float] | None
+    body: ir.AnyBody, counted: Sequence[ir.RuleTally], actual: Sequence[float] | None
 ) -> list[Figures]:
     """The figures of all rules; `actual` has the rows of each label, if known."""
-    if isinstance(body, Forest):
+    if isinstance(body, ir.Forest):
         return []  # it has no rules
     total = left = sum(tally.decided for tally in counted)
     found = []
@@ -161,11 +151,11 @@ def _deviation(errors: float, rows: int) -> float | None:
     return float((errors / rows) ** 0.5) if rows else None
 
 
-def wilson(right: float, rows: float, deviate: float = DEVIATE) -> tuple[float, float]:
+def wilson(right: float, rows: float) -> tuple[float, float]:
     """The Wilson interval of a share."""
-    share, z2 = right / rows, deviate**2
+    share, z2 = right / rows, DEVIATE**2
     middle = share + z2 / (2 * rows)
-    spread = deviate * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
+    spread = DEVIATE * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
     whole = 1 + z2 / rows
     low, high = (middle - spread) / whole, (middle + spread) / whole
     # For no rows, and for all, the ends are exactly 0 and 1.

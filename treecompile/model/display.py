@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from treecompile.model import words
+from treecompile.model.evidence import right_rows, rows_of
 from treecompile.model.ir import ClassQuality, Label, Quality
 
 MOST = 20  # rows of a table
@@ -100,8 +101,7 @@ def example(row: Mapping[str, object] | None) -> str:
 def quality_line(quality: Quality) -> str:
     """How good a model is, in a line."""
     if isinstance(quality, ClassQuality):
-        total = sum(map(sum, quality.confusion))
-        right = sum(row[place] for place, row in enumerate(quality.confusion))
+        right, total = right_rows(quality), rows_of(quality)
         share = f" = {100 * right / total:.1f} %" if total else ""
         return f"accuracy: {right:,} of {total:,} rows{share}"
     fit = "" if quality.r_squared is None else f", R squared {quality.r_squared:.4f}"

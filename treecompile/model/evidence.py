@@ -217,3 +217,23 @@ def _joined_moments(
         sides += [share**0.5 * part.deviation, share**0.5 * (own - mean)]
     deviation = hypot(*sides)
     return mean, deviation if isfinite(deviation) else None
+
+
+# ---------------------------------------------------------------- all rows of a quality
+
+
+def rows_of(quality: ir.Quality) -> int:
+    """The number of rows that a quality is of."""
+    if isinstance(quality, ir.ValueQuality):
+        return quality.rows
+    return sum(label_rows(quality))
+
+
+def label_rows(quality: ir.ClassQuality) -> tuple[int, ...]:
+    """The rows of each label, whatever was predicted."""
+    return tuple(map(sum, quality.confusion))
+
+
+def right_rows(quality: ir.ClassQuality) -> int:
+    """The rows whose label was predicted."""
+    return sum(row[label] for label, row in enumerate(quality.confusion))

@@ -55,6 +55,15 @@ def read_bytes(
     return data
 
 
+def beginning(path: str | Path, most: int) -> bytes:
+    """The first bytes of a file; none if it cannot be read: to read it will say why."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most)
+    except (OSError, ValueError):
+        return b""
+
+
 def _read(file: BinaryIO, most: int) -> bytes:
     """Up to so many bytes; `file.read(most)` would first allocate memory for all."""
     found = bytearray()

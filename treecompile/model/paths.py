@@ -126,6 +126,15 @@ def leaf_count(body: ir.AnyBody) -> int:
     return sum(isinstance(node, ir.Leaf) for node in body.nodes)
 
 
+def leaves_below(tree: ir.Tree) -> list[int]:
+    """The number of leaves below each node; 1 for a leaf."""
+    counts = [1] * len(tree.nodes)
+    for position, node in upwards(tree):
+        if isinstance(node, ir.Split):
+            counts[position] = sum(counts[branch.then] for branch in node.branches)
+    return counts
+
+
 def depth(body: ir.AnyBody) -> int:
     """The maximum number of tests for one row, in one tree."""
     if isinstance(body, ir.Forest):

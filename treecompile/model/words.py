@@ -177,6 +177,18 @@ def branch_test(
     return text.removeprefix(f"{name(feature.name)} ")
 
 
+def tests_above(tree: ir.Body) -> list[tuple[int, str]]:
+    """For each node of a tree, the node above it and the test between them."""
+    assert isinstance(tree, ir.Tree)
+    found = [(0, "")] * len(tree.nodes)
+    for position, node in enumerate(tree.nodes):
+        if isinstance(node, ir.Split):
+            feature = tree.features[node.branches[0].when.feature]
+            for branch in node.branches:
+                found[branch.then] = position, phrase([branch.when], feature)
+    return found
+
+
 def by_feature(conditions: Iterable[ir.Condition]) -> Sequence[Group]:
     """The conditions on each feature; features in the order of their first test."""
     if isinstance(conditions, SharedPath):

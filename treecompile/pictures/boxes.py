@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from treecompile.model import words
 from treecompile.model.evidence import Evidence, of_nodes
 from treecompile.model.ir import Condition, Label, Leaf, Program, Split, Tree
-from treecompile.model.paths import rule_ids, upwards
+from treecompile.model.paths import leaves_below, rule_ids
 from treecompile.model.semantics import answer, conditions
 from treecompile.model.words import Rounding
 from treecompile.pictures import svg
@@ -70,7 +70,7 @@ def boxes_of(
     `limits` are the most leaves, and the most tests above one; lit nodes are drawn all
     the same.
     """
-    rows, leaves, ids = of_nodes(program, tree), _leaves_below(tree), rule_ids(tree)
+    rows, leaves, ids = of_nodes(program, tree), leaves_below(tree), rule_ids(tree)
     opened = _opened(tree, rows, limits, lit)
     rounding = Rounding(conditions(tree))
     target = words.name(program.target)
@@ -121,14 +121,6 @@ def _short(rows: Evidence, labels: Sequence[Label]) -> str:
     said = words.evidence(rows, labels)
     noun = words.quantity(rows.rows).removeprefix(words.amount(rows.rows))
     return said.replace(noun, "") if rows.rows else said
-
-
-def _leaves_below(tree: Tree) -> list[int]:
-    counts = [1] * len(tree.nodes)
-    for position, node in upwards(tree):
-        if isinstance(node, Split):
-            counts[position] = sum(counts[branch.then] for branch in node.branches)
-    return counts
 
 
 def _opened(

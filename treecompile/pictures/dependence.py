@@ -77,8 +77,7 @@ def _head(
     forest: ir.Forest, name: str, outputs: Sequence[int]
 ) -> tuple[list[str], float]:
     """The name, and the colours of the labels; and where the curves begin."""
-    parts = ["<g>", svg.title(name), svg.line(8, 17, svg.cut(name, LONGEST), bold=True)]
-    parts.append("</g>")
+    parts = svg.titled(name, svg.line(8, 17, svg.cut(name, LONGEST), bold=True))
     if len(outputs) == 1:
         return parts, TOP
     x, y = 8.0, TOP
@@ -89,12 +88,11 @@ def _head(
         if x > 8 and x + room > WIDE:
             x, y = 8.0, y + LINE_HEIGHT
         square = {"x": x, "y": y - 9, "width": 10.0, "height": 10.0}
-        parts += [
-            *("<g>", svg.title(label)),
+        parts += svg.titled(
+            label,
             svg.shape("rect", **square, fill=_colour(place, outputs)),
             svg.line(x + 14, y, shown, small=True),
-            "</g>",
-        ]
+        )
         x += room
     return parts, y + GAP
 
@@ -130,7 +128,7 @@ def _curves(
     yield svg.line(LEFT, bottom, low, small=True, fill=FAINT)
     yield _ended(right, bottom, high)
     yield svg.line(
-        right + RIGHT / 2, bottom, "missing", small=True, middle=True, fill=FAINT
+        right + RIGHT / 2, bottom, "missing", small=True, anchor="middle", fill=FAINT
     )
     for place, output in enumerate(outputs):
         colour = _colour(place, outputs)
@@ -164,10 +162,7 @@ def _height(margin: float, scale: Scale, top: float) -> float:
 
 def _ended(x: float, y: float, text: str) -> str:
     """Small text that ends at x, as far as its width is known."""
-    return (
-        f'<text x="{svg.number(x)}" y="{svg.number(y)}" fill="{FAINT}"'
-        f' font-size="{SMALL}" text-anchor="end">{text}</text>'
-    )
+    return svg.line(x, y, text, fill=FAINT, small=True, anchor="end")
 
 
 # ---------------------------------------------------------------- categories

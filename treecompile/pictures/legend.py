@@ -67,13 +67,11 @@ def _labels(palette: Palette, wide: float, y: float) -> tuple[list[str], float]:
         if x > MARGIN and x + room > MARGIN + wide:
             x, y = MARGIN, y + LINE_HEIGHT
         square = {"x": x, "y": y - 10, "width": SWATCH, "height": SWATCH, "rx": 2.0}
-        parts += [
-            "<g>",
-            svg.title(name),
+        parts += svg.titled(
+            name,
             svg.shape("rect", **square, fill=colour, stroke=LINE, stroke_width=0.5),
             svg.line(x + SWATCH + 5, y, shown),
-            "</g>",
-        ]
+        )
         x += room
     return parts, y
 

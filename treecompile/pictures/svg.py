@@ -82,12 +82,12 @@ def line(
     fill: str = INK,
     bold: bool = False,
     small: bool = False,
-    middle: bool = False,
+    anchor: str = "",
 ) -> str:
-    """A line of text, which starts at x or has its middle there."""
+    """A line of text, which starts at x; by its anchor, its middle or end is there."""
     more = ' font-weight="bold"' if bold else ""
     more += f' font-size="{SMALL}"' if small else ""
-    more += ' text-anchor="middle"' if middle else ""
+    more += f' text-anchor="{anchor}"' if anchor else ""
     place = f'x="{number(x)}" y="{number(y)}"'
     return f'<text {place} fill="{fill}"{more}>{escape(text)}</text>'
 
@@ -95,6 +95,11 @@ def line(
 def title(text: str) -> str:
     """What a viewer shows when the reader points at the enclosing element."""
     return f"<title>{escape(text)}</title>"
+
+
+def titled(text: str, *parts: str) -> list[str]:
+    """Some elements, with what a viewer shows when the reader points at them."""
+    return ["<g>", title(text), *parts, "</g>"]
 
 
 def document(width: float, height: float, name: str, parts: list[str]) -> str:

@@ -105,21 +105,18 @@ def _row(
 ) -> list[str]:
     fill = palette.fill(line.rule.value, line.rows)
     ids, tests, answers, bars, figures = lefts
-    parts = [_frame(line, right, y), "<g>", svg.title(line.whole)]
-    shown = svg.cut(line.rule.id, LONGEST)
-    parts.append(svg.line(ids, y + 18, shown, bold=True))
+    shown = [svg.line(ids, y + 18, svg.cut(line.rule.id, LONGEST), bold=True)]
     for place, test in enumerate(line.tests):
-        parts.append(svg.line(tests, y + 18 + place * LINE_HEIGHT, test))
+        shown.append(svg.line(tests, y + 18 + place * LINE_HEIGHT, test))
     box = {"x": answers, "y": y + 4, "height": 20.0, "rx": 4.0}
     box["width"] = svg.width(line.answer) + 2 * PADDING
-    return [
-        *parts,
+    shown += [
         svg.shape("rect", **box, fill=fill),
         svg.line(answers + PADDING, y + 18, line.answer, fill=on(fill)),
         *bar(line.rule.value, line.rows, palette, (bars, y + 11, BAR), INK),
         svg.line(figures, y + 18, line.said, fill=FAINT),
-        "</g>",
     ]
+    return [_frame(line, right, y), *svg.titled(line.whole, *shown)]
 
 
 def _frame(line: TableLine, right: float, y: float) -> str:

@@ -103,10 +103,10 @@ def _edge(box: Box, layout: str) -> list[str]:
         fill=INK if is_lit else FAINT,
         bold=is_lit,
         small=True,
-        middle=layout == DOWN,
+        anchor="middle" if layout == DOWN else "",
     )
     path = svg.shape("path", d=curve, fill="none", stroke=stroke, stroke_width=thick)
-    return ["<g>", svg.title(box.exact), path, text, "</g>"]
+    return svg.titled(box.exact, path, text)
 
 
 def _box(box: Box, palette: Palette) -> list[str]:
@@ -118,12 +118,10 @@ def _box(box: Box, palette: Palette) -> list[str]:
     frame["stroke_width"] = LIT if box.lit else 1.0
     if box.hidden:
         frame["stroke_dasharray"] = "4 3"
-    return [
-        "<g>",
-        svg.title(box.whole),
+    return svg.titled(
+        box.whole,
         svg.shape("rect", x=x, y=y, width=wide, height=HIGH, rx=5, **frame),
         svg.line(x + PADDING, y + 15, box.head, fill=ink, bold=True),
         svg.line(x + PADDING, y + 29, box.foot, fill=ink, small=True),
         *bar(box.answer, box.rows, palette, (x + PADDING, y + 34, inner), ink),
-        "</g>",
-    ]
+    )

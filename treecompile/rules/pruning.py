@@ -12,14 +12,8 @@ from dataclasses import replace
 
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
+from treecompile.model import ir
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import (
-    NotedProgram,
-    Program,
-    RuleSet,
-    RuleTally,
-    Training,
-)
 from treecompile.model.rounding import rounded
 from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
@@ -27,6 +21,7 @@ from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
 from treecompile.rules.passes.merge import merge
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
+from treecompile.rules.referred_counts import uncounted
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import Source, read_table
 
@@ -40,7 +35,7 @@ def silent(length: int) -> Callable[[int], None]:
     return lambda done: None
 
 
-def simplify(program: Program) -> Program:
+def simplify(program: ir.Program) -> ir.Program:
     """A program with fewer rules and the same answers; see `passes`."""
     rules = extract(program.body)
     body = _as_round(apply_rule_passes(rules, SIMPLIFYING_PASSES), program)
@@ -54,7 +49,7 @@ def simplify(program: Program) -> Program:
     return _without_estimate(simplified) if is_fractional(program.body) else simplified
 
 
-def with_rounded_answers(program: Program, digits: int) -> Program:
+def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
     """The same decisions, with answers of so many decimals.
 
     What is known about the quality of the model is that of other answers.
@@ -62,24 +57,19 @@ def with_rounded_answers(program: Program, digits: int) -> Program:
     if program.body.labels:
         raise OptionError("--round is for numbers: the model predicts labels")
     options = {**dict(program.options), "round": digits}
-    training = program.training
-    if training is not None:
-        training = Training(training.source, training.rows, training.columns)
     body = rounded(program.body, digits)
-    return replace(
-        program, body=body, options=tuple(options.items()), training=training
-    )
+    return replace(uncounted(program), body=body, options=tuple(options.items()))
 
 
-def _as_round(rules: RuleSet, program: Program) -> RuleSet:
+def _as_round(rules: ir.RuleSet, program: ir.Program) -> ir.RuleSet:
     """The rules, with answers as round as those of the program: the default is new."""
     digits = dict(program.options).get("round")
     made = rounded(rules, digits) if isinstance(digits, int) else rules
-    assert isinstance(made, RuleSet)
+    assert isinstance(made, ir.RuleSet)
     return made
 
 
-def _decide_same(before: RuleSet, after: RuleSet) -> bool:
+def _decide_same(before: ir.RuleSet, after: ir.RuleSet) -> bool:
     """Whether each rule surely decides the same rows as before."""
     merged = merge(before)
     return len(before.rules) == len(merged.rules) and (
@@ -88,14 +78,14 @@ def _decide_same(before: RuleSet, after: RuleSet) -> bool:
     )
 
 
-def _with_valid_tallies(training: Training, rules: int | None) -> Training:
+def _with_valid_tallies(training: ir.Training, rules: int | None) -> ir.Training:
     """Keep the tallies for that many rules and a default; for None, drop them."""
 
-    def kept(tallies: tuple[RuleTally, ...]) -> tuple[RuleTally, ...]:
+    def kept(tallies: tuple[ir.RuleTally, ...]) -> tuple[ir.RuleTally, ...]:
         if rules is None or not tallies:
             return ()
         # A tree has no tally for the default.
-        return (*tallies, RuleTally(0, 0.0, 0, 0.0))[: rules + 1]
+        return (*tallies, ir.RuleTally(0, 0.0, 0, 0.0))[: rules + 1]
 
     return replace(
         training,
@@ -104,7 +94,7 @@ def _with_valid_tallies(training: Training, rules: int | None) -> Training:
     )
 
 
-def flattening_notes(program: Program) -> tuple[str, ...]:
+def flattening_notes(program: ir.Program) -> tuple[str, ...]:
     """What a user should know before using the rules of a program."""
     if not is_fractional(program.body):
         return ()
@@ -115,12 +105,12 @@ def flattening_notes(program: Program) -> tuple[str, ...]:
 
 
 def prune_by(
-    program: Program,
+    program: ir.Program,
     how: str,
     training: Cases | None,
     validation: Cases | None,
     start: Start = silent,
-) -> Program:
+) -> ir.Program:
     """Prune the rules of a program, and measure them on all cases that are given.
 
     `how` is C45RULES to prune by the training cases (see `postprune.c45rules`), or
@@ -132,12 +122,12 @@ def prune_by(
 
 
 def pruned_rules(
-    program: Program,
+    program: ir.Program,
     how: str,
     cases: Cases,
     start: Start = silent,
     tests: Sequence[float] | None = None,
-) -> Program:
+) -> ir.Program:
     """Prune the rules of a program by cases; nothing is measured yet.
 
     `tests` has the bits of a test of each feature, for cases that stand for groups of
@@ -157,7 +147,7 @@ def pruned_rules(
     return _without_estimate(pruned)
 
 
-def _without_estimate(program: Program) -> Program:
+def _without_estimate(program: ir.Program) -> ir.Program:
     """The estimate of a tree says nothing about a model that decides otherwise."""
     training = program.training
     if training is None:
@@ -166,12 +156,12 @@ def _without_estimate(program: Program) -> Program:
 
 
 def prune(
-    program: Program,
+    program: ir.Program,
     how: str,
     data: Source,
     reading: ReadOptions = ReadOptions(),
     start: Start = silent,
-) -> NotedProgram:
+) -> ir.NotedProgram:
     """Prune the rules of a program by the rows of a table; see `prune_by`."""
     table, by_training = read_table(data, reading), how == C45RULES
     cases = read_cases(program, table, reading.na_values, with_all=by_training)
@@ -179,11 +169,11 @@ def prune(
     pruned = prune_by(program, how, training, validation, start)
     left_out = table.rows - cases.rows
     notes = pruning_notes(program, how, cases.rows, left_out)
-    return NotedProgram(pruned, (*table.notes, *notes))
+    return ir.NotedProgram(pruned, (*table.notes, *notes))
 
 
 def pruning_notes(
-    program: Program, how: str, rows: int, left_out: int
+    program: ir.Program, how: str, rows: int, left_out: int
 ) -> tuple[str, ...]:
     """What a user should know about the pruned rules and the rows that pruned them."""
     notes = [*flattening_notes(program)]

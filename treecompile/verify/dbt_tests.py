@@ -15,12 +15,11 @@ from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.outputs import OUTPUTS, asked_outputs
 from treecompile.emit.sql.text import INTEGER, column_names, literal
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import AnyProgram, ForestProgram, Row
-from treecompile.model.paths import divisible
+from treecompile.model.ir import AnyProgram, Row
 from treecompile.model.semantics import required_features
 from treecompile.verify.axes import DOUBLES, PYTHON_INTEGERS, integral
-from treecompile.verify.cells import probe_rows
-from treecompile.verify.forests import ForestReference, Nearly, forest_rows
+from treecompile.verify.edges import AnyReference, reference_of, rows_to_try
+from treecompile.verify.forests import Nearly
 from treecompile.verify.reference import Reference
 
 MOST = 40  # rows of a test
@@ -36,11 +35,7 @@ def unit_tests(program: AnyProgram, options: EmitOptions) -> str:
         return ""
     asked = asked_outputs(program.body, options)
     wanted = [(each.output, each.label) for each in asked]
-    reference = (
-        ForestReference(program.body, wanted)
-        if isinstance(program, ForestProgram)
-        else Reference(program, wanted)
-    )
+    reference = reference_of(program, wanted)
     quoting = forms.quoting_of(dialect, options)
     columns = column_names(program.body, quoting, options.columns)
     number = quoting.name(NUMBER)
@@ -99,7 +94,7 @@ def _is_plain(text: str) -> bool:
 
 def _chosen(
     program: AnyProgram,
-    reference: Reference | ForestReference,
+    reference: AnyReference,
     dialect: Dialect,
     options: EmitOptions,
 ) -> list[Row]:
@@ -114,14 +109,7 @@ def _chosen(
         if options.types.get(feature.name) == INTEGER
     ]
     numbers = PYTHON_INTEGERS if whole else DOUBLES
-    rows: Sequence[Row]
-    if isinstance(reference, ForestReference):
-        rows = forest_rows(reference.body, budget=TRIED, numbers=numbers).rows
-    else:
-        scattered = divisible(body)
-        rows = probe_rows(
-            reference.body, budget=TRIED, scattered=scattered, numbers=numbers
-        ).rows
+    rows: Sequence[Row] = rows_to_try(reference, budget=TRIED, numbers=numbers).rows
     rows = integral(rows, whole) if whole else rows
     required = required_features(body)
     different = {tuple(row[i] for i in required): row for row in rows}

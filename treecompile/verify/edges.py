@@ -1,15 +1,31 @@
-"""The rows that `verify` tries, each with the right answer."""
+"""The rows that `verify` tries, and what the model says about them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from treecompile.model.ir import AnyProgram, ForestProgram, Label
 from treecompile.model.paths import divisible
-from treecompile.model.semantics import predict
-from treecompile.verify.cells import probe_rows
+from treecompile.verify.cells import ProbeRows, probe_rows
+from treecompile.verify.claims import Wanted
 from treecompile.verify.forests import ForestReference, forest_rows
 from treecompile.verify.reference import Reference
+
+AnyReference: TypeAlias = Reference | ForestReference
+
+
+def reference_of(program: AnyProgram, wanted: Wanted = ()) -> AnyReference:
+    """What judges the artefacts of a model."""
+    if isinstance(program, ForestProgram):
+        return ForestReference(program.body, wanted)
+    return Reference(program, wanted)
+
+
+def rows_to_try(reference: AnyReference, **how: Any) -> ProbeRows:
+    """The rows to try on a model; see `probe_rows` and `forest_rows`."""
+    if isinstance(reference, ForestReference):
+        return forest_rows(reference.body, **how)
+    return probe_rows(reference.body, scattered=divisible(reference.model), **how)
 
 
 def edge_rows(
@@ -17,13 +33,7 @@ def edge_rows(
 ) -> list[tuple[dict[str, Any], Label]]:
     """The rows that reach every cell of a model and both sides of every edge."""
     names = [feature.name for feature in program.body.features]
-    if isinstance(program, ForestProgram):
-        tried = forest_rows(program.body, budget=budget, seed=seed).rows
-        answers = ForestReference(program.body).answers(tried)
-    else:
-        body = program.body
-        cut, scattered = Reference(program).body, divisible(body)
-        tried = probe_rows(cut, budget=budget, seed=seed, scattered=scattered).rows
-        answers = [predict(body, row) for row in tried]
+    reference = reference_of(program)
+    tried = rows_to_try(reference, budget=budget, seed=seed).rows
     rows = (dict(zip(names, row, strict=True)) for row in tried)
-    return list(zip(rows, answers, strict=True))
+    return list(zip(rows, reference.answers(tried), strict=True))

@@ -105,6 +105,7 @@ class ForestReference:
 # ---------------------------------------------------------------- rows
 
 
+@paused()
 def forest_rows(
     forest: ir.Forest,
     constants: Constants = Constants(),
@@ -114,17 +115,6 @@ def forest_rows(
     numbers: NumberProbes = DOUBLES,
 ) -> ProbeRows:
     """The rows to try on a forest and its artefact."""
-    with paused():
-        return _forest_rows(forest, constants, budget, seed, numbers)
-
-
-def _forest_rows(
-    forest: ir.Forest,
-    constants: Constants,
-    budget: int,
-    seed: int,
-    numbers: NumberProbes,
-) -> ProbeRows:
     if forest.zero_is_missing:
         zeros = {forests.ZERO, -forests.ZERO}
         constants = Constants(constants.numbers | zeros, constants.strings)

@@ -30,6 +30,7 @@ from treecompile.model.semantics import (
     decider,
     distribution,
     places,
+    predict,
     probabilities,
     required_features,
 )
@@ -80,6 +81,10 @@ class Reference:
             ):
                 raise AssertionError(f"batch and semantics differ on {row!r}")
             yield said
+
+    def answers(self, rows: Sequence[ir.Row]) -> list[ir.Label]:
+        """The answer to each row."""
+        return [predict(self.model, row) for row in rows]
 
     def _most_checked(self) -> int:
         """How many rows can be decided row by row in little time."""

@@ -21,16 +21,16 @@ from treecompile.engines.base import Engine
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import EngineError, shortened
 from treecompile.model.forests import single
-from treecompile.model.ir import AnyProgram, ForestProgram, Row, ValueType
-from treecompile.model.paths import divisible
+from treecompile.model.ir import AnyProgram, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
-from treecompile.verify.cells import BUDGET, ProbeRows, probe_rows
+from treecompile.verify.cells import BUDGET, ProbeRows
 from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
 from treecompile.verify.constants import added
+from treecompile.verify.edges import reference_of, rows_to_try
 from treecompile.verify.execution import holdable, run_sql
-from treecompile.verify.forests import ForestReference, Nearly, forest_rows
+from treecompile.verify.forests import Nearly
 from treecompile.verify.node_process import run_node
 from treecompile.verify.pages import decision_in, is_page
 from treecompile.verify.processes import TIMEOUT, check_timeout, not_in_time
@@ -133,29 +133,16 @@ def verify(
     claimed = claim(program, text, engine, output, label, identifiers)
     renamed = columns or {}
     declared_types(program.body, types or {})
-    reference: Reference | ForestReference
-    if isinstance(program, ForestProgram):
-        reference = ForestReference(program.body, claimed.wanted)
-    else:
-        reference = Reference(program, claimed.wanted)
+    reference = reference_of(program, claimed.wanted)
     try:
         if claimed.engine == NODE and is_page(text):
             text = decision_in(text)
         constants = added(program, text, claimed, renamed, alias, types)
     except RefusedError as error:
         return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
-    search: Search
-    if isinstance(reference, ForestReference):
-        search = partial(forest_rows, reference.body, constants, seed=seed)
-    else:
-        search = partial(
-            probe_rows,
-            reference.body,
-            constants,
-            seed=seed,
-            answer=reference.answer,
-            scattered=divisible(program.body),
-        )
+    search = partial(rows_to_try, reference, constants=constants, seed=seed)
+    if isinstance(reference, Reference):
+        search = partial(search, answer=reference.answer)
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
     if claimed.engine in MODULE_ENGINES:

@@ -13,7 +13,7 @@ from treecompile.emit.javascript.decision import is_large
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, by_id, of_nodes
-from treecompile.model.paths import rule_ids, upwards
+from treecompile.model.paths import leaves_below, rule_ids
 from treecompile.model.semantics import asks_presence, conditions, required_features
 from treecompile.model.words import Rounding
 from treecompile.regions.region import FIRST, UNSEEN, Interval, Region, rule_regions
@@ -205,7 +205,7 @@ def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
         return []
     ids, rounding = rule_ids(tree), Rounding(conditions(tree))
     known = of_nodes(program, tree)
-    leaves = _leaves_below(tree)
+    leaves = leaves_below(tree)
     made: list[Json] = [{"parent": -1, "test": "", "exact": ""} for _ in tree.nodes]
     for position, node in enumerate(tree.nodes):
         own = made[position] | figures(known[position])
@@ -226,11 +226,3 @@ def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
                 }
         made[position] = own
     return made
-
-
-def _leaves_below(tree: ir.Tree) -> list[int]:
-    counts = [1] * len(tree.nodes)
-    for position, node in upwards(tree):
-        if isinstance(node, ir.Split):
-            counts[position] = sum(counts[branch.then] for branch in node.branches)
-    return counts

@@ -8,7 +8,7 @@ from typing import Any
 from treecompile.emit.about import About
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
-from treecompile.model.evidence import Evidence
+from treecompile.model.evidence import Evidence, label_rows, right_rows, rows_of
 from treecompile.model.paths import size
 from treecompile.model.semantics import is_fractional, required_features
 from treecompile.model.stand_in import compares_with_forest, titled
@@ -99,8 +99,7 @@ def quality(program: ir.Program) -> list[Json]:
 def _quality(title: str, found: ir.Quality, labels: Sequence[ir.Label]) -> Json:
     if isinstance(found, ir.ValueQuality):
         return _value_quality(title, found)
-    actual = [sum(row) for row in found.confusion]
-    right, total = sum(row[i] for i, row in enumerate(found.confusion)), sum(actual)
+    right, total, actual = right_rows(found), rows_of(found), label_rows(found)
     common = actual.index(max(actual))
     told = (
         f"{right} of {words.quantity(total, 'row')} right. Always answering"

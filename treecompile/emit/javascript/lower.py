@@ -10,12 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treecompile.emit.explanations import (
-    conclusions,
-    identity,
-    sentences,
-    tests_above,
-)
+from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.javascript.decision import (
     DecisionScript,
@@ -107,6 +102,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     target = words.name(program.target)
     dates = _dates(program, used)
     exported = _exported(body, dates)
+    types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
         is_commonjs=options.module == COMMONJS,
@@ -116,7 +112,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             (f"{k}: {literal(v)}" for k, v in identity(source, len(decided)).items()),
             "});",
         ),
-        features=_map("FEATURES", {f.name: _type_name(f) for f in used}),
+        features=_map("FEATURES", types),
         classes=_classes(body),
         dates=dates,
         constants=code.constants(),
@@ -147,8 +143,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
     )
-    types = declarations(source, used, dates=bool(dates))
-    return Lowered(module, notes=(note(body),), beside=types)
+    beside = declarations(source, used, dates=bool(dates))
+    return Lowered(module, notes=(note(body),), beside=beside)
 
 
 def decision_script(source: CompilerInput) -> str:
@@ -168,10 +164,6 @@ def _exported(body: ir.Body, dates: Sequence[str]) -> list[str]:
 def _exports(names: Sequence[str], module: str) -> list[str]:
     start = "module.exports = {" if module == COMMONJS else "export {"
     return block(start, names, "};")
-
-
-def _type_name(feature: ir.Feature) -> str:
-    return javascript_string(TYPE_NAMES.of(feature.type))
 
 
 def _map(name: str, items: Mapping[str, str]) -> list[str]:
@@ -255,7 +247,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 def _steps(program: ir.Program) -> list[str]:
     """For each node the node above it and the test between, as `explain` needs them."""
     lines = []
-    for parent, test in tests_above(program):
+    for parent, test in words.tests_above(program.body):
         items = (str(parent), javascript_string(test))
         lines.append("\n".join(block("  [", items, "],", 2)))
     return lines

@@ -74,12 +74,7 @@ def _percent(share: float) -> str:
 def unused(forest: ir.Forest, found: SplitShares) -> str:
     if not found.ranked:
         return ""
-    tested = set(found.ranked)
-    names = [
-        md.name(feature.name)
-        for index, feature in enumerate(forest.features)
-        if index not in tested
-    ]
+    names = [md.name(forest.features[index].name) for index in found.unused]
     return f"Not used: {md.listing(names)}." if names else ""
 
 

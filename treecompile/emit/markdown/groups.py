@@ -181,17 +181,13 @@ def groups_of_tree(
                 continue
         cuts.append((position, start, stop))
     return [
-        RuleGroup(tuple(rules[start:stop]), _flat(tests[position]))
+        RuleGroup(tuple(rules[start:stop]), shared_path(tests[position] or {}))
         for position, start, stop in cuts
     ]
 
 
 def _within(span: tuple[int, int], start: int, stop: int) -> bool:
     return span[0] <= start and stop <= span[1]
-
-
-def _flat(tests: Tests | None) -> tuple[Condition, ...]:
-    return shared_path(tests or {})
 
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:

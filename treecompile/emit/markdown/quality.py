@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from treecompile.emit.markdown import md
 from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
+from treecompile.model.evidence import label_rows, right_rows
 from treecompile.model.forests import is_forest
 from treecompile.model.paths import DIVIDED
 from treecompile.model.referral import refer_label, referred_rows
@@ -22,16 +23,11 @@ from treecompile.model.words import rounded
 # ---------------------------------------------------------------- the model
 
 
-def actual_counts(quality: ir.ClassQuality) -> ir.ClassCounts:
-    """How many cases of each label there are, whatever was predicted."""
-    return ir.ClassCounts(tuple(float(sum(row)) for row in quality.confusion))
-
-
 def training_counts(program: ir.AnyProgram) -> ir.Stats | None:
     """The statistics of all training cases; None if they are not known."""
     measured = program.training.quality if program.training else None
     if isinstance(measured, ir.ClassQuality):
-        return actual_counts(measured)
+        return ir.ClassCounts(tuple(map(float, label_rows(measured))))
     return program.body.nodes[0].stats if isinstance(program.body, ir.Tree) else None
 
 
@@ -82,9 +78,8 @@ def _quality_part(
         remover = "the model removes" if is_forest(program.body) else "the rules remove"
         return _value_quality(title, quality, remover)
     labels, refers = program.body.labels, refer_label(program)
-    actual = actual_counts(quality)
-    total = actual.weight
-    right = sum(row[i] for i, row in enumerate(quality.confusion))
+    actual = ir.ClassCounts(tuple(map(float, label_rows(quality))))
+    right, total = right_rows(quality), actual.weight
     common = answer(base or actual, labels)  # the most common label in training
     baseline = actual.weights[labels.index(common)]
     names = [md.value(label) for label in labels]
@@ -204,9 +199,7 @@ def statistics(program: ir.Program) -> list[StatisticsPart]:
 def _table(
     body: ir.Body, tallies: Sequence[ir.RuleTally], quality: ir.Quality | None
 ) -> str:
-    actual = None
-    if isinstance(quality, ir.ClassQuality):
-        actual = list(actual_counts(quality).weights)
+    actual = label_rows(quality) if isinstance(quality, ir.ClassQuality) else None
     total = sum(tally.decided for tally in tallies)
     rows = [_cells(entry, body, total) for entry in figures(body, tallies, actual)]
     return md.table_of(rows)

@@ -16,16 +16,14 @@ from treecompile.emit.options import AUTO, EmitOptions
 from treecompile.emit.python.decision import CONVERTERS
 from treecompile.emit.python.layout import collection, in_docstring, mapping
 from treecompile.emit.python.lower import (
-    OF_SCRIPT,
-    PARSERS,
     SCRIPT,
+    ReadColumns,
     blanks,
     computed,
-    date_constant,
     script_mode,
 )
 from treecompile.emit.runtime import columns, rows
-from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.runtime.source import copied
 from treecompile.emit.steps import nest, note
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
@@ -100,11 +98,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = settled(source.program.body)
     decided = outcomes(body)
     required = {index: column for column, index in enumerate(required_features(body))}
-    used = [body.features[index] for index in required]
-    parsers = {f.name: PARSERS.of(f.type) for f in used}
-    dates = date_constant(source.program, used)
-    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
+    read = ReadColumns.of(source.program)
+    used, dates, helpers = read.used, read.dates, read.helpers
     tree, places = _tree(body, decided)
     is_tree = tree is not None
     limits = ["BLOCK"]
@@ -153,7 +148,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         estimates=[
             f"        [{rule.value!r}]," for rule in decided.values() if not body.labels
         ],
-        parsers=mapping("PARSERS", parsers),
+        parsers=mapping("PARSERS", read.parsers),
         blanks=blanks(source.program),
         script=script_mode(NUMPY_SCRIPT, of_script, SCRIPT_NAMES),
     )

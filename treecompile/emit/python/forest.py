@@ -14,7 +14,6 @@ from treecompile.emit.literals import identifiers, python_literal, python_string
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import (
-    CONVERTERS,
     RESERVED,
     VARIABLE_WIDTH,
     DecisionCode,
@@ -32,23 +31,19 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.python.lower import (
     IMPORTED,
     MANY,
-    OF_SCRIPT,
-    PARSERS,
-    PLAIN_NAMES,
     SCRIPT,
+    ReadColumns,
     blanks,
     computed,
-    date_constant,
     example_calls,
     script_mode,
 )
 from treecompile.emit.runtime import forests as runtime
 from treecompile.emit.runtime import rows
-from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.runtime.source import copied
 from treecompile.emit.steps import tree_steps
 from treecompile.model import forests, ir, words
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import required_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +74,8 @@ class ForestModule:
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     program = source.program
     forest = program.body
-    used = [forest.features[index] for index in required_features(forest)]
-    parsers = {f.name: PARSERS.of(f.type) for f in used}
-    dates = date_constant(program, used)
-    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
+    read = ReadColumns.of(program)
+    used, dates, helpers = read.used, read.dates, read.helpers
     answer_type = type(forest.labels[0]).__name__ if forest.labels else "float"
     code = ForestCode(forest, helpers.names)
     names = list(code.variables.values())
@@ -106,19 +98,9 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         docstring=_docstring(source),
         imports=helpers.imports(imports),
         model=mapping("MODEL", _identity(source)),
-        features=[
-            *mapping(
-                "FEATURES" if used else "FEATURES: dict[str, str]",
-                {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used},
-            ),
-            *dates,
-        ],
-        classes=(
-            collection("CLASSES = (", map(python_literal, forest.labels), ")")
-            if forest.labels
-            else []
-        ),
-        constants=[*_constants(forest, others), *set_constants(code.sets)],
+        features=read.features(),
+        classes=classes(forest),
+        constants=[*constants(forest, others), *set_constants(code.sets)],
         first=copied(runtime, first, flags, renamed),
         target=target,
         interface=signature("def predict_values(", names, f") -> {answer_type}:"),
@@ -138,7 +120,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         ],
         trees=list(code.trees()),
         helpers=helpers.texts(),
-        parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
+        parsers=read.parsers_by_name(),
         blanks=blanks(program),
         script=script_mode(SCRIPT, flags),
     )
@@ -175,7 +157,14 @@ def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
     return first, [*others, *["single"] * is_single]
 
 
-def _constants(forest: ir.Forest, used: Sequence[str]) -> Iterator[str]:
+def classes(forest: ir.Forest) -> list[str]:
+    """The constant CLASSES of a classifier."""
+    labels = map(python_literal, forest.labels)
+    return collection("CLASSES = (", labels, ")") if forest.labels else []
+
+
+def constants(forest: ir.Forest, used: Sequence[str]) -> Iterator[str]:
+    """The numbers that the functions in use need for the answer."""
     if forest.cut is not None:
         yield f"CUT = {forest.cut!r}  # of the margin: the second label is above it"
     if forest.link is ir.Link.LOGISTIC:

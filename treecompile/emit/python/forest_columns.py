@@ -22,24 +22,26 @@ from treecompile.emit.python.columns import (
     column_names,
     converter,
 )
-from treecompile.emit.python.decision import CONVERTERS
-from treecompile.emit.python.forest import VERSIONS, exactness, functions
+from treecompile.emit.python.forest import (
+    VERSIONS,
+    classes,
+    constants,
+    exactness,
+    functions,
+)
 from treecompile.emit.python.layout import (
     WIDTH,
     collection,
     in_docstring,
-    mapping,
 )
 from treecompile.emit.python.lower import (
-    OF_SCRIPT,
-    PARSERS,
+    ReadColumns,
     blanks,
     computed,
-    date_constant,
     script_mode,
 )
 from treecompile.emit.runtime import columns, forest_columns, rows
-from treecompile.emit.runtime.source import Helpers, copied
+from treecompile.emit.runtime.source import copied
 from treecompile.model import forests, ir, words
 from treecompile.model.semantics import required_features, threshold, truth_table
 
@@ -74,11 +76,8 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     check_layout(options)
     program, forest = source.program, source.program.body
     required = {place: column for column, place in enumerate(required_features(forest))}
-    used = [forest.features[place] for place in required]
-    parsers = {f.name: PARSERS.of(f.type) for f in used}
-    dates = date_constant(program, used)
-    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
+    read = ReadColumns.of(program)
+    used, dates, helpers = read.used, read.dates, read.helpers
     of_script = {
         "BOOLEANS": any(isinstance(label, bool) for label in forest.labels),
         "COMPUTES": bool(dates),
@@ -93,11 +92,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         imports=[*helpers.imports(IMPORTED), "", "import numpy as np"],
         columns=column_names("COLUMNS", forest.features),
         features=[*column_names("FEATURES", used), *dates],
-        classes=(
-            collection("CLASSES = (", map(python_literal, forest.labels), ")")
-            if forest.labels
-            else []
-        ),
+        classes=classes(forest),
         runtime=[
             *_runtime(forest, required, used),
             *copied(rows, ["row_count"]),
@@ -109,7 +104,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         table=[line for each in forest.members for line in _tree(each, required)],
         label_type=answer_type(forest),
         labels=[f"    {python_literal(label)}," for label in forest.labels],
-        parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
+        parsers=read.parsers_by_name(),
         blanks=blanks(program),
         script=script_mode(NUMPY_SCRIPT, of_script, SCRIPT_NAMES),
     )
@@ -161,13 +156,8 @@ def _constants(forest: ir.Forest, required: Mapping[int, int]) -> Iterator[str]:
     if zeros := _zeros(forest, required):
         yield from collection("ZERO_IS_MISSING = [", map(repr, zeros), "]")
         yield f"ZERO = {forests.ZERO!r}"
-    if forest.cut is not None:
-        yield f"CUT = {forest.cut!r}  # of the margin: the second label is above it"
     _, others = functions(forest)
-    if forest.link is ir.Link.LOGISTIC:
-        yield f"SLOPE = {forest.slope!r}"
-    if "power" in others:
-        yield f"LARGEST = {forests.largest_power(forest)!r}  # that is exponentiated"
+    yield from constants(forest, others)
 
 
 # ---------------------------------------------------------------- tables

@@ -9,12 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from treecompile.emit.explanations import (
-    conclusions,
-    identity,
-    sentences,
-    tests_above,
-)
+from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
@@ -106,15 +101,43 @@ class PythonModule:
     script: list[str]  # "def main(...", "def usage(...", ...
 
 
+@dataclass(frozen=True, slots=True)
+class ReadColumns:
+    """The columns that a module reads, and the functions that it reads them with."""
+
+    used: list[ir.Feature]
+    parsers: dict[str, str]  # {"heat": "parse_number"}: of the script
+    dates: list[str]  # DATES = {"x_year": ("x", "year")}; nothing without dates
+    helpers: Helpers
+
+    @classmethod
+    def of(cls, program: ir.AnyProgram) -> ReadColumns:
+        body = program.body
+        used = [body.features[index] for index in required_features(body)]
+        parsers = {f.name: PARSERS.of(f.type) for f in used}
+        dates = date_constant(program, used)
+        needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
+        helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
+        return cls(used, parsers, dates, helpers)
+
+    def features(self) -> list[str]:
+        """The constants FEATURES and DATES."""
+        name = "FEATURES" if self.used else "FEATURES: dict[str, str]"
+        types = {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in self.used}
+        return [*mapping(name, types), *self.dates]
+
+    def parsers_by_name(self) -> list[str]:
+        """The constant PARSERS."""
+        name = "PARSERS" if self.used else "PARSERS: dict[str, Any]"
+        return mapping(name, self.parsers)
+
+
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = replace(source.program, body=settled(source.program.body))
     body = program.body
-    used = [body.features[index] for index in required_features(body)]
+    read = ReadColumns.of(program)
+    used, dates, helpers = read.used, read.dates, read.helpers
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
-    parsers = {f.name: PARSERS.of(f.type) for f in used}
-    dates = date_constant(program, used)
-    needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-    helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
     layout = choose(program, _asked(body, options), LanguageCosts(READING * len(used)))
     figures = words.evidence_by_id(program)
     code = DecisionCode(body, helpers.names, figures, layout)
@@ -145,13 +168,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         docstring=_docstring(source, len(decided), layout),
         imports=helpers.imports(IMPORTED | _typing(code)),
         model=mapping("MODEL", model),
-        features=[
-            *mapping(
-                "FEATURES" if used else "FEATURES: dict[str, str]",
-                {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in used},
-            ),
-            *dates,
-        ],
+        features=read.features(),
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         constants=code.constants(),
         is_classifier=bool(body.labels),
@@ -187,7 +204,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
         helpers=helpers.texts(),
-        parsers=mapping("PARSERS" if used else "PARSERS: dict[str, Any]", parsers),
+        parsers=read.parsers_by_name(),
         blanks=blanks(program),
         script=script_mode(SCRIPT, flags),
     )
@@ -310,7 +327,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 def _steps(program: ir.Program) -> list[str]:
     """For each node the node above it and the test between, as `explain` needs them."""
     lines = []
-    for parent, test in tests_above(program):
+    for parent, test in words.tests_above(program.body):
         items = (str(parent), python_string(test))
         lines.append("\n".join(collection("    (", items, "),", 4)))
     return lines

@@ -38,25 +38,15 @@ from treecompile.emit.sql.outputs import (
 )
 from treecompile.emit.sql.text import (
     INTEGER,
+    TYPED_FORMS,
     ConditionWriter,
     declared_types,
     literal,
 )
 from treecompile.emit.steps import Step, agreeing
-from treecompile.model import paths, words
+from treecompile.model import ir, paths, words
 from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
-from treecompile.model.ir import (
-    AnyBody,
-    AnyProgram,
-    Body,
-    Condition,
-    Kind,
-    Program,
-    Rule,
-    Tree,
-    ValueType,
-)
 from treecompile.model.semantics import probabilities, required_features
 
 UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
@@ -96,7 +86,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     )
 
 
-def dates_note(program: AnyProgram) -> str:
+def dates_note(program: ir.AnyProgram) -> str:
     """Which columns the table must have, computed from dates."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
@@ -107,8 +97,8 @@ def dates_note(program: AnyProgram) -> str:
 
 
 def laid_out(
-    program: Program,
-    body: Body,
+    program: ir.Program,
+    body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
     options: EmitOptions,
@@ -132,7 +122,7 @@ def laid_out(
 
 
 def in_steps(
-    body: Body,
+    body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
     options: EmitOptions,
@@ -163,7 +153,7 @@ def in_steps(
     if len(asked) == 1 or not has_helpers or not required_features(body):
         made = expressions(body, dialect, columns, options, said, layout)
         return Steps(made, stages)
-    writer = ConditionWriter(dialect, body, columns, ValueType.INT, types)
+    writer = ConditionWriter(dialect, body, columns, ir.ValueType.INT, types)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
 
@@ -183,7 +173,7 @@ def in_steps(
 
 
 def typed_columns(
-    body: AnyBody,
+    body: ir.AnyBody,
     dialect: Dialect,
     columns: Mapping[int, str],
     later: Mapping[int, str],
@@ -197,7 +187,7 @@ def typed_columns(
     for index, column in columns.items():
         feature = body.features[index]
         text = dialect.columns.of(feature.type).fill(column)
-        if feature.kind is Kind.NUMERIC:
+        if feature.kind is ir.Kind.NUMERIC:
             text = dialect.steps.known.fill(text)
         referred[index] = later[index]
         if text != column:
@@ -211,16 +201,7 @@ def typed_dialect(dialect: Dialect) -> Dialect:
     return replace(
         dialect,
         columns=targets.ByType(*[Phrase("{}", [""])] * 4),
-        conditions=DialectConditions(
-            at_most=Phrase("{x} <= {value}", ("x", "value")),
-            at_most_or_missing=Phrase(
-                "({x} <= {value} OR {x} IS NULL)", ("x", "value")
-            ),
-            above=Phrase("{x} > {value}", ("x", "value")),
-            above_or_missing=Phrase("({x} > {value} OR {x} IS NULL)", ("x", "value")),
-            number_missing=Phrase("{x} IS NULL", ("x",)),
-            number_known=Phrase("{x} IS NOT NULL", ("x",)),
-        ),
+        conditions=DialectConditions(**TYPED_FORMS),
         number_for_number=Phrase("", ()),
     )
 
@@ -240,7 +221,7 @@ def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
 
 
 def expressions(
-    body: Body,
+    body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
     options: EmitOptions,
@@ -264,7 +245,7 @@ def expressions(
 
 
 def expression(
-    body: Body,
+    body: ir.Body,
     writer: ConditionWriter,
     asked: Asked,
     said: Mapping[str, str],
@@ -300,7 +281,7 @@ def expression(
 MOST_NAMED = 3  # rules in a comment
 
 
-def _comment(rules: Sequence[Rule], said: Mapping[str, str]) -> str:
+def _comment(rules: Sequence[ir.Rule], said: Mapping[str, str]) -> str:
     """The comment behind an answer: " /* R3: 2 of 2 cases, R4: 3 of 5 cases */"."""
     if rules[0].id not in said:
         return ""
@@ -312,7 +293,7 @@ def _comment(rules: Sequence[Rule], said: Mapping[str, str]) -> str:
     return f" /* {', '.join(named)} */"
 
 
-def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:
+def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
     """The answer of a rule, without its comment."""
     if asked.output == "rule":
         return literal(rule.id, dialect)
@@ -322,7 +303,7 @@ def result(rule: Rule, body: Body, asked: Asked, dialect: Dialect) -> str:
     return literal(probabilities(rule.stats)[label], dialect)
 
 
-def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
+def divided_arm(tree: ir.Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
     """The arm of a CASE that answers the rows with an unknown value."""
     check_sums(tree, writer.dialect)
     required = ((index, tree.features[index]) for index in required_features(tree))
@@ -339,7 +320,7 @@ def divided_arm(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
 
 def case_lines(
     steps: Iterable[Step],
-    text: Callable[[Condition, bool], str],
+    text: Callable[[ir.Condition, bool], str],
     answer_at: Callable[[int], str],
     dialect: Dialect,
 ) -> Iterator[str]:

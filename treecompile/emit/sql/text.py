@@ -198,19 +198,24 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 
 INTEGER, DOUBLE = DECLARED = ("integer", "double")  # what --type can say
 NO_TYPES: Mapping[int, str] = {}
-COMPARED = ("column", "value")
-KNOWN_FORMS = {  # of a number that is neither NULL nor NaN
-    "at_most": Phrase("{x} <= {value}", ("x", "value")),
-    "above": Phrase("{x} > {value}", ("x", "value")),
-}
-INTEGER_FORMS = {  # no cast, and no NaN
-    "at_most": Phrase("{column} <= {value}", COMPARED),
-    "at_most_or_missing": Phrase("({column} <= {value} OR {column} IS NULL)", COMPARED),
-    "above": Phrase("{column} > {value}", COMPARED),
-    "above_or_missing": Phrase("({column} > {value} OR {column} IS NULL)", COMPARED),
-    "number_missing": Phrase("{column} IS NULL", COMPARED),
-    "number_known": Phrase("{column} IS NOT NULL", COMPARED),
-}
+
+
+def number_forms(operand: str) -> dict[str, Phrase]:
+    """The tests of a number that is never NaN; `operand` names its text in a phrase."""
+    x = f"{{{operand}}}"
+    forms = {
+        "at_most": f"{x} <= {{value}}",
+        "at_most_or_missing": f"({x} <= {{value}} OR {x} IS NULL)",
+        "above": f"{x} > {{value}}",
+        "above_or_missing": f"({x} > {{value}} OR {x} IS NULL)",
+        "number_missing": f"{x} IS NULL",
+        "number_known": f"{x} IS NOT NULL",
+    }
+    return {name: Phrase(text, (operand, "value")) for name, text in forms.items()}
+
+
+TYPED_FORMS = number_forms("x")
+INTEGER_FORMS = number_forms("column")  # no cast
 
 
 def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]:
@@ -299,7 +304,7 @@ class ConditionWriter:
         cut = threshold(test)
         if declared == INTEGER and abs(cut) < WHOLE:
             return self._filled(INTEGER_FORMS[name], index, str(floor(cut)))
-        form = KNOWN_FORMS[name] if known else getattr(forms, name)
+        form = TYPED_FORMS[name] if known else getattr(forms, name)
         if typed and declared != DOUBLE and abs(cut) < WHOLE:
             column = self.columns[index]
             return form.fill(x=column, column=column, value=self.threshold(cut, typed))

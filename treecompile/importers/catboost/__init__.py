@@ -62,7 +62,7 @@ def from_object(
         model.save_model(path, format="json")
         with open(path, "rb") as file:
             data = file.read()
-    return _read(data, target, labels, hashed_by(model, categories))
+    return read(data, target, labels, hashed_by(model, categories))
 
 
 def names_of(model: Any) -> list[str]:
@@ -85,15 +85,12 @@ def _check_fitted(model: Any) -> None:
 
 
 def read(
-    data: bytes, target: str = "", labels: Sequence[ir.Label] | None = None
+    data: bytes,
+    target: str = "",
+    labels: Sequence[ir.Label] | None = None,
+    known: Known = in_file,
 ) -> ir.NotedForest:
-    """The forest of a file."""
-    return _read(data, target, labels, in_file)
-
-
-def _read(
-    data: bytes, target: str, labels: Sequence[ir.Label] | None, known: Known
-) -> ir.NotedForest:
+    """The forest of a file; `known` finds the categories behind its hashes."""
     limits.check_text(data)
     model = checks.as_object(checks.parsed(data, WHAT), WHAT)
     info = checks.as_object(model.get("model_info", {}), "model_info")

@@ -90,12 +90,7 @@ def from_object(
     After early stopping, the trees up to the best iteration are imported: those that
     `predict` uses.
     """
-    boosted.check_object(model)
     kind = boosted.kind_of(model, "lightgbm", SUPPORTED)
-    if not kind:
-        raise DataError(
-            f"cannot import a {type(model).__name__}: expected {', '.join(SUPPORTED)}"
-        )
     booster = model
     if kind != "Booster":
         if not getattr(model, "fitted_", False):

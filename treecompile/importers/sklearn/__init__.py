@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from treecompile.importers.boosted import check_object
-from treecompile.importers.sklearn.folding import fold, fold_forest
+from treecompile.importers.sklearn.folding import Imported, fold
 from treecompile.importers.sklearn.forests import KINDS, import_forest
 from treecompile.importers.sklearn.trees import (
     SUPPORTED,
@@ -34,9 +34,13 @@ def import_model(
         final = final.steps[-1][1]
     kind = type(final).__name__
     if kind in SUPPORTED:
-        return _tree(estimator, final, steps, feature_names, class_names, target)
+        program = import_tree(final, feature_names, class_names, inner=bool(steps))
+        tree, more = _folded(program, estimator, steps, feature_names)
+        return ir.NotedProgram(replace(tree, target=target), tuple(more))
     if kind in KINDS:
-        return _forest(estimator, final, steps, feature_names, class_names, target)
+        found = import_forest(final, feature_names, class_names, inner=bool(steps))
+        forest, more = _folded(found.program, estimator, steps, feature_names)
+        return ir.NotedForest(replace(forest, target=target), (*found.notes, *more))
     check_object(final)
     if library := _library(final):
         place = f"{kind} in a Pipeline" if steps else kind
@@ -52,42 +56,16 @@ def _library(model: object) -> str:
     return next((name for name in LIBRARIES if name in modules), "")
 
 
-def _tree(
+def _folded(
+    program: Imported,
     estimator: Any,
-    final: Any,
-    steps: list[Any],
+    steps: Sequence[Any],
     feature_names: Sequence[str] | None,
-    class_names: Sequence[ir.Label] | None,
-    target: str,
-) -> ir.NotedProgram:
+) -> tuple[Imported, list[str]]:
+    """The program over raw columns, if there are steps before its trees; and notes."""
     if not steps:
-        program = import_tree(final, feature_names, class_names)
-        return ir.NotedProgram(replace(program, target=target))
-    program = import_tree(final, None, class_names, inner=True)
+        return program, []
     names = feature_names_of(estimator, feature_names)
     named = hasattr(estimator, "feature_names_in_")
-    assert isinstance(program.body, ir.Tree)
-    tree, notes = fold(program.body, names, steps, named=named)
-    algorithm = f"{program.algorithm} in a Pipeline"
-    made = replace(program, body=tree, target=target, algorithm=algorithm)
-    return ir.NotedProgram(made, tuple(notes))
-
-
-def _forest(
-    estimator: Any,
-    final: Any,
-    steps: list[Any],
-    feature_names: Sequence[str] | None,
-    class_names: Sequence[ir.Label] | None,
-    target: str,
-) -> ir.NotedForest:
-    if not steps:
-        program, notes = import_forest(final, feature_names, class_names)
-        return ir.NotedForest(replace(program, target=target), notes)
-    program, notes = import_forest(final, None, class_names, inner=True)
-    names = feature_names_of(estimator, feature_names)
-    named = hasattr(estimator, "feature_names_in_")
-    forest, more = fold_forest(program.body, names, steps, named=named)
-    algorithm = f"{program.algorithm} in a Pipeline"
-    made = replace(program, body=forest, target=target, algorithm=algorithm)
-    return ir.NotedForest(made, (*notes, *more))
+    folded, notes = fold(program, names, steps, named=named)
+    return replace(folded, algorithm=f"{program.algorithm} in a Pipeline"), notes

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from treecompile.importers import boosted
 from treecompile.model import ir
 from treecompile.model.errors import DataError
 
-TYPES = {str: ir.ValueType.STR, int: ir.ValueType.INT, bool: ir.ValueType.BOOL}
-
 
 def numeric(names: Sequence[str]) -> tuple[ir.Feature, ...]:
-    return tuple(
-        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in names
-    )
+    return tuple(map(boosted.numeric, names))
 
 
 def categorical(name: str, known: Iterable[Any], what: str) -> ir.Feature:
@@ -24,12 +21,15 @@ def categorical(name: str, known: Iterable[Any], what: str) -> ir.Feature:
     if types <= {int, float} and all(float(c).is_integer() for c in categories):
         categories = tuple(map(int, categories))
         types = {int}
-    if len(types) != 1 or not types <= TYPES.keys():
+    if len(types) != 1 or not types <= boosted.TYPES.keys():
         found = ", ".join(sorted(kind.__name__ for kind in types)) or "none"
         raise DataError(
             f"cannot {what} of {name!r}: its categories are of type {found}: expected"
             " text, integers or booleans"
         )
     return ir.Feature(
-        name, ir.Kind.CATEGORICAL, TYPES[types.pop()], tuple(sorted(categories))
+        name,
+        ir.Kind.CATEGORICAL,
+        boosted.TYPES[types.pop()],
+        tuple(sorted(categories)),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from treecompile.importers.sklearn.features import categorical, numeric
 from treecompile.importers.sklearn.lines import sides
@@ -27,28 +27,27 @@ from treecompile.model.semantics import is_missing, negate
 from treecompile.regions.space import Box, Space
 
 MOST_COPIES = 20  # nodes of the folded tree for each node of the given one
+Imported = TypeVar("Imported", ir.Program, ir.ForestProgram)
 
 
 def fold(
-    tree: ir.Tree, names: Sequence[str], steps: Sequence[Any], *, named: bool
-) -> tuple[ir.Tree, list[str]]:
-    """The tree over raw columns, with notes about what the pipeline would refuse.
+    program: Imported, names: Sequence[str], steps: Sequence[Any], *, named: bool
+) -> tuple[Imported, list[str]]:
+    """The program over raw columns, with notes about what the pipeline would refuse.
 
-    `steps` are the fitted transformers before the tree, `named` says that they were
+    `steps` are the fitted transformers before its trees, `named` says that they were
     fitted on a frame.
     """
-    (folded,), notes = _fold_all([tree], names, steps, named)
-    return folded, notes
-
-
-def fold_forest(
-    forest: ir.Forest, names: Sequence[str], steps: Sequence[Any], *, named: bool
-) -> tuple[ir.Forest, list[str]]:
-    """The same for all trees of a forest."""
-    trees, notes = _fold_all([m.tree for m in forest.members], names, steps, named)
-    members = tuple(map(_renumbered, forest.members, trees))
-    features = trees[0].features if trees else forest.features
-    return replace(forest, features=features, members=members), notes
+    if isinstance(program, ir.ForestProgram):
+        forest = program.body
+        trees, notes = _fold_all([m.tree for m in forest.members], names, steps, named)
+        members = tuple(map(_renumbered, forest.members, trees))
+        features = trees[0].features if trees else forest.features
+        folded = replace(forest, features=features, members=members)
+        return replace(program, body=folded), notes
+    assert isinstance(program.body, ir.Tree)
+    (tree,), notes = _fold_all([program.body], names, steps, named)
+    return replace(program, body=tree), notes
 
 
 def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:

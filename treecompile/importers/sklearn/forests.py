@@ -18,7 +18,8 @@ from treecompile.importers.sklearn.doubles import narrow, neighbours
 from treecompile.importers.sklearn.features import numeric
 from treecompile.importers.sklearn.trees import (
     SUPPORTED,
-    feature_names_of,
+    check_outputs,
+    column_names,
     labels_of,
     nodes_of,
     refuse_categorical,
@@ -43,21 +44,10 @@ def import_forest(
     The columns of an `inner` ensemble, the last step of a pipeline, need no names.
     """
     kind = type(estimator).__name__
-    if kind not in KINDS:
-        known = ", ".join((*SUPPORTED, *KINDS))
-        raise DataError(f"cannot import a {kind}: expected one of {known}")
     if not hasattr(estimator, "estimators_") and not hasattr(estimator, "_predictors"):
         raise DataError(f"the {kind} is not fitted: call fit first")
-    if getattr(estimator, "n_outputs_", 1) != 1:
-        raise DataError(
-            f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
-            " each output"
-        )
-    names = (
-        [f"z{i}" for i in range(estimator.n_features_in_)]
-        if inner
-        else feature_names_of(estimator, feature_names)
-    )
+    check_outputs(estimator)
+    names = column_names(estimator, feature_names, inner=inner)
     forest, notes = KINDS[kind](estimator, names, _labels(estimator, class_names))
     if problem := forests.problem(forest):
         raise DataError(f"cannot import the {kind}: {problem}")
@@ -68,13 +58,9 @@ def import_forest(
 def _labels(
     estimator: Any, class_names: Sequence[ir.Label] | None
 ) -> tuple[ir.Label, ...]:
-    kind = type(estimator).__name__
-    if not hasattr(estimator, "classes_"):
-        if class_names is not None:
-            raise DataError(f"class_names: a {kind} has no classes: leave it out")
-        return ()
     labels = labels_of(estimator, class_names)
     if len(labels) == 1:
+        kind = type(estimator).__name__
         raise DataError(f"the {kind} knows only the class {labels[0]!r}: use more rows")
     return labels
 
@@ -128,11 +114,7 @@ def _trees(estimator: Any) -> Iterator[tuple[Any, list[int] | None]]:
                 f"cannot import a {type(estimator).__name__} of {kind}: expected one of"
                 f" {', '.join(TREES)}"
             )
-        if tree.n_outputs_ != 1:
-            raise DataError(
-                f"the {kind} predicts {tree.n_outputs_} outputs at once: fit one for"
-                " each output"
-            )
+        check_outputs(tree)
         refuse_categorical(tree)
         yield tree, None if chosen is None else np.asarray(chosen[place]).tolist()
 

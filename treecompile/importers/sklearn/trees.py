@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from treecompile.importers.boosted import checked_names
+from treecompile.importers.sklearn.features import numeric
 from treecompile.importers.thresholds import double_threshold
 from treecompile.model import ir
 from treecompile.model.errors import DataError
@@ -36,31 +38,23 @@ def import_tree(
     The columns of an `inner` tree, the last step of a pipeline, need no names.
     """
     kind = type(estimator).__name__
-    if kind not in SUPPORTED:
-        raise DataError(f"cannot import a {kind}: expected {' or '.join(SUPPORTED)}")
     if not hasattr(estimator, "tree_"):
         raise DataError(f"the {kind} is not fitted: call fit first")
-    if estimator.n_outputs_ != 1:
-        raise DataError(
-            f"the {kind} predicts {estimator.n_outputs_} outputs at once: fit one for"
-            " each output"
-        )
+    check_outputs(estimator)
     refuse_categorical(estimator)
-    names = (
-        [f"z{i}" for i in range(estimator.n_features_in_)]
-        if inner
-        else feature_names_of(estimator, feature_names)
-    )
-    features = tuple(
-        ir.Feature(name, ir.Kind.NUMERIC, ir.ValueType.FLOAT) for name in names
-    )
-    labels: tuple[ir.Label, ...] = ()
-    if hasattr(estimator, "classes_"):
-        labels = labels_of(estimator, class_names)
-    elif class_names is not None:
-        raise DataError(f"class_names: a {kind} has no classes: leave it out")
+    features = numeric(column_names(estimator, feature_names, inner=inner))
+    labels = labels_of(estimator, class_names)
     tree = ir.Tree(features, labels, _nodes(estimator, labels))
     return ir.Program("prediction", f"scikit-learn {kind}", tree)
+
+
+def check_outputs(estimator: Any) -> None:
+    outputs = getattr(estimator, "n_outputs_", 1)
+    if outputs != 1:
+        raise DataError(
+            f"the {type(estimator).__name__} predicts {outputs} outputs at once: fit"
+            " one for each output"
+        )
 
 
 def refuse_categorical(estimator: Any) -> None:
@@ -71,23 +65,31 @@ def refuse_categorical(estimator: Any) -> None:
         )
 
 
+def column_names(
+    estimator: Any, given: Sequence[str] | None, *, inner: bool
+) -> list[str]:
+    """The names of the columns; those of an `inner` model are made up."""
+    if inner:
+        return [f"z{i}" for i in range(estimator.n_features_in_)]
+    return feature_names_of(estimator, given)
+
+
 def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
     count = int(estimator.n_features_in_)
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
     if given is None:
         given = [f"x{i}" for i in range(count)]
-    names = [str(name) for name in given]
-    if len(names) != count:
-        raise DataError(
-            f"feature_names: {len(names)} names for {count} features: give one for each"
-        )
-    if len(set(names)) < count:
-        raise DataError("feature_names: two features have the same name: rename one")
-    return names
+    return checked_names(given, count)
 
 
 def labels_of(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
+    """The labels of a classifier; none of a regressor."""
+    if not hasattr(estimator, "classes_"):
+        if given is not None:
+            kind = type(estimator).__name__
+            raise DataError(f"class_names: a {kind} has no classes: leave it out")
+        return ()
     classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
     labels = tuple(classes if given is None else given)
     if len(labels) != len(classes):

@@ -58,12 +58,7 @@ def from_object(
     and those up to the best iteration of the others. Unless `missing` is given, it is
     the parameter of the model.
     """
-    boosted.check_object(model)
     kind = boosted.kind_of(model, "xgboost", SUPPORTED)
-    if not kind:
-        raise DataError(
-            f"cannot import a {type(model).__name__}: expected {', '.join(SUPPORTED)}"
-        )
     is_wrapped = kind != "Booster"
     if is_wrapped and not model.__sklearn_is_fitted__():
         raise DataError(f"the {kind} is not fitted: call fit first")

@@ -13,7 +13,7 @@ from pathlib import Path
 from treecompile.model.collector import paused
 from treecompile.model.errors import RulesError
 from treecompile.model.file.read import read_any_program, read_program
-from treecompile.model.files import read_text
+from treecompile.model.files import beginning, read_text
 from treecompile.model.ir import AnyProgram, NotedProgram, Program
 from treecompile.model.referral import referring_as
 from treecompile.rules.language.record import (
@@ -46,13 +46,8 @@ def holds_model(path: str | Path) -> bool:
     """
     if is_rules(path):
         return True
-    if Path(path).suffix.lower() not in MODEL:
-        return False
-    try:
-        with open(path, "rb") as file:
-            return MARK.search(file.read(BEGINNING)) is not None
-    except (OSError, ValueError):
-        return False  # reading it as a table will say what is wrong
+    is_json = Path(path).suffix.lower() in MODEL
+    return is_json and MARK.search(beginning(path, BEGINNING)) is not None
 
 
 @dataclass(frozen=True, slots=True)
