@@ -24,8 +24,8 @@ class CaseLevel(GainSearch):
     y: Array
     units: Array | None  # the weights as integers; None where all cases are whole
     node: Array  # of each case
-    # For sorted columns without missing values, if all cases are whole: the number of
-    # cases up to each case, and the cases after which a cut leaves enough on both sides.
+    # For sorted columns without missing values, if all cases are whole: how many cases
+    # there are up to each, and the cases after which a cut leaves enough on both sides.
     below: Array
     possible: Positions
     descent: CaseDescent | None  # how the cases came to these nodes
