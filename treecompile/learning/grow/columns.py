@@ -1,8 +1,13 @@
-"""The columns of a dataset, each in the form in which a level of nodes is searched.
+"""The columns of a dataset in memory, each in the form in which it is searched.
 
-Categories and few numbers are counted (`CountedColumn`). Many numbers are sorted once
-(`SortedColumn`); in a large dataset they are first counted by bins (`NumberColumn`).
-For ID3 a column of categories splits into all of them at once (`MultiwayColumn`).
+`make_column` chooses the form:
+
+    CountedColumn     categories, or few distinct numbers: counted in a histogram
+    MultiwayColumn    categories in ID3: a split has a branch for each category
+    SortedColumn      many distinct numbers: sorted once, and kept in order
+    NumberColumn      many numbers in a large dataset: counted by bins, later sorted
+
+Each implements `search.SplitColumn`.
 """
 
 from __future__ import annotations
@@ -42,9 +47,9 @@ from treecompile.learning.grow.segments import Segments, nodes_of
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
-# Rows of a whole column, in half the memory of positions, which are faster to use.
+# Row numbers of a whole column: half the memory of `Positions`, but slower to index by.
 StoredRows = NDArray[np.int32]
-FEW_VALUES = 64  # at most so many distinct numbers are counted rather than sorted
+FEW_VALUES = 64  # up to so many distinct numbers are counted rather than sorted
 
 
 def make_column(
@@ -55,10 +60,11 @@ def make_column(
     is_binned: bool = False,
     gap: float | None = None,
 ) -> SplitColumn:
-    """The column in the form that suits it.
+    """Make the column in the form that suits its values.
 
-    Categories split in two, or multiway into all of them. Many numbers are sorted, or
-    counted by bins as long as nodes have many rows. With a gap, bins are further apart.
+    Categories have binary splits, or with `is_multiway` a branch each. Many numbers are
+    sorted, or with `is_binned` counted by bins as long as nodes have many rows. With a
+    gap, numbers in different bins are further apart than that.
     """
     size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
@@ -74,7 +80,8 @@ def make_column(
     if codes is not None:
         return NumberColumn(feature, values, codes)
     order = NumberOrder.of(values)
-    if order.distinct > FEW_VALUES or not len(order.rows):  # in a fold, none is known
+    # A fold may have no known value at all.
+    if order.distinct > FEW_VALUES or not len(order.rows):
         return SortedColumn.of(feature, values, order)
     ranks = order.ranks(len(values))
     ranks[np.isnan(values)] = order.distinct
@@ -88,17 +95,17 @@ def make_column(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberOrder:
-    """The rows of a column whose value is known, by value."""
+    """The rows of a column with a known value, sorted by value."""
 
     rows: StoredRows
-    values: Floats  # in this order
-    steps: Mask  # which values differ from the one before; the first does
+    values: Floats  # the values of these rows, ascending
+    steps: Mask  # which values differ from the one before; the first counts as one
 
     @classmethod
     def of(cls, values: Floats, among: Positions | None = None) -> NumberOrder:
-        """The order of all rows, or of some."""
+        """Sort all rows, or the rows `among`."""
         own = values if among is None else values.take(among)
-        order = np.argsort(own)  # equal values in any order: sums are exact
+        order = np.argsort(own)  # equal values may come in any order: sums are exact
         order = order[: len(own) - np.count_nonzero(np.isnan(own))]
         rows = order if among is None else among.take(order)
         own = own.take(order)
@@ -111,17 +118,17 @@ class NumberOrder:
         return int(np.count_nonzero(self.steps))
 
     def ranks(self, size: int) -> StoredRows:
-        """The rank of each row among the distinct values, by row number."""
+        """Return for each row number the rank of its value among the distinct ones."""
         ranks = np.empty(size, np.int32)
         ranks[self.rows] = np.cumsum(self.steps, dtype=np.int32) - 1
         return ranks
 
 
 class NumberColumn:
-    """A column of many numbers: counted by bins, then sorted.
+    """A column of many numbers that is first counted by bins, and later sorted.
 
-    Bins cost little at nodes of many rows. From the first level whose nodes have few
-    rows, the rows that are left are sorted.
+    Bins cost little at nodes of many rows. At the first level whose nodes have few
+    rows, the remaining rows are sorted.
     """
 
     branches = 2
@@ -153,7 +160,7 @@ class NumberColumn:
         return self._now.divide(level, found, some)
 
     def _sort(self, level: RowLevel) -> SortedColumn:
-        """The rows of the level by node, then by value."""
+        """Make a sorted column of the rows of the level: by node, then by value."""
         order = NumberOrder.of(self.values, level.rows)
         made = SortedColumn.of(self.feature, self.values, order, len(level.rows))
         nodes = level.of_row.take(made.rows)
@@ -162,25 +169,25 @@ class NumberColumn:
 
 
 def sort_by_node(values: Floats, node: Array, nodes: Segments) -> StoredRows:
-    """The positions of known values: node by node, then by value."""
+    """Return the positions of known values, sorted by node, then by value."""
     order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
     order = order.take(order_of_nodes(node.take(order), nodes))
     return order.astype(np.int32)
 
 
 def order_of_nodes(node: Array, nodes: Segments) -> Positions:
-    """The order by node; else the order is kept."""
+    """Return the positions sorted stably by node."""
     if len(nodes.lengths) <= 1 << 16:
-        node = node.astype(np.uint16)  # these are sorted in linear time
+        node = node.astype(np.uint16)  # numpy sorts 16-bit integers in linear time
     return np.argsort(node, kind="stable")
 
 
 class SortedColumn:
     """A column of many numbers, or of the ranks of an ordinal feature.
 
-    At every level its rows are sorted by node, and within a node by value: a stable
-    partition by side keeps that order. The sums to the left of every cut
-    of every node are then one running sum. Rows with a missing value are left out.
+    At every level its rows are sorted by node, and within a node by value; a stable
+    partition by side keeps that order. So one running sum gives the sums to the left of
+    every cut of every node. Rows with a missing value are left out.
     """
 
     branches = 2
@@ -196,11 +203,11 @@ class SortedColumn:
     ) -> None:
         self.feature = feature
         self.values = values
-        self.rows = rows  # node by node, then by value
-        self.ranks = ranks  # of the values; None where no two are equal
+        self.rows = rows  # sorted by node, then by value
+        self.ranks = ranks  # for each row: the rank of its value; None: all differ
         self.is_complete = is_complete  # no row of an open node has a missing value
-        self.nodes = np.zeros(0, np.intp)  # those with a known value
-        self.segments = Segments.of(self.nodes)  # the rows of each such node
+        self.nodes = np.zeros(0, np.intp)  # the open nodes that have a known value
+        self.segments = Segments.of(self.nodes)  # the rows of each of these
 
     @classmethod
     def of(
@@ -208,7 +215,7 @@ class SortedColumn:
         feature: Feature,
         values: Floats,
         order: NumberOrder,
-        count: int | None = None,  # of the rows that are sorted, if not all
+        count: int | None = None,  # how many rows were to be sorted, if not all
     ) -> SortedColumn:
         is_complete = len(order.rows) == (len(values) if count is None else count)
         ranks = None if order.steps.all() else order.ranks(len(values))
@@ -233,7 +240,7 @@ class SortedColumn:
         if self.ranks is not None:
             ranks = self.ranks.take(rows)
             equal = ranks[1:] == ranks[:-1]
-            equal[self.segments.ends[:-1]] = False  # of two nodes
+            equal[self.segments.ends[:-1]] = False  # neighbours in different nodes
             np.copyto(scores[:-1], -np.inf, where=equal)
             if not equal.any():
                 self.ranks = None  # no node below has equal values either
@@ -245,7 +252,7 @@ class SortedColumn:
         return found
 
     def _follow(self, level: RowLevel) -> None:
-        """Keep the rows of open nodes, in the order of the level."""
+        """Drop rows of finished nodes, and bring the others into the level's order."""
         self.rows = by_side(level.side.take(self.rows), self.rows)
         count = len(level.nodes.lengths)
         if self.is_complete:
@@ -285,7 +292,7 @@ def single_sides(
     min_leaf: int,
     weights: Array | None = None,
 ) -> Sides:
-    """The sides of the cuts after every single row."""
+    """Make the sides of cuts that may follow any row; see `cuts.Sides`."""
     counts = segments.lengths.astype(np.float64)
     left = segments.counting(np.float64)
     barred = too_few(segments, left, min_leaf)
@@ -299,7 +306,7 @@ def single_sides(
 
 
 class CountedColumn:
-    """A column of codes: categories, the ranks of an ordinal feature, few numbers."""
+    """A column of codes for categories, ordinal ranks, or few distinct numbers."""
 
     def __init__(
         self,
@@ -309,9 +316,9 @@ class CountedColumn:
         values: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.feature = feature
-        self.codes = codes.astype(np.int32)  # `size` where the value is missing
+        self.codes = codes.astype(np.int32)  # `size` stands for a missing value
         self.size, self.branches = size, 2
-        # The least and the greatest number with each code; None for categories.
+        # For each code: the least and the greatest number; None for categories.
         self.values = values
 
     def count(self, level: RowLevel) -> Histogram:
@@ -331,7 +338,7 @@ class CountedColumn:
         rows, nodes, codes = self._known(level, some)
         if self.values is None:
             is_left, divided = divide_categories(level, found, some)
-            # Each row goes to the side of the bar that counts it.
+            # Each row goes to the side of its bar: the bin of its node and code.
             width = self.size + 1
             keys = histogram.node * width + histogram.code
             bar = np.searchsorted(keys, nodes * width + codes)
@@ -349,9 +356,9 @@ class CountedColumn:
     def _known(
         self, level: RowLevel, some: Positions
     ) -> tuple[Positions, Array, Array]:
-        """The rows of some nodes whose value is known, their nodes and codes.
+        """Return the rows of some nodes with a known value, their nodes and codes.
 
-        The others are sent nowhere.
+        Rows with a missing value get the side `NOWHERE`.
         """
         rows = level.nodes.take(level.rows, some)
         nodes = np.repeat(some, level.nodes.lengths[some])
@@ -364,10 +371,10 @@ class CountedColumn:
 
 
 class MultiwayColumn(CountedColumn):
-    """A column of categories for ID3: a branch for each.
+    """A column of categories for ID3: a split has a branch for each category.
 
-    A missing value counts as the most common category at the node. A category that no
-    case of a node has gets a branch without cases.
+    A missing value counts as the most common category at the node. A category that does
+    not occur at a node gets a branch without cases.
     """
 
     def __init__(self, feature: Feature, codes: Array, size: int) -> None:

@@ -1,10 +1,12 @@
 """The measures by which splits are compared, and the impurities they are built on.
 
-Each measure exists twice: here for splits into any number of branches, from a
-contingency table of branches by classes, and in `cuts` for all cuts of a level in two.
-Greater is better, and 0 means that nothing is gained.
+Each measure exists twice: here for splits into any number of branches, computed from a
+contingency table (branches x classes), and in `cuts` for the binary splits of a whole
+level at once. Greater is better, and 0 means that nothing is gained. `MEASURES` lists
+them by name.
 
-Last comes the chi-square test: how likely chance alone makes branches differ so much.
+The module ends with the chi-square test: how likely it is that chance alone makes the
+branches of a split differ so much.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ from treecompile.learning.grow.cuts import (
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Floats, Mask, Positions
 
-PRECISION = 1e-15  # of a probability
+PRECISION = 1e-15  # with which a probability is computed
 TINY = 1e-300  # replaces 0 in a divisor
 
 Impurity = Callable[[Floats], Floats]
 
 
 def shares(counts: Floats) -> Floats:
-    """Counts as shares of their sum along the last axis; zeros where the sum is 0."""
+    """Divide counts by their sum along the last axis; zeros where the sum is 0."""
     total = counts.sum(axis=-1, keepdims=True)
     result: Floats = np.divide(
         counts, total, out=np.zeros_like(counts), where=total > 0
@@ -45,18 +47,18 @@ def shares(counts: Floats) -> Floats:
 
 
 def entropy(counts: Floats) -> Floats:
-    """Information in bits; 0 log 0 counts as 0."""
+    """Compute the entropy of class counts in bits; 0 log 0 counts as 0."""
     return surprise(shares(counts)).sum(axis=-1)  # type: ignore[no-any-return]
 
 
 def surprise(p: Floats) -> Floats:
-    """-p log2 p, the summand of entropy."""
+    """Compute -p log2 p, the summand of entropy."""
     bits: Floats = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0))
     return bits
 
 
 def gini(counts: Floats) -> Floats:
-    """The chance that two cases drawn with replacement differ in class."""
+    """Gini impurity: the chance that two cases, drawn with replacement, differ."""
     p = shares(counts)
     result: Floats = 1.0 - (p * p).sum(axis=-1)
     return result
@@ -67,27 +69,27 @@ class ContingencyTable:
     """Class counts of the branches of many splits, one split after the other."""
 
     counts: Floats  # branches x classes
-    splits: Segments  # the branches of each split
+    splits: Segments  # a segment of branches for each split
 
     def sizes(self) -> Floats:
-        """The cases of each branch."""
+        """Return the number of cases of each branch."""
         sizes: Floats = self.counts.sum(axis=-1)
         return sizes
 
     def weights(self) -> Floats:
-        """The share of each branch in the cases of its split."""
+        """Return the share of each branch in the cases of its split."""
         sizes = self.sizes()
         weights: Floats = sizes / self.splits.spread(self.splits.sums(sizes))
         return weights
 
     def undivided(self) -> Floats:
-        """The class counts of each split, over all branches."""
+        """Return the class counts of each split, summed over its branches."""
         counts: Floats = np.add.reduceat(self.counts, self.splits.starts)
         return counts
 
 
 def remaining(impurity: Impurity, table: ContingencyTable) -> Floats:
-    """The impurity after a split: that of the branches, weighted by their cases.
+    """Compute the impurity after each split: of its branches, weighted by their cases.
 
     With entropy this is the conditional entropy.
     """
@@ -96,24 +98,24 @@ def remaining(impurity: Impurity, table: ContingencyTable) -> Floats:
 
 
 def gain(impurity: Impurity, table: ContingencyTable) -> Floats:
-    """The decrease of impurity by a split; with entropy the information gain."""
+    """Compute the decrease of impurity; with entropy, this is the information gain."""
     result: Floats = impurity(table.undivided()) - remaining(impurity, table)
     return result
 
 
 def split_information(table: ContingencyTable) -> Floats:
-    """The information of the branches themselves."""
+    """Compute the entropy of the branch sizes of each split, in bits."""
     bits: Floats = table.splits.sums(surprise(table.weights()))
     return bits
 
 
 def gain_ratio(table: ContingencyTable) -> Floats:
-    """Information gain divided by split information."""
+    """Divide the information gain of each split by its split information."""
     return share_of(gain(entropy, table), split_information(table))
 
 
 def closeness(table: ContingencyTable) -> Floats:
-    """Information gain divided by the joint information of branch and class.
+    """Divide the information gain by the joint information of branch and class.
 
     It is 1 minus the distance of Lopez de Mantaras between the two partitions.
     """
@@ -122,7 +124,7 @@ def closeness(table: ContingencyTable) -> Floats:
 
 
 def chi_square(table: ContingencyTable) -> Floats:
-    """The chi-square statistic divided by the cases, also known as phi squared."""
+    """Compute chi-square divided by the number of cases, known as phi squared."""
     expected = table.splits.spread(np.arange(len(table.splits.lengths)))
     p = shares(table.undivided())[expected]
     difference = shares(table.counts) - p
@@ -138,15 +140,15 @@ def chi_square(table: ContingencyTable) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to compare splits."""
+    """One way to score splits, for binary splits and for any number of branches."""
 
     name: str
     cuts: CutMeasure
-    branches: Callable[[ContingencyTable], Floats] | None  # None: for two branches only
-    # Whether the impurity is concave. If so, and there are two labels, the best subset
-    # of categories is a cut of the categories in the order of one label's share.
+    branches: Callable[[ContingencyTable], Floats] | None  # None: only binary splits
+    # Whether the impurity is concave. If it is, and there are two labels, then the best
+    # binary split of categories is a cut of their order by the share of one label.
     is_concave: bool = True
-    slack: float = 1.0  # how much less exact it is than a difference of impurities
+    slack: float = 1.0  # how much less exact scores are than a difference of impurities
 
 
 _ALL = (
@@ -157,7 +159,7 @@ _ALL = (
     Measure("chi-square", chi_square_cuts, chi_square),
 )
 MEASURES = {measure.name: measure for measure in _ALL}
-LEAST_SQUARES = Measure("squares", squares, None)  # for numbers
+LEAST_SQUARES = Measure("squares", squares, None)  # for numeric targets
 
 
 # --- the chi-square test --------------------------------------------------------------
@@ -166,9 +168,9 @@ LEAST_SQUARES = Measure("squares", squares, None)  # for numbers
 def by_chance(
     table: ContingencyTable, probability: float, sizes: Floats | None = None
 ) -> Mask:
-    """Which splits chance alone explains with more than this probability.
+    """Return which splits chance alone explains with more than this probability.
 
-    `sizes` are the cases of each split, if the counts are in another unit.
+    `sizes` are the numbers of cases of the splits, if the counts have another unit.
     """
     counts = table.undivided()
     branches = table.splits.sums((table.sizes() > 0).astype(np.intp))
@@ -180,10 +182,10 @@ def by_chance(
 
 
 def upper_tail(statistic: float, freedom: int) -> float:
-    """The probability of a statistic at least as large, by degrees of freedom.
+    """Return the probability that chi-square is at least as large as the statistic.
 
-    A regularised incomplete gamma function: a series below the mean, a continued
-    fraction above it.
+    This is a regularised incomplete gamma function, computed by a series below the
+    mean and by a continued fraction above it.
     """
     a, x = freedom / 2, statistic / 2
     if x <= 0:
@@ -195,7 +197,7 @@ def upper_tail(statistic: float, freedom: int) -> float:
 
 
 def _series(a: float, x: float) -> float:
-    """Sum of x^n / (a (a + 1) ... (a + n))."""
+    """Return the sum over n of x^n / (a (a + 1) ... (a + n))."""
     term = total = 1 / a
     while term > total * PRECISION:
         a += 1
@@ -205,7 +207,7 @@ def _series(a: float, x: float) -> float:
 
 
 def _fraction(a: float, x: float) -> float:
-    """Legendre's continued fraction, evaluated by Lentz's method."""
+    """Evaluate Legendre's continued fraction by Lentz's method."""
     b = x + 1 - a
     c, d = 1 / TINY, 1 / b
     value, step, n = d, inf, 0
@@ -222,7 +224,7 @@ def _fraction(a: float, x: float) -> float:
 
 @lru_cache(maxsize=4096)
 def critical_value(probability: float, freedom: int) -> float:
-    """The least statistic that chance exceeds with no more than this probability."""
+    """Find the least statistic that chance exceeds with at most this probability."""
     low, high = 0.0, float(freedom)
     while upper_tail(high, freedom) > probability:
         low, high = high, 2 * high
@@ -235,7 +237,7 @@ def critical_value(probability: float, freedom: int) -> float:
 
 
 def critical_values(probability: float, freedom: Positions) -> Floats:
-    """The critical values of many splits; infinite without any degree of freedom."""
+    """Return the critical value of each split; infinite without degrees of freedom."""
     distinct, places = np.unique(freedom, return_inverse=True)
     values = [critical_value(probability, n) if n else inf for n in distinct.tolist()]
     return np.array(values)[places]

@@ -1,4 +1,4 @@
-"""The tree while it is learned, as arrays: entry n of each describes node n.
+"""A draft is the tree while it is learned: arrays in which entry n describes node n.
 
     0: outlook                 node       0   1   2   3   4
     ├─ 1: leaf                 feature    0  -1   1  -1  -1    -1 is a leaf
@@ -11,8 +11,8 @@
 
 Nodes are numbered level by level, and the branches of a node are adjacent. While
 the tree grows, each level has arrays of its own (`DraftLevel`); `Draft.of` joins them.
-Pruning changes a `Draft` in place: nodes that nothing leads to any more stay in the
-arrays, and `reading_order` leaves them out.
+Pruning changes a `Draft` in place: nodes that can no longer be reached from the root
+stay in the arrays, and `reading_order` leaves them out. `build` makes the final tree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
-Groups = tuple[tuple[int, ...], ...]  # the codes of the categories of each branch
+Groups = tuple[tuple[int, ...], ...]  # for each branch: the codes of its categories
 
 
 def is_categorical(features: Sequence[Feature]) -> Mask:
@@ -35,18 +35,18 @@ def is_categorical(features: Sequence[Feature]) -> Mask:
 
 @dataclass(slots=True, eq=False)
 class Splits:
-    """The tests of some nodes.
+    """The splits of some nodes; each array has an entry for each node.
 
-    A numeric or ordinal feature has a threshold: values up to it take the first branch,
-    others the second. A categorical feature has a branch for each of the given groups
-    of categories, or else for each category.
+    A split by a numeric or ordinal feature has a threshold: values up to it take the
+    first branch, others the second. A split by a categorical feature has a branch for
+    each group of categories, or for each category if the node has no groups.
     """
 
     feature: Positions  # -1: the node is not split
     gain: Floats
-    threshold: Floats  # of an ordinal feature: the code of a category
+    threshold: Floats  # if the feature is ordinal, the code of a category
     size: Positions  # the number of branches
-    groups: dict[int, Groups] = field(default_factory=dict)
+    groups: dict[int, Groups] = field(default_factory=dict)  # by node
 
     @classmethod
     def none(cls, count: int) -> Splits:
@@ -55,7 +55,7 @@ class Splits:
 
     @property
     def starts(self) -> Positions:
-        """The first branch of each node, if all branches are numbered in order."""
+        """The first branch of each node, if branches are numbered node after node."""
         return np.cumsum(self.size) - self.size
 
     @property
@@ -64,11 +64,11 @@ class Splits:
         return np.flatnonzero(self.feature >= 0)
 
     def features(self) -> list[int]:
-        """The features that are tested."""
+        """Return the features that at least one split tests, in ascending order."""
         return sorted(set(self.feature.tolist()) - {-1})
 
     def some(self, chosen: Positions) -> Splits:
-        """The splits of some of the nodes, in that order."""
+        """Return the splits of the chosen nodes, in that order."""
         groups = {}
         if self.groups:
             found = enumerate(map(self.groups.get, chosen.tolist()))
@@ -82,7 +82,7 @@ class Splits:
         )
 
     def note(self, nodes: Positions, splits: Splits) -> None:
-        """Take over the splits of some of the nodes."""
+        """Store the given splits as those of the given nodes."""
         self.feature[nodes], self.gain[nodes] = splits.feature, splits.gain
         self.threshold[nodes], self.size[nodes] = splits.threshold, splits.size
         if splits.groups:
@@ -99,16 +99,16 @@ class DraftLevel:
     """The nodes of one depth; their branches are the nodes of the next level."""
 
     splits: Splits
-    stats: Floats  # a line for each node: class weights, or weight, mean and error
-    weight: Floats  # 0 where no case came
-    first: Positions  # of each split: its first branch, within the level
-    known: Floats  # of each branch: the weight of the cases whose value is known
+    stats: Floats  # a row for each node: class weights, or weight, mean and error
+    weight: Floats  # 0 for a node that no case reaches
+    first: Positions  # for each split: its first branch, numbered within the level
+    known: Floats  # for each branch: the weight of the cases with a known value
 
     @classmethod
     def of(
         cls, count: int, nodes: Positions, stats: Floats, weight: Floats
     ) -> DraftLevel:
-        """A level without splits; the given nodes have cases, the others have none."""
+        """Make a level of `count` nodes without splits; only `nodes` have cases."""
         all_stats = np.zeros((count, stats.shape[1]))
         all_stats[nodes] = stats
         all_weights = np.zeros(count)
@@ -124,18 +124,18 @@ class DraftLevel:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """All nodes and their branches."""
+    """A tree under construction: all its nodes and branches; see the module."""
 
     splits: Splits
     stats: Floats
     weight: Floats
     first: Positions
-    child: Positions  # of each branch
+    child: Positions  # for each branch: the node it leads to
     known: Floats
 
     @classmethod
     def of(cls, levels: Sequence[DraftLevel]) -> Self:
-        """All levels as one draft; every node but the root is a branch."""
+        """Join the levels; branch n leads to node n + 1, as the root has no parent."""
         sizes = [len(level.weight) for level in levels]
         starts = np.cumsum([0, *sizes]).tolist()
         count = starts[-1]
@@ -159,13 +159,13 @@ class Draft:
         return self.splits.feature >= 0
 
     def branches(self, nodes: Positions) -> Positions:
-        """The branches of some splits, node after node."""
+        """Return the branches of the given split nodes, node after node."""
         sizes = self.splits.size[nodes]
         shift = self.first[nodes] - (np.cumsum(sizes) - sizes)
         return np.repeat(shift, sizes) + np.arange(sizes.sum())
 
     def levels(self) -> list[Positions]:
-        """The nodes that the root leads to, depth by depth."""
+        """Return the nodes that can be reached from the root, depth by depth."""
         found, nodes = [], np.zeros(1, np.intp)
         while len(nodes):
             found.append(nodes)
@@ -174,17 +174,17 @@ class Draft:
         return found
 
     def parents(self) -> Positions:
-        """The parent of each node that the root leads to; -1 for all others."""
+        """Return the parent of each node; -1 for the root and unreachable nodes."""
         parents = np.full(len(self.weight), -1)
         for nodes, children, _ in self._families(self.levels()):
             parents[children] = np.repeat(nodes, self.splits.size[nodes])
         return parents
 
     def reading_order(self) -> Positions:
-        """The nodes as a tree lists them: depth first, in the order of branches."""
+        """Return the nodes in the tree's order: depth first, branch after branch."""
         levels = self.levels()
         families = list(self._families(levels))
-        below = np.ones(len(self.weight), np.intp)  # nodes of the subtree, with itself
+        below = np.ones(len(self.weight), np.intp)  # nodes of the subtree, root too
         for nodes, children, starts in reversed(families):
             below[nodes] += np.add.reduceat(below[children], starts)
         place = np.zeros(len(self.weight), np.intp)
@@ -203,7 +203,7 @@ class Draft:
     def _families(
         self, levels: Sequence[Positions]
     ) -> Iterator[tuple[Positions, Positions, Positions]]:
-        """Of each level: its splits, their children, and where those of each begin."""
+        """Yield, level by level: split nodes, their children, where each's start."""
         for level in levels:
             nodes = level[self.splits.feature[level] >= 0]
             if len(nodes):

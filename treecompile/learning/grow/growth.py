@@ -1,6 +1,6 @@
-"""The growth of a tree, level by level, wherever the training cases are.
+"""Grows a tree level by level, with the training cases in memory or in a database.
 
-One loop grows every tree. All open nodes of a level are treated at once:
+One loop grows every tree. It treats all open nodes of a level at once:
 
     settle    measure the new nodes; those that need no split are done, others are open
     search    find the candidate splits of the open nodes, feature by feature
@@ -8,19 +8,20 @@ One loop grows every tree. All open nodes of a level are treated at once:
     divide    divide the cases of the split nodes among the branches
     descend   go on with the branches, which are the new nodes
 
-`Growth` is that loop. ID3 and CART (`impurity.ImpurityGrowth`) and C4.5
-(`c45.case_growth.CaseGrowth`) say when a node is open and which candidate they choose.
-A source knows the cases and does the counting:
+`Growth` is that loop. Its subclasses for ID3 and CART (`impurity.ImpurityGrowth`) and
+for C4.5 (`c45.case_growth.CaseGrowth`) decide which nodes are open and which candidate
+is chosen. A source holds the cases and does the counting:
 
                  in memory                     in a database
     ID3, CART    grow.rows.RowSource           database.grow.source.ImpurityTableSource
     C4.5         c45.case_columns.CaseSource   database.c45.source.CaseTableSource
 
-The two kinds of growth stay apart where they count. ID3 and CART have whole rows: a row
-is at one node, so columns are followed by row number. C4.5 divides cases with a missing
-value among branches, so a level has cases with weights, and a row may occur twice.
+The two kinds of growth count differently. In ID3 and CART a row is at exactly one node,
+so columns are indexed by row number. C4.5 divides a case with a missing value among
+several branches, so a level consists of weighted cases, and a row may occur twice.
 
-A level costs what its open nodes hold, and thousands of levels are no problem.
+The cost of a level depends only on the cases of its open nodes, and thousands of levels
+are no problem.
 """
 
 from __future__ import annotations
@@ -37,17 +38,19 @@ from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 Candidates = TypeVar("Candidates")
-ROUNDING = 1e-9  # a sum of parts of rows may miss a whole number by this much
+ROUNDING = 1e-9  # by so much a sum of fractional rows may fall short of a whole number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeStats:
-    """What the new nodes hold; only nodes that have cases are listed."""
+    """Statistics of the new nodes, with an entry for each node that has cases."""
 
-    stats: Floats  # a line for each: class weights, or weight, mean and squared error
+    # Nodes x classes: the class weights; in regression nodes x 3: weight, mean and
+    # squared error.
+    stats: Floats
     weights: Floats
-    rows: Array
-    varies: Mask  # whether the targets of the cases differ
+    rows: Array  # the number of rows; C4.5 may have fractions
+    varies: Mask  # whether the cases of the node differ in their target
 
     @classmethod
     def joined(cls, parts: Sequence[NodeStats]) -> NodeStats:
@@ -63,24 +66,24 @@ class NodeStats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Division:
-    """What dividing the cases of the open nodes has led to."""
+    """The result of dividing the cases of the open nodes among the branches."""
 
-    branches: Positions  # those that have cases, in the order of the new nodes
-    known: Floats  # of each branch: the weight of the cases whose value is known
-    table: Floats | None = None  # C4.5: the same by class
+    branches: Positions  # the branches that have cases, in the order of the new nodes
+    known: Floats  # for each branch: the weight of the cases with a known value
+    table: Floats | None = None  # C4.5 only: `known` by class, branches x classes
 
 
 class Source(Protocol):
-    """The cases of the new nodes, later of the open nodes among them."""
+    """Holds the cases of the new nodes and, after `keep`, of the open nodes only."""
 
     def measure(self) -> NodeStats:
-        """What the new nodes hold."""
+        """Return the statistics of the new nodes."""
 
     def keep(self, is_open: Mask) -> None:
-        """Drop the cases of new nodes that are not open."""
+        """Drop the cases of the new nodes that are not open."""
 
     def divide(self, splits: Splits) -> Division:
-        """Divide the cases of the open nodes; the branches are the new nodes then.
+        """Divide the cases of the open nodes; their branches become the new nodes.
 
         `splits` has an entry for each open node.
         """
@@ -88,17 +91,17 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrowthState:
-    """How far a growth has come: enough to continue with the open nodes."""
+    """A snapshot of a growth, from which it can continue with the open nodes."""
 
     levels: list[DraftLevel]
     nodes: Positions  # the open nodes, by their number in the last level
-    rows: Array  # of each open node
-    settled: float  # rows that need no more splits
-    more: Mapping[str, Array]  # what only one kind of growth knows
+    rows: Array  # the number of rows of each open node
+    settled: float  # the number of rows at nodes that are done
+    more: Mapping[str, Array]  # further arrays of one kind of growth
 
 
 class Growth(ABC, Generic[Candidates]):
-    """All levels so far, and which nodes of the last one are open."""
+    """The loop: keeps all levels so far, and which nodes of the last one are open."""
 
     def __init__(
         self, source: Source, limits: GrowthLimits, progress: Progress
@@ -107,8 +110,8 @@ class Growth(ABC, Generic[Candidates]):
         self.progress = progress
         self.settled, self.reported = 0.0, 0
         self.levels: list[DraftLevel] = []
-        # Of the new level: how many nodes, and which of them have cases; then of the
-        # open nodes: which they are, and their rows.
+        # `size` is the number of nodes of the new level. `nodes` are those that have
+        # cases, and `rows` their numbers of rows; after `settle`, only of open nodes.
         self.size = 1
         self.nodes: Positions = np.zeros(1, np.intp)
         self.rows: Array = np.zeros(0)
@@ -116,12 +119,12 @@ class Growth(ABC, Generic[Candidates]):
 
     @property
     def depth(self) -> int:
-        """The depth of the open nodes; of the root it is 0."""
+        """The depth of the open nodes; the root has depth 0."""
         return len(self.levels) - 1
 
     @property
     def stats(self) -> Floats:
-        """The statistics of the open nodes."""
+        """The statistics of the open nodes; see `NodeStats.stats`."""
         return self.levels[-1].stats[self.nodes]
 
     def run(
@@ -137,7 +140,7 @@ class Growth(ABC, Generic[Candidates]):
         return self.levels
 
     def settle(self) -> None:
-        """Measure the new nodes and keep the open ones."""
+        """Measure the new nodes, add them as a level, and keep the open ones."""
         held = self.source.measure()
         self.levels.append(
             DraftLevel.of(self.size, self.nodes, held.stats, held.weights)
@@ -155,7 +158,7 @@ class Growth(ABC, Generic[Candidates]):
         self.nodes, self.rows = self.nodes[is_open], self.rows[is_open]
 
     def split(self) -> None:
-        """Split the open nodes; those without a split are leaves."""
+        """Split the open nodes; a node for which no split is chosen is a leaf."""
         candidates = self.search()
         splits = self.choose(candidates)
         self._report(self.rows[splits.feature < 0])
@@ -165,12 +168,12 @@ class Growth(ABC, Generic[Candidates]):
     def descend(
         self, candidates: Candidates, splits: Splits, division: Division
     ) -> None:
-        """Note the splits, and go on with their branches."""
+        """Store the splits in the last level, and make their branches the new nodes."""
         self.levels[-1].split(self.nodes, splits, division.known)
         self.nodes, self.size = division.branches, len(division.known)
 
     def _report(self, rows: Array) -> None:
-        """Tell the progress, in whole rows."""
+        """Add the rows of finished nodes to the progress, which counts whole rows."""
         self.settled += float(rows.sum())
         whole = int(self.settled + ROUNDING)
         self.progress(whole - self.reported)
@@ -180,15 +183,15 @@ class Growth(ABC, Generic[Candidates]):
 
     @abstractmethod
     def is_open(self, held: NodeStats) -> Mask:
-        """Which of the new nodes may be split."""
+        """Return which of the new nodes may be split."""
 
     @abstractmethod
     def search(self) -> Candidates:
-        """The candidate splits of the open nodes."""
+        """Find the candidate splits of the open nodes."""
 
     @abstractmethod
     def choose(self, candidates: Candidates) -> Splits:
-        """The split of each open node."""
+        """Choose the split of each open node, or none."""
 
     # ------------------------------------------------------------ interrupted runs
 
@@ -196,7 +199,7 @@ class Growth(ABC, Generic[Candidates]):
         return GrowthState(self.levels, self.nodes, self.rows, self.settled, {})
 
     def resume(self, state: GrowthState) -> None:
-        """Continue with the open nodes of another growth, where the source is."""
+        """Continue from a state; the source must already be at its open nodes."""
         self.levels, self.nodes, self.rows = state.levels, state.nodes, state.rows
         self._report(np.array([state.settled]))
         self.is_measured = True

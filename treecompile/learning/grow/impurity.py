@@ -1,10 +1,11 @@
-"""The growth of ID3 and CART trees: by the decrease of impurity, level by level.
+"""Grows ID3 and CART trees: at each node, the split that decreases impurity most.
 
-With a limit of leaves the tree grows best first: the open node whose split decreases
-the impurity most, weighted by its cases, is split next, until the next split would make
-too many leaves. What a split is does not depend on that order. So levels grow as
-always, and the order is replayed over the splits found so far. A split that it does not
-reach now will not be reached later: deeper levels only add splits ahead of it.
+With a limit on the number of leaves the tree grows best first: the next node to be
+split is the open node whose split decreases the impurity most, weighted by its cases,
+until the next split would make too many leaves. The best split of a node does not
+depend on this order. So the tree still grows level by level, and after each level the
+best-first order is replayed over the splits found so far. A split that is not reached
+then is dropped for good: deeper levels only add splits ahead of it.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Floats, Mask, Positions
 from treecompile.model.ir import Feature, Label, Tree
 
-Found = tuple[OpenNodes, Sequence[CandidateSplits]]  # the candidates by each feature
+Found = tuple[OpenNodes, Sequence[CandidateSplits]]  # an entry for each feature
 
 
 class ImpuritySource(Source, Protocol):
     @property
     def branches(self) -> Positions:
-        """How many branches a split by each feature has."""
+        """For each feature, the number of branches of a split by it."""
 
     def search(self, stats: Floats) -> Found:
-        """The best split by each feature of every open node, whose stats are given."""
+        """Find the best split by each feature at every open node.
+
+        `stats` are the statistics of the open nodes.
+        """
 
 
 class ImpurityGrowth(Growth[Found]):
-    """Chooses the feature of each split; `divide` of the source adds the test."""
+    """Chooses the feature of each split; `source.divide` then adds the test."""
 
     source: ImpuritySource
 
@@ -62,7 +66,7 @@ class ImpurityGrowth(Growth[Found]):
         return splits
 
     def _keep_best(self, splits: Splits, most_leaves: int) -> None:
-        """Give up the splits that the limit of leaves has no room for."""
+        """Turn splits that best-first growth does not reach into leaves, in place."""
         draft = Draft.of(self.levels)
         start = len(draft.weight) - len(self.levels[-1].weight)
         nodes = start + self.nodes
@@ -84,7 +88,10 @@ class ImpurityGrowth(Growth[Found]):
 def best_features(
     found: Sequence[CandidateSplits], opened: OpenNodes, limits: GrowthLimits
 ) -> tuple[Positions, Floats]:
-    """The feature with the greatest gain for each node, the first at a tie; or -1."""
+    """Return the feature with the greatest gain at each node, and that gain.
+
+    The first feature wins a tie; -1 where no feature gains enough.
+    """
     tie, unit = opened.tie, opened.unit
     with np.errstate(over="ignore"):  # infinite is right: no gain is so large
         least = np.ldexp(limits.min_gain, -unit) - tie
@@ -103,11 +110,11 @@ def reached(
     sizes: Sequence[int],
     first: Sequence[int],
 ) -> set[int]:
-    """The nodes that best-first growth splits; the root is node 0.
+    """Return the nodes that best-first growth splits; the root is node 0.
 
-    `sizes` are the branches of each node's split, 0 where it has none; `first` is the
-    first child, 0 where the children are not known yet. Of equal decreases the node
-    that was made first wins.
+    `sizes` is the number of branches of each node, 0 without a split; `first` is its
+    first child, 0 where the children are not known yet. If decreases are equal, the
+    node that was created first wins.
     """
     chosen: set[int] = set()
     queue: list[tuple[float, int, int]] = []
@@ -138,7 +145,7 @@ def finish_tree(
     features: tuple[Feature, ...],
     labels: tuple[Label, ...],
 ) -> Tree:
-    """The tree of a draft; a branch without cases predicts as its parent would."""
+    """Make the tree from a draft; a node without cases predicts as its parent would."""
     order = draft.reading_order()
     _, stats = stand_ins(draft)
     measured = stats[order]

@@ -1,8 +1,11 @@
-"""The growth of ID3 and CART trees from a dataset in memory, over whole columns.
+"""Grows ID3 and CART trees from a dataset in memory.
+
+`grow_tree` is called by `id3` and `cart`. It prepares the columns, runs the growth over
+a `RowSource`, which holds the rows of the open nodes, and returns the finished tree.
 
 A row whose value is missing goes down the heaviest branch of a split. Rows of finished
-nodes are dropped. The features are shared out among threads, since numpy releases the
-interpreter in its loops.
+nodes are dropped. Features are searched in parallel threads, since numpy releases the
+interpreter lock in its loops.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
 T = TypeVar("T")
-WORTH_THREADS = 50_000  # values in a level: below, handing out work costs more
+WORTH_THREADS = (
+    50_000  # values in a level; with fewer, threads cost more than they save
+)
 
 
 def grow_tree(
@@ -59,11 +64,11 @@ def grow_tree(
     *,
     is_multiway: bool = False,
 ) -> Tree:
-    """Grow a tree; categories split in two, or multiway into all of them."""
+    """Grow a tree; a categorical split is binary or has a branch for each category."""
     with threads(limits) as pool, paused(lasting=True):
         is_binned = worth_bins(len(data.y)) and limits.chi2 is None
-        # Weights of many digits make a ratio of two small differences a matter of
-        # rounding, for which there is no bound.
+        # Bins need a bound of what a cut gains. With weights of many digits, a ratio of
+        # two small differences is dominated by rounding, for which there is no bound.
         is_binned &= measure.is_concave or response.units is None
         make = partial(make_column, is_multiway=is_multiway, is_binned=is_binned)
         columns = list(pool.map(make, data.features, data.columns))
@@ -73,13 +78,13 @@ def grow_tree(
 
 
 def threads(limits: GrowthLimits) -> ThreadPoolExecutor:
-    """Threads among which the features are shared out."""
+    """Make the pool of threads that search the features."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     return ThreadPoolExecutor(limits.threads or cores or os.cpu_count() or 1)
 
 
 class RowSource:
-    """The rows of the nodes; the rows of a node are contiguous."""
+    """Holds the rows of the current nodes in memory; those of a node are contiguous."""
 
     def __init__(
         self,
@@ -93,10 +98,11 @@ class RowSource:
         self.columns, self.response = columns, response
         self.criterion, self.limits, self.pool = measure, limits, pool
         self.rows: Positions = np.arange(size)
-        self.nodes = Segments.of(np.array([size]))  # of the rows
-        # The rows of each node of the level before, and the parent of each node there.
+        self.nodes = Segments.of(np.array([size]))  # the segment of rows of each node
+        # The number of rows of each node of the level before, and for each current
+        # node its parent in that level.
         self.before, self.parents = self.nodes.lengths, np.zeros(1, np.intp)
-        # Of all rows of the dataset: the node, and where the last split sent them.
+        # For each row of the dataset: its node, and the side taken at the last split.
         self.of_row = np.zeros(size, np.int32)
         self.branches = np.array([column.branches for column in columns])
         is_binary = self.branches.max() <= RIGHT
@@ -115,9 +121,10 @@ class RowSource:
         return NodeStats.joined(self._in_parts(self.response.measure))
 
     def _in_parts(self, do: Callable[..., T], *of_nodes: Array) -> list[T]:
-        """The results for the rows of some nodes after the other.
+        """Call `do` on runs of neighbouring nodes; return the results in order.
 
-        `of_nodes` are arrays with an entry for each node.
+        Its arguments are the rows of a run, their segments, and the entries of the
+        arrays `of_nodes`, which have one for each node.
         """
 
         def part_of(some: slice) -> T:
@@ -148,12 +155,12 @@ class RowSource:
 
     @property
     def _run(self) -> Run:
-        """Like `map`, in threads if that is worth it."""
+        """`map`, in threads if the level has enough values."""
         many = len(self.rows) * len(self.columns) >= WORTH_THREADS
         return self.pool.map if many else map
 
     def _open_bins(self, level: RowLevel) -> None:
-        """Look into the bins that may have a better cut than all that were found."""
+        """Search inside the bins that may hold a better cut than all found so far."""
         opened = level.opened
         with np.errstate(over="ignore"):  # infinite is right: no gain is so large
             wanted = np.ldexp(self.limits.min_gain, -opened.unit)
@@ -170,7 +177,7 @@ class RowSource:
             self.found[index] = found
 
     def _level(self, stats: Floats) -> RowLevel:
-        """What the columns need to know of the open nodes."""
+        """Prepare what the columns need for searching the open nodes."""
         opened = OpenNodes.joined(self._in_parts(self.response.open, stats))
         opened.tie[:] *= self.criterion.slack
         sides = counter = None
@@ -179,7 +186,7 @@ class RowSource:
                 self.rows, self.nodes, self.parents, self.before
             )
         if counter is None:
-            self.binned = []  # from now on
+            self.binned = []  # from now on, all columns are sorted
         if counter is None or self.is_any_sorted:
             self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
         if counter is None and self.response.units is None:
@@ -205,7 +212,7 @@ class RowSource:
             self.side[self.nodes.take(self.rows, leaves)] = NOWHERE
         known, heaviest = divide_features(splits, self._divide, self._run)
         side = self._send_missing_to_heaviest(heaviest)
-        # The new order of the rows: by branch, then by parent.
+        # In the new order, rows are sorted by branch, then by parent.
         places = [
             np.flatnonzero(side == each)
             for each in range(LEFT, 1 + max(RIGHT, splits.size.max()))
@@ -223,9 +230,9 @@ class RowSource:
         return self.columns[index].divide(self.level, self.found[index], some)
 
     def _send_missing_to_heaviest(self, heaviest: Array) -> Array:
-        """A row with a missing value goes down the heaviest branch: the side of each.
+        """Return the side of each row, where missing values go to the heaviest one.
 
-        A row whose node is not split goes nowhere.
+        Rows of nodes that are not split stay NOWHERE.
         """
         side = self.side.take(self.rows)
         missing = np.flatnonzero(side == NOWHERE)

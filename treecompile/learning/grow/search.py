@@ -1,7 +1,12 @@
-"""Candidate splits of ID3 and CART, and what the search for them needs to know.
+"""Candidate splits of ID3 and CART: what a search is given, and what it returns.
 
-A column of numbers or categories finds the best split of every open node at once
-(`SplitColumn.search`), and later divides the rows of the nodes that it splits.
+Each column finds its best split at all open nodes of a level at once
+(`SplitColumn.search`). Later it divides the rows of those nodes for which its feature
+was chosen (`SplitColumn.divide`). Thresholds are computed at the end of the module.
+
+Terms used throughout: a cut is a candidate threshold between two neighbouring values
+(or a place in an order of categories), named by the position that it follows. The side
+of a row is the branch that it takes, as a number: `NOWHERE`, `LEFT`, `RIGHT`, 3, ...
 """
 
 from __future__ import annotations
@@ -28,37 +33,38 @@ LARGEST = sys.float_info.max
 DIGITS = 15
 MOST_TENS = 22  # the greatest power of ten that is exact in a double
 TENS = np.array([float(10**power) for power in range(MOST_TENS + 1)])
-# Where a row goes: to no open node, or to a branch; the third branch is 3, and so on.
+# Sides: a row goes to no open node, or to a branch. The third branch is 3, and so on.
 NOWHERE, LEFT, RIGHT = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitSearch:
-    """What is needed to score splits of the open nodes, wherever the cases are."""
+    """What scoring splits requires, with the cases in memory or in a database."""
 
     opened: OpenNodes
     measure: Measure
     min_leaf: int
     chi2: float | None
-    units: Units | None  # of the weights of the cases; None: each counts 1
+    units: Units | None  # the units of the case weights; None: each case counts 1
 
     def real(self, sums: Array) -> Floats:
-        """Sums of weights in the unit in which they were given."""
+        """Convert sums of weights from `units` to the unit of the dataset."""
         return self.units.real(sums) if self.units else sums.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLevel(SplitSearch):
-    """The open nodes of a dataset in memory, with their rows."""
+    """The open nodes of a level with their rows, for a dataset in memory."""
 
     rows: Positions  # the rows of a node are contiguous
-    nodes: Segments
+    nodes: Segments  # the segment of `rows` of each node
     response: Response
-    # The cuts of a sorted column without missing values; None: rows have weights.
+    # The sides of all cuts of a sorted column without missing values, shared by such
+    # columns; None if rows have weights or are counted by bins.
     sides: Sides | None
-    of_row: NDArray[np.int32]  # the open node of each row of the dataset
-    side: Array  # the branch to which its last split sent each row of the dataset
-    counter: BinCounter | None  # for nodes of many rows; None: numbers are sorted
+    of_row: NDArray[np.int32]  # for each row of the dataset: its open node
+    side: Array  # for each row of the dataset: the branch it took at the last split
+    counter: BinCounter | None  # counts rows by bins; None: numbers are sorted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,15 +72,15 @@ class CandidateSplits:
     """The best split by one feature at every open node."""
 
     gain: Floats  # -inf: no split
-    position: Positions  # the row or value that the cut follows, or which subset
-    left: Floats  # the weight of known cases on either side
+    position: Positions  # the row or value that the cut follows, or a subset's number
+    left: Floats  # the weight of the cases with a known value on the left
     right: Floats
-    order: Positions  # which label put the categories in order, or SUBSET
-    histogram: Histogram | None = None  # the values, where they were counted
+    order: Positions  # the label by whose share categories are ordered, or SUBSET
+    histogram: Histogram | None = None  # the counted values; None for sorted columns
 
     @classmethod
     def none(cls, nodes: int, histogram: Histogram | None = None) -> CandidateSplits:
-        """No split anywhere, to be filled in."""
+        """Make candidates without any split, to be filled in."""
         zeros = np.zeros(nodes, np.intp)
         return cls(
             np.full(nodes, -np.inf),
@@ -87,36 +93,37 @@ class CandidateSplits:
 
 
 Ends = tuple[Array, Array]
-SUBSET = -1  # in no order: found among all subsets
+SUBSET = -1  # instead of an order: the split was found among all subsets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureSplits:
     """The splits of some nodes by one feature: at thresholds, or by categories."""
 
-    known: Floats  # nodes x branches: the weight of the cases whose value is known
-    ends: Ends | None = None  # the values beside each threshold
-    groups: list[Groups] | None = None  # None without a threshold: all categories
+    known: Floats  # nodes x branches: the weight of the cases with a known value
+    ends: Ends | None = None  # the values just below and above each threshold
+    # The categories of each branch; None at thresholds, or if each category is one.
+    groups: list[Groups] | None = None
 
 
 class SplitColumn(Protocol):
     """A feature of a dataset in memory."""
 
-    branches: int  # of a split
+    branches: int  # the number of branches of a split
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        """Follow the rows to a level, and find the best split of every node there."""
+        """Follow the rows to this level, and find the best split at each open node."""
 
     def divide(
         self, level: RowLevel, found: CandidateSplits, some: Positions
     ) -> FeatureSplits:
         """Send the rows of some nodes to the sides of their best split.
 
-        Rows with a missing value go nowhere.
+        Writes `level.side`; rows with a missing value get `NOWHERE`.
         """
 
 
-Run = Callable[..., Iterator[Any]]  # `map`, or that of a pool of threads
+Run = Callable[..., Iterator[Any]]  # `map`, or the `map` of a pool of threads
 
 
 def divide_features(
@@ -124,9 +131,10 @@ def divide_features(
     divide: Callable[[int, Positions], FeatureSplits],
     run: Run = map,
 ) -> tuple[Floats, Array]:
-    """Complete splits whose feature is chosen.
+    """Divide the rows of nodes whose feature is chosen, and complete the splits.
 
-    The weight of the known cases of each branch, and the heaviest side of each node.
+    Writes thresholds and groups into `splits`. Returns the weight of the cases with a
+    known value of each branch, and the heaviest side of each node.
     """
     starts = splits.starts
     known = np.zeros(int(splits.size.sum()))
@@ -152,13 +160,13 @@ def in_two(
     ends: Ends | None = None,
     groups: list[Groups] | None = None,
 ) -> FeatureSplits:
-    """Splits into two branches, from the known cases on either side."""
+    """Make binary splits from the weights of the known cases on either side."""
     known = search.real(np.stack([left, right], axis=1))
     return FeatureSplits(known, ends, groups)
 
 
 def by_side(side: Array, values: Array) -> Array:
-    """The values with a side: those of the first side first, else in the same order."""
+    """Partition values stably by side, the first side first; drop those NOWHERE."""
     if side.dtype == np.int8:  # two sides
         parts = [values.take(np.flatnonzero(side == each)) for each in (LEFT, RIGHT)]
         return np.concatenate(parts)
@@ -169,7 +177,7 @@ def by_side(side: Array, values: Array) -> Array:
 def is_chance(
     search: SplitSearch, lefts: Iterable[Array], sides: Sides, cuts: Positions
 ) -> Mask:
-    """Which of the best cuts, one for each node, are not significant."""
+    """Return which of the best cuts, one for each node, are not significant."""
     assert search.chi2 is not None
     statistic = chi_square_cuts(lefts, sides).take(cuts) * search.real(sides.counts)
     classes = np.stack([sides.first(), *sides.totals]) > 0
@@ -180,14 +188,14 @@ def is_chance(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestCuts:
-    """The best cut of some nodes."""
+    """The best cut of each of some nodes."""
 
     nodes: Positions
     gain: Floats
     cut: Positions
-    left: Floats  # the weight of known cases on either side
+    left: Floats  # the weight of the cases with a known value on the left
     right: Floats
-    tie: Floats
+    tie: Floats  # gains that differ by less are equal
 
     @classmethod
     def of(
@@ -198,7 +206,7 @@ class BestCuts:
         lefts: Callable[[], Iterable[Array]],  # the sums to the left of each cut
         best: tuple[Floats, Positions],  # the score and the cut of each node
     ) -> BestCuts:
-        """Cuts that are not significant gain nothing."""
+        """Scale the scores to gains; cuts that are not significant gain -inf."""
         scores, cut = best
         if search.chi2 is not None:
             scores[is_chance(search, lefts(), sides, cut)] = -np.inf
@@ -208,7 +216,7 @@ class BestCuts:
         return cls(nodes, gain, cut, left, sides.counts - left, tie)
 
     def as_found(self) -> CandidateSplits:
-        """All that was found, if there is a cut for every node."""
+        """Return the cuts as candidates, if `nodes` are all open nodes."""
         order = np.zeros(len(self.cut), np.intp)
         return CandidateSplits(self.gain, self.cut, self.left, self.right, order)
 
@@ -216,10 +224,10 @@ class BestCuts:
         self,
         found: CandidateSplits,
         order: int = 0,
-        position: Positions | None = None,  # how the candidates call the cuts
-        some: slice = slice(None),  # which of these, if a node has several
+        position: Positions | None = None,  # of the cuts in `found`, if not `self.cut`
+        some: slice = slice(None),  # the cuts to use, if a node has several
     ) -> None:
-        """Take over the cuts that gain more than what was found before."""
+        """Write the cuts that gain more than those found before into `found`."""
         nodes, gain = self.nodes[some], self.gain[some]
         better = np.flatnonzero(gain > found.gain[nodes] + self.tie[some])
         if not len(better):
@@ -234,9 +242,9 @@ class BestCuts:
 
 
 def differ(ordered: Floats) -> Mask:
-    """Which neighbouring numbers can be divided; they are in order."""
+    """Return which neighbours among sorted numbers a threshold can divide."""
     apart: Mask = ordered[1:] != ordered[:-1]
-    # No finite threshold divides these two: let them count as one value.
+    # No finite threshold divides these two, so they count as one value.
     apart &= (ordered[1:] != -LARGEST) | (ordered[:-1] != -np.inf)
     return apart
 
@@ -245,12 +253,12 @@ def differ(ordered: Floats) -> Mask:
 
 
 def ends_of(feature: Feature, low: Array, high: Array) -> Ends:
-    """The values beside thresholds. That of an ordinal feature is the lower code."""
+    """Return the values beside thresholds; an ordinal threshold is the lower code."""
     return low, low if feature.kind is Kind.ORDINAL else high
 
 
 def thresholds_between(low: Floats, high: Floats) -> Floats:
-    """Thresholds that divide pairs of neighbouring values; of equal ones, the value."""
+    """Return a threshold between each two neighbours, or their value if equal."""
     thresholds, some = low.copy(), np.flatnonzero(low < high)
     low, high = low[some], high[some]
     thresholds[some] = readable(midpoints(low, high), low, high)
@@ -258,7 +266,7 @@ def thresholds_between(low: Floats, high: Floats) -> Floats:
 
 
 def midpoints(low: Floats, high: Floats) -> Floats:
-    """Finite thresholds with low <= threshold < high; NaN where there is none."""
+    """Return finite thresholds with low <= threshold < high; NaN where none exists."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle = low + (high - low) / 2
         middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
@@ -270,7 +278,7 @@ def midpoints(low: Floats, high: Floats) -> Floats:
 
 
 def readable(thresholds: Floats, low: Floats, high: Floats) -> Floats:
-    """Thresholds rounded to 15 digits, where they still divide the same two values.
+    """Round thresholds to 15 digits, where they still divide the same two values.
 
     The midpoint of 43.1 and 43.2 is 43.150000000000006 in doubles; people expect 43.15.
     """
@@ -280,7 +288,7 @@ def readable(thresholds: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _rounded(numbers: Floats) -> Floats:
-    """The doubles nearest to the numbers written with 15 digits."""
+    """Return the doubles nearest to the numbers when written with 15 digits."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         decimals = DIGITS - 1 - np.floor(np.log10(np.abs(numbers)))
         power = TENS.take(
@@ -288,10 +296,10 @@ def _rounded(numbers: Floats) -> Floats:
         )
         scaled = numbers * power
         whole = np.rint(scaled)
-        # A division of two exact whole numbers rounds as reading the digits does. It is
-        # not sure where the power is not exact, where the logarithm may be one off, or
-        # where the product is so near to a half that its own rounding may turn it: by
-        # at most a sixteenth, since it is less than 2^50.
+        # Dividing two exact whole numbers rounds in the same way as parsing the digits.
+        # The result is doubtful if the power is not exact, if the logarithm may be off
+        # by one, or if the product is so near to a half that its own rounding (by at
+        # most a sixteenth, since it is less than 2^50) may decide the direction.
         size = np.abs(whole)
         is_sure = (decimals >= 0) & (decimals <= MOST_TENS)
         is_sure &= (size > 10.0 ** (DIGITS - 1)) & (size < 10.0**DIGITS)
