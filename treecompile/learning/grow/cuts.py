@@ -1,8 +1,10 @@
-"""Measures of binary splits: every cut of every node of a level is scored at once.
+"""Measures of binary splits: score every cut of every node of a level at once.
 
-A measure gets the sums to the left of each cut, one summand after the other. In
-regression the one summand is the number of the case. For labels there is a summand for
-each class but the first, 1 for the cases of that class: the first is what remains.
+A cut is a candidate threshold between two neighbouring values, or a place in an order
+of categories; cut n comes after position n. A measure takes the sums to the left of
+each cut, one summand of the target after the other. In regression the only summand is
+the target's number. In classification there is a summand for each class but the first,
+1 for the cases of that class; the first class is what remains.
 """
 
 from __future__ import annotations
@@ -15,22 +17,22 @@ import numpy as np
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Positions
 
-FEW = 3  # at most so many products of totals are kept for all features of a level
+FEW = 3  # up to so many products of totals are kept for all features of a level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """What lies on each side of every cut, by weight; cut n comes after position n."""
+    """The weight of the cases on each side of every cut."""
 
-    segments: Segments
-    counts: Floats  # cases of each node whose value is known
-    totals: Sequence[Array]  # of each summand: its sum at each node
-    left: Floats
+    segments: Segments  # the cuts of each node
+    counts: Floats  # for each node: the cases with a known value
+    totals: Sequence[Array]  # for each summand: its sum at each node
+    left: Floats  # for each cut: the cases on its left
     right: Floats
-    whole: Floats  # cases of the node, at every cut
+    whole: Floats  # `counts` of the node, repeated for each cut
     scale: Floats  # 1 / (left * right * whole^2)
     barred: Positions  # cuts that leave too few rows on a side
-    products: Sequence[Floats]
+    products: Sequence[Floats]  # for each summand: `expected`; empty if there are many
 
     @classmethod
     def of(
@@ -41,11 +43,11 @@ class Sides:
         totals: Sequence[Array],
         barred: Positions,
     ) -> Sides:
-        """The sides of cuts; the last cut of each segment has nothing on its right."""
+        """Make the sides of cuts; the last of each segment has nothing on its right."""
         whole = segments.spread(counts)
         right = whole - left
         scale = left * right
-        scale[segments.ends] = 1.0  # instead of 0; these are barred
+        scale[segments.ends] = 1.0  # instead of 0; these cuts are barred
         scale *= whole
         scale *= whole
         np.reciprocal(scale, out=scale)
@@ -56,7 +58,7 @@ class Sides:
         )
 
     def expected(self, summand: int) -> Floats:
-        """The sum at the node times the cases on the left."""
+        """Return the sum at the node times the cases on the left, for each cut."""
         if self.products:
             return self.products[summand]
         total = self.totals[summand].astype(np.float64)
@@ -64,22 +66,23 @@ class Sides:
         return product
 
     def first(self) -> Floats:
-        """The cases of the first class at each node."""
+        """Return the cases of the first class at each node."""
         rest: Floats = self.counts - sum(self.totals)
         return rest
 
     def best(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
-        """The gain of the best cut of each node, and the position of the cut."""
+        """Return the score of the best cut of each node, and its position."""
         scores[self.barred] = -np.inf
         return self.segments.pick(scores, tie)
 
 
-# From the sums to the left of each cut, one summand after the other, and the sides.
+# Takes the sums to the left of each cut, one summand after the other, and the sides;
+# returns the score of each cut.
 CutMeasure = Callable[[Iterable[Array], Sides], Floats]
 
 
 def too_few(segments: Segments, left: Array, min_leaf: int) -> Positions:
-    """Which cuts leave too few rows on a side; `left` are the rows on the left."""
+    """Find the cuts with too few rows on a side; `left` are the rows on the left."""
     if min_leaf <= 1:
         return segments.ends
     right = segments.spread(left[segments.ends]) - left
@@ -87,7 +90,7 @@ def too_few(segments: Segments, left: Array, min_leaf: int) -> Positions:
 
 
 def squares(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The decrease of the variance.
+    """Compute the decrease of the variance.
 
     With D = (sum on the left) * cases - (sum at the node) * (cases on the left), it is
     D^2 / (cases^2 * left * right). D is the only difference of large numbers, and it is
@@ -101,8 +104,8 @@ def squares(lefts: Iterable[Array], sides: Sides) -> Floats:
 
 
 def gini_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The decrease of Gini impurity: the sum of the variances of all indicators."""
-    if len(sides.totals) == 1:  # of two classes, both vary alike
+    """Compute the decrease of Gini impurity: summed variances of class indicators."""
+    if len(sides.totals) == 1:  # two classes, whose indicators have the same variance
         gain = squares(lefts, sides)
         gain *= 2.0
         return gain
@@ -110,7 +113,7 @@ def gini_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
 
 
 def chi_square_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """Chi-square divided by the cases: as for Gini, each class by its own size."""
+    """Compute chi-square / cases: as for Gini, but each class divided by its size."""
     classes = (sides.first(), *sides.totals)
     squared = _squared_distances(lefts, sides, [_reciprocal(each) for each in classes])
     squared *= sides.whole
@@ -118,7 +121,7 @@ def chi_square_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
 
 
 def entropy_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """The information gain in bits: a sum of counts times their logarithms."""
+    """Compute the information gain in bits: a sum of counts times their logarithms."""
     spread = sides.segments.spread
     first = sides.first()
     whole = _bits(sides.counts) - sum(map(_bits, (first, *sides.totals)))
@@ -129,7 +132,7 @@ def entropy_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
 
 
 def ratio_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """Information gain divided by the information of the cut itself."""
+    """Divide the information gain by the split information of the cut."""
     information = sides.segments.spread(_bits(sides.counts))
     information -= _bits(sides.left)
     information -= _bits(sides.right)
@@ -138,7 +141,7 @@ def ratio_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
 
 
 def distance_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
-    """Information gain divided by the joint information of cut and class.
+    """Divide the information gain by the joint information of cut and class.
 
     It is 1 minus the distance of Lopez de Mantaras between the two partitions.
     """
@@ -155,7 +158,7 @@ def distance_cuts(lefts: Iterable[Array], sides: Sides) -> Floats:
 def _add_cells(
     bits: Floats, lefts: Iterable[Array], sides: Sides, first: Floats
 ) -> None:
-    """Add the count of every class on either side times its logarithm."""
+    """Add n log2 n for the count n of every class on either side to `bits`."""
     spread = sides.segments.spread
     rest = sides.left.copy()
     for summand, left in enumerate(lefts):
@@ -169,9 +172,9 @@ def _add_cells(
 def _squared_distances(
     lefts: Iterable[Array], sides: Sides, factors: Sequence[Floats] | None = None
 ) -> Floats:
-    """The sum of the squared distances of all classes, at the scale of the sides.
+    """Sum D^2 (see `squares`) over all classes, times `sides.scale`.
 
-    Each may be multiplied by a factor of its class at each node.
+    Each D^2 may be multiplied by a factor of its class at the node.
     """
 
     if factors is None and isinstance(lefts, np.ndarray):
@@ -183,7 +186,7 @@ def _squared_distances(
             distance *= sides.segments.spread(factors[label])
         return distance
 
-    first = np.zeros_like(sides.left)  # the distance that balances all others
+    first = np.zeros_like(sides.left)  # D of the first class, up to its sign
     total = np.zeros_like(sides.left)
     for summand, left in enumerate(lefts):
         distance = _distance(left, sides, summand)
@@ -195,7 +198,7 @@ def _squared_distances(
 
 
 def _squared_at_once(lefts: Array, sides: Sides) -> Floats:
-    """The same for all classes at once: few cuts, and many classes."""
+    """Compute `_squared_distances` for all classes at once, for cuts that are few."""
     totals = np.stack(sides.totals).astype(np.float64)
     distances = lefts * sides.whole
     distances -= np.repeat(totals, sides.segments.lengths, axis=1) * sides.left
@@ -214,18 +217,18 @@ def _distance(left: Array, sides: Sides, summand: int) -> Floats:
 
 
 def _bits(counts: Array) -> Floats:
-    # 0 log 0 counts as 0, and every other count is at least 1.
+    # n log2 n; 0 log 0 counts as 0, and every other count is at least 1.
     result: Floats = counts * np.log2(np.maximum(counts, 1))
     return result
 
 
 def _reciprocal(counts: Array) -> Floats:
-    """1 / counts; 0 for a class without cases."""
+    """Return 1 / counts, or 0 for a class without cases."""
     result: Floats = np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
     return result
 
 
 def share_of(part: Floats, whole: Floats) -> Floats:
-    """Part / whole; 0 where a cut divides nothing, so that the whole is rounding."""
+    """Return part / whole; 0 where the whole is not positive: nothing is divided."""
     result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
     return result

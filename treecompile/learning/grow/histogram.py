@@ -1,4 +1,8 @@
-"""The histogram of a column: how often each value occurs at each node of a level."""
+"""The histogram of a column: how often each value occurs at each node of a level.
+
+It consists of bars: a bar is one bin of one node, with the rows that fall into it and
+the sums of their target. Only bars that have rows are stored, node after node.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +20,30 @@ from treecompile.model.arrays import Array, Positions
 # the mean of the node. The distances of a node add up to about 2^60 of its units.
 EQUAL = 2.0**-36
 ALL_DISTANCES = 2.0 ** (SPARE_BITS - 1)
-ROOM = 4  # keys for each case; with more, only the keys that occur are counted
+ROOM = 4  # sums for each case; with more, only the keys that occur are counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """The values that occur at each node, in order: a bar for each."""
+    """A bar for each value that occurs at a node, in the order of node and code."""
 
-    nodes: Positions  # those with a known value
+    nodes: Positions  # the nodes with a known value
     segments: Segments  # the bars of each of these nodes
-    node: Positions  # of each bar
-    code: Positions  # of its value
-    sizes: Array  # its rows
-    weights: Array  # the same array, where rows have no weights
-    sums: list[Array]  # of labels: the cases of every label, the first included
+    node: Positions  # for each bar: its node
+    code: Positions  # for each bar: the code of its value
+    sizes: Array  # for each bar: the number of its rows
+    weights: Array  # for each bar: their weight; the same array if rows have no weights
+    # For each label, the first included, its cases in each bar; for a numeric target,
+    # the sum of each bar alone.
+    sums: list[Array]
 
     @classmethod
     def of_keys(
         cls, found: KeySums, used: Positions, width: int, key: Positions | None = None
     ) -> Histogram:
-        """Bars from the sums of some keys: `width` keys for each node, one per code.
+        """Make bars from the sums at the places `used`.
 
-        `key` are these keys, if the sums are not listed by key.
+        A place is the key, node * width + code, unless `key` gives the keys of `used`.
         """
         node, code = np.divmod(used if key is None else key, width)
         starts = np.flatnonzero(np.diff(node, prepend=-1))
@@ -58,9 +64,9 @@ class Histogram:
         return self.sums[1:] if len(self.sums) > 1 else self.sums
 
     def ordered(self, of: Positions, by: Positions) -> tuple[Histogram, Positions]:
-        """Some segments with their bars by the share of a label, or by the mean.
+        """Sort the bars of the segments `of` by the share of a label, or by the mean.
 
-        `by` has the label of each. Also returned: where the bars were.
+        `by` is the label for each segment. Also returns where the bars were before.
         """
         places, lengths = self.segments.within(of), self.segments.lengths[of]
         segment = np.repeat(np.arange(len(of)), lengths)
@@ -80,10 +86,10 @@ class Histogram:
         return ordered, order
 
     def _keys(self, by: Positions, places: Positions) -> Array:
-        """What bars are sorted by: the share of a label, or the mean.
+        """Return the sort keys of bars: the share of a label, or the mean.
 
         Sums of numbers are rounded to units, so equal means may differ by a unit. Such
-        means count as equal, and the bars keep their order.
+        means count as equal, and their bars keep their order.
         """
         if len(self.sums) > 1:
             sums = np.stack(self.sums)[by, places]
@@ -96,13 +102,13 @@ class Histogram:
 
 
 def count_values(
-    codes: Array,  # of the cases of the nodes
+    codes: Array,  # for each case, node after node
     size: int,  # the code of a missing value
     nodes: Segments,
     summands: int,
-    sum_by_key: Callable[[Array, int], KeySums],  # from a key of each case
+    sum_by_key: Callable[[Array, int], KeySums],  # from the key of each case
 ) -> Histogram:
-    """Count how often each code occurs at each node."""
+    """Count how often each known code occurs at each node."""
     width, count = size + 1, len(nodes.lengths)
     keys = nodes.spread(np.arange(count) * width)
     keys += codes

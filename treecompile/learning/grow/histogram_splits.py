@@ -1,9 +1,10 @@
-"""The best splits of values that were counted in a histogram, wherever that was done.
+"""Finds the best splits from a histogram, counted in memory or in a database.
 
-The sums to the left of a cut run over the values that occur at a node, in their order;
-categories are put in the order of the share of a label, or of the mean. Where no order
-is sure to contain the best subset of categories, and they are few, all subsets are
-tried. For ID3, last, each category has a branch of its own.
+Each value that occurs at a node is a bar (see `histogram`). The sums to the left of the
+cuts are running sums over the bars in their order; categories are put in the order of
+the share of a label, or of the mean. If no such order is sure to contain the best
+binary split of the categories, and there are few, all subsets are tried. The last part
+is for ID3, where each category has a branch of its own.
 """
 
 from __future__ import annotations
@@ -29,16 +30,19 @@ from treecompile.learning.grow.search import (
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Mask, Positions
 
-MOST_SEARCHED = 10  # categories at a node: they have 511 subsets
-AT_ONCE = 1 << 16  # subsets of several nodes that are tried at once
-# With more labels and fewer bars, the sums of all labels are computed at once.
+MOST_SEARCHED = 10  # categories at a node whose subsets, 511 at most, are all tried
+AT_ONCE = 1 << 16  # subsets, of several nodes, that are tried at once
+# With more labels than this, and no more bars, all labels are summed at once.
 FEW_LABELS, FEW_BARS = 3, 4_096
 
 
 def search_histogram(
     search: SplitSearch, histogram: Histogram, is_ordered: bool
 ) -> CandidateSplits:
-    """The best split in two of the values of every node."""
+    """Find the best binary split at every node.
+
+    `is_ordered` is False for categories, which may be put in any order.
+    """
     found = CandidateSplits.none(len(search.opened.sizes), histogram)
     if not len(histogram.nodes):
         return found
@@ -59,30 +63,30 @@ def search_histogram(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orders:
-    """Orders of the bars of nodes; a node may have several, for several labels."""
+    """The bars of some nodes in new orders; a node may have one for each label."""
 
     ordered: Histogram  # a segment for each order
-    of: Positions  # the segment of the histogram that is put in order
-    by: Positions  # the label that puts it in order
+    of: Positions  # for each order: the segment of the histogram that is put in order
+    by: Positions  # for each order: the label by whose share bars are sorted
 
     @classmethod
     def given(cls, histogram: Histogram) -> Orders:
-        """The order that the bars have."""
+        """Leave all bars in the order that they have."""
         count = len(histogram.nodes)
         return cls(histogram, np.arange(count), np.zeros(count, np.intp))
 
     def labels(self) -> Iterator[slice]:
-        """The orders by each label, which have different nodes."""
+        """Yield the slice of orders by each label; within it, nodes are distinct."""
         starts = np.flatnonzero(np.diff(self.by, prepend=-1)).tolist()
         yield from starmap(slice, pairwise([*starts, len(self.by)]))
 
 
 def _orders(histogram: Histogram) -> Iterator[Orders]:
-    """The orders to try at every node, as many at once as fit.
+    """Yield the orders of categories to try at all nodes, in parts of limited size.
 
-    With three labels or more, each of them puts the categories in order. Two categories
-    have one cut in any order. Labels that do not occur at a node leave the bars as they
-    are: one of them is enough.
+    With three labels or more there is an order by each label. Two categories have the
+    same cut in any order, so one order is enough. All labels that do not occur at a
+    node leave its bars as they are, so one of them is enough.
     """
     labels, lengths = len(histogram.sums), histogram.segments.lengths
     is_tried = np.zeros((labels if labels > 2 else 1, len(lengths)), np.bool_)
@@ -105,7 +109,10 @@ def _cut(
     found: CandidateSplits,
     doubtful: Mask,
 ) -> None:
-    """Try the cuts of some orders. Doubtful: a better one is barred as too small."""
+    """Try the cuts of some orders, and write the best ones into `found`.
+
+    A segment is marked as doubtful if a better cut is barred by `min_leaf`.
+    """
     ordered, of = orders.ordered, orders.of
     tie = search.opened.tie[ordered.nodes]
     sides = sides_of(ordered, search.min_leaf)
@@ -125,14 +132,14 @@ def _cut(
     if free is not None:
         doubtful[of[free > best[0] + tie]] = True
     cuts = BestCuts.of(search, ordered.nodes, sides, lefts, best)
-    # As in the order of all bars.
+    # Positions among the ordered bars become positions among all bars.
     position = cuts.cut - ordered.segments.starts + histogram.segments.starts[of]
     for some in orders.labels():
         cuts.improve(found, int(orders.by[some.start]), position, some)
 
 
 def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
-    """What lies on each side of the cuts after every bar."""
+    """Make the sides of the cuts after every bar; see `cuts.Sides`."""
     segments = histogram.segments
     rows = segments.run(histogram.sizes.copy(), segments.sums(histogram.sizes))
     barred = too_few(segments, rows, min_leaf)
@@ -148,11 +155,11 @@ def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
 def divide_categories(
     search: SplitSearch, found: CandidateSplits, some: Positions
 ) -> tuple[Mask, FeatureSplits]:
-    """Which bars of some nodes go to the left, and the splits."""
+    """Return which bars of some nodes go to the left, and the splits of these nodes."""
     histogram = found.histogram
     assert histogram is not None
     is_left = _left_bars(histogram, found, some)
-    # The side with the first category is the one on the left.
+    # The first category always goes to the left: swap the sides if necessary.
     mine = np.searchsorted(histogram.nodes, some)
     places = histogram.segments.within(mine)
     lengths = histogram.segments.lengths[mine]
@@ -177,9 +184,9 @@ def divide_categories(
 
 
 def _left_bars(histogram: Histogram, found: CandidateSplits, some: Positions) -> Mask:
-    """Which bars of some nodes are on the left."""
+    """Return which bars are left of the split found at some nodes."""
     segments = histogram.segments
-    is_left = np.zeros(len(histogram.code), np.bool_)  # of bars in their first order
+    is_left = np.zeros(len(histogram.code), np.bool_)  # for bars in the original order
     for by in np.unique(found.order[some]).tolist():
         nodes = some[found.order[some] == by]
         mine = np.searchsorted(histogram.nodes, nodes)
@@ -196,13 +203,13 @@ def _left_bars(histogram: Histogram, found: CandidateSplits, some: Positions) ->
 
 # --- all subsets of few categories, at many nodes at once -----------------------------
 #
-# A subset is a number: its bit n says whether category n + 1 of those at the node goes
-# to the left, where the first category always goes. The subset with all bits set leaves
-# nothing over, so it is barred.
+# A subset is written as a number: bit n says whether category n + 1 of those at the
+# node goes to the left. The first category always goes to the left. The subset with all
+# bits set leaves nothing on the right, so it is barred.
 
 
 def _is_in_subset(subset: Array, place: Array) -> Mask:
-    """Does a subset have the category at this place?"""
+    """Return whether a subset has the category at this place."""
     result: Mask = (place == 0) | ((subset >> np.maximum(place - 1, 0)) & 1 == 1)
     return result
 
@@ -210,7 +217,7 @@ def _is_in_subset(subset: Array, place: Array) -> Mask:
 def _search_subsets(
     search: SplitSearch, histogram: Histogram, some: Positions, found: CandidateSplits
 ) -> None:
-    """Improve what was found in some segments of the histogram."""
+    """Try all subsets of the categories in some segments, and improve `found`."""
     lengths = histogram.segments.lengths[some]
     for size in np.unique(lengths).tolist():
         same = some[lengths == size]
@@ -232,7 +239,7 @@ def _try_subsets(
     places = histogram.segments.starts[some][:, None] + np.arange(size)
     segments = Segments.of(np.full(len(some), count))
 
-    # Counts are exact as doubles, and faster; sums of numbers only as integers.
+    # Counts are exact in doubles, which are faster; sums of numbers need integers.
     is_counts = len(histogram.sums) > 1
 
     def lefts_of(values: Array) -> Array:
@@ -264,7 +271,7 @@ def _try_subsets(
 
 
 def search_branches(search: SplitSearch, histogram: Histogram) -> CandidateSplits:
-    """What a branch for each value gains at every node."""
+    """Compute what a branch for each category gains at every node."""
     assert search.measure.branches is not None
     found = CandidateSplits.none(len(search.opened.sizes), histogram)
     if not len(histogram.nodes):
@@ -281,7 +288,7 @@ def search_branches(search: SplitSearch, histogram: Histogram) -> CandidateSplit
 
 
 def _table(search: SplitSearch, histogram: Histogram) -> ContingencyTable:
-    """Class counts, in which missing values are of the most common category."""
+    """Make a table of class counts; missing values go to the most common category."""
     counts = np.stack(histogram.sums, axis=1).astype(np.float64)
     opened, segments = search.opened, histogram.segments
     first = opened.sizes - sum(opened.totals)
@@ -296,7 +303,7 @@ def _table(search: SplitSearch, histogram: Histogram) -> ContingencyTable:
 def divide_branches(
     search: SplitSearch, branches: int, found: CandidateSplits, some: Positions
 ) -> FeatureSplits:
-    """The splits of some nodes into all values."""
+    """Make the splits of some nodes with a branch for each category."""
     histogram = found.histogram
     assert histogram is not None
     mine = np.searchsorted(histogram.nodes, some)

@@ -50,9 +50,7 @@ from treecompile.model.ir import Tree
 from treecompile.tables.dataset import Dataset
 
 T = TypeVar("T")
-WORTH_THREADS = (
-    50_000  # values in a level; with fewer, threads cost more than they save
-)
+WORTH_THREADS = 50_000  # values in a level; with fewer, threads do not pay
 
 
 def grow_tree(
@@ -186,7 +184,7 @@ class RowSource:
                 self.rows, self.nodes, self.parents, self.before
             )
         if counter is None:
-            self.binned = []  # from now on, all columns are sorted
+            self.binned = []  # from this level on, no column has bins
         if counter is None or self.is_any_sorted:
             self.of_row[self.rows] = self.nodes.spread(np.arange(len(stats)))
         if counter is None and self.response.units is None:
