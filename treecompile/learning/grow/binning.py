@@ -1,10 +1,13 @@
-"""Numbers of a column -> codes in the order of the numbers.
+"""Assigns the numbers of a column to bins: 16-bit codes in the order of the numbers.
 
-The leading bits of a code are a bin, more or fewer of them as nodes have more or fewer
-rows; all its bits are a bin of a bin. Bins hold about as many rows each, by quantiles
-of a sample. Any codes in order are correct, since bins that may hold the best cut are
-looked into (`binned`); good ones only save work. C4.5 makes no cut between numbers that
-are too near to each other; for C4.5 the bins are set apart (`_set_apart`).
+The leading bits of a code are its bin; the more rows nodes have, the more bits are
+used. All 16 bits divide a bin more finely. The edges of bins are quantiles of a sample,
+so that all bins hold about the same number of rows. The result of learning does not
+depend on the edges, since bins that may hold the best cut are opened (`binned`): good
+edges only save work.
+
+C4.5 makes no cut between two numbers that are too close to each other; so for C4.5,
+the bins are set apart (`_set_apart`).
 """
 
 from __future__ import annotations
@@ -14,27 +17,29 @@ from numpy.typing import NDArray
 
 from treecompile.model.arrays import Floats, Positions
 
-BITS, MOST_BITS, LEAST_BITS = 16, 8, 4  # of a code; of a bin at a level
-WIDTH = 1 << MOST_BITS  # bins, with that of missing values
+BITS, MOST_BITS, LEAST_BITS = 16, 8, 4  # bits of a code; the most and fewest of a bin
+WIDTH = 1 << MOST_BITS  # number of bins, including the one of missing values
 PARTS_BITS = BITS - MOST_BITS
-PARTS = 1 << PARTS_BITS  # of a bin, between two quantiles
-BINS = (1 << MOST_BITS) - (1 << (MOST_BITS - LEAST_BITS))  # the last code is no number,
-MISSING = (1 << BITS) - 1  # whatever the number of leading bits
+PARTS = 1 << PARTS_BITS  # codes of a bin, between two quantiles
+# The last bin has missing values only, with any number of leading bits: so there are
+# fewer bins of numbers.
+BINS = (1 << MOST_BITS) - (1 << (MOST_BITS - LEAST_BITS))
+MISSING = (1 << BITS) - 1
 SAMPLE = 25_000  # rows
-CELLS = 1 << 16  # of a grid that is mapped to codes
+CELLS = 1 << 16  # of an even grid whose cells are mapped to codes
 CHUNK = 1 << 15  # rows that fit the processor's cache
 FINE_ENOUGH = 0.75  # share of the bins that a grid must tell apart
-WINDOW = 16  # parts of a bin in which a gap is looked for
-FEW_BINS = 64  # fewer that are apart are not worth counting
+WINDOW = 16  # parts at the start of a bin in which a gap is looked for
+FEW_BINS = 64  # with fewer bins that are apart, counting by bins does not pay
 
 Codes = NDArray[np.uint16]
 
 
 def make_codes(values: Floats, few: int, gap: float | None = None) -> Codes | None:
-    """The codes of a column; None if a sample has at most a few distinct numbers.
+    """Return the codes of a column, or None if a sample has too few distinct numbers.
 
-    With a gap, numbers in different bins are further apart than that; None if that
-    leaves too few bins.
+    With a gap, numbers in different bins are further apart than that; then the result
+    is also None if too few bins are left.
     """
     sample = values[:: 1 + len(values) // SAMPLE]
     sample = np.sort(sample[~np.isnan(sample)])
@@ -50,9 +55,9 @@ def make_codes(values: Floats, few: int, gap: float | None = None) -> Codes | No
 
 
 def _by_grid(values: Floats, edges: Floats) -> Codes | None:
-    """Codes of the cells of an even grid, much faster than to search for edges.
+    """Assign codes by the cells of an even grid: much faster than a search for edges.
 
-    None if the numbers are too unevenly distributed, or often equal.
+    None if the numbers are distributed too unevenly, or too many are equal.
     """
     if len(edges) < 2:
         return None
@@ -63,7 +68,7 @@ def _by_grid(values: Floats, edges: Floats) -> Codes | None:
         return None
 
     def cells(numbers: Floats) -> NDArray[np.uint16]:
-        # Every step is monotonic under rounding, so the codes are in order.
+        # Every step is monotonic, even with rounding, so the codes are in order.
         with np.errstate(over="ignore"):
             place = numbers - low
             place *= scale
@@ -75,7 +80,7 @@ def _by_grid(values: Floats, edges: Floats) -> Codes | None:
     ends = cells(edges).astype(np.float64)
     if np.count_nonzero(ends[1:] != ends[:-1]) < FINE_ENOUGH * len(edges):
         return None
-    # The codes grow evenly between two edges.
+    # Between two edges, the codes increase evenly.
     places = np.arange(1, len(ends) + 1) * float(PARTS)
     codes_of = np.interp(np.arange(CELLS), ends, places).astype(np.uint16)
     codes_of[0], codes_of[-1] = 0, len(ends) * PARTS
@@ -87,9 +92,9 @@ def _by_grid(values: Floats, edges: Floats) -> Codes | None:
 
 
 def _by_edges(values: Floats, edges: Floats) -> Codes:
-    """Codes of bins that end at the edges.
+    """Assign codes by a search for edges, at which bins end.
 
-    A number that is often met has a bin of its own.
+    A frequent number gets a bin of its own.
     """
     often = edges[:-1][edges[1:] == edges[:-1]]
     with np.errstate(over="ignore"):
@@ -104,7 +109,7 @@ def _by_edges(values: Floats, edges: Floats) -> Codes:
 
 
 def _set_apart(values: Floats, codes: Codes, gap: float) -> Codes | None:
-    """The codes, with the ends of bins moved to gaps; bins without a gap are joined."""
+    """Return codes with the ends of bins moved to gaps; join bins without a gap."""
     bins = codes >> PARTS_BITS
     least, greatest = np.full(WIDTH, np.inf), np.full(WIDTH, -np.inf)
     # Two equal infinities are not apart; neither are NaN, in a bin of their own.
@@ -122,9 +127,9 @@ def _set_apart(values: Floats, codes: Codes, gap: float) -> Codes | None:
 
 
 def _move_ends(values: Floats, codes: Codes, bins: Positions, gap: float) -> Positions:
-    """Move the starts of some bins to the first gap in each; the bins that have one.
+    """Move the start of each of some bins to its first gap; return bins with a gap.
 
-    The numbers below the gap go to the bin before.
+    Changes `codes`: the numbers below the gap go to the bin before.
     """
     is_asked = np.zeros(WIDTH, np.bool_)
     is_asked[bins] = True
@@ -145,7 +150,7 @@ def _move_ends(values: Floats, codes: Codes, bins: Positions, gap: float) -> Pos
 
 
 def _joined(kept: Positions) -> Codes:
-    """For each code a new one: all bins but some are joined to the bin before."""
+    """Return a new code for each code; bins that are not kept join the bin before."""
     starts = np.zeros(WIDTH, np.bool_)
     starts[kept] = starts[[0, -1]] = True
     firsts = np.flatnonzero(starts)

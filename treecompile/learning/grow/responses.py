@@ -1,10 +1,12 @@
-"""The target as it is summed over cases to score a cut: labels or numbers, as integers.
+"""A response is the target as summands: integers that are summed to score a cut.
 
-Sums of integers are exact: neither the order of the rows or nodes nor a neighbouring
-node changes a digit. A number is taken as its distance from the mean of its node,
-written in a unit of the node: a power of two so small that the sum of all distances
-just fits 61 bits. With a million cases a unit is still 1e-12 of the standard deviation.
-Weights are counted in units of their own.
+`LabelResponse` is for classes, `NumberResponse` for regression. Sums of integers are
+exact: they depend neither on the order of rows or nodes, nor on neighbouring nodes.
+
+A number is replaced by its distance from the mean of its node, written in a unit of the
+node: a power of two so small that the sum of all distances just fits 61 bits. With a
+million cases a unit is still 1e-12 of the standard deviation. Weights are counted in
+units of their own (`segments.Units`).
 """
 
 from __future__ import annotations
@@ -31,19 +33,19 @@ from treecompile.learning.grow.segments import (
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import ClassCounts, Label, Moments, Stats
 
-SPARE_BITS = 61  # of a sum of distances, in a signed 64-bit integer
+SPARE_BITS = 61  # that a sum of distances may have, in a signed 64-bit integer
 ROUNDED_BITS = 21  # of a rounded number, if there are at most a million
-LEAST_EXPONENT = -1000  # of a unit
+LEAST_EXPONENT = -1000  # of the unit of rounded numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenNodes:
-    """The target at the open nodes of a level."""
+    """Sums of the target at the open nodes of a level."""
 
-    totals: Sequence[Array]  # of each summand: its sum at each node
+    totals: Sequence[Array]  # for each summand: its sum at each node
     sizes: Floats  # the weight of the cases of each node
-    tie: Floats  # gains that differ by less are equal
-    unit: NDArray[np.int32]  # of the gains at each node, as a power of two
+    tie: Floats  # for each node: gains that differ by less are equal
+    unit: NDArray[np.int32]  # for each node: the unit of its gains is 2^unit
 
     @classmethod
     def joined(cls, parts: Sequence[OpenNodes]) -> OpenNodes:
@@ -61,9 +63,9 @@ class OpenNodes:
 def count_classes(
     keys: Array, y: Array, weights: Array | None, count: int, classes: int
 ) -> Array:
-    """A contingency table: the weight of each class among the cases with each key.
+    """Count the weight of each class among the cases with each key: keys x classes.
 
-    The keys are overwritten.
+    The array `keys` is overwritten.
     """
     keys *= classes
     keys += y
@@ -74,39 +76,39 @@ def count_classes(
 class Response(Protocol):
     """The target of a dataset, as the growth sees it."""
 
-    summands: int
-    units: Units | None  # of the weights of the rows; None: each counts 1
-    inherits: bool  # whether what is summed by bins can be subtracted from a parent's
+    summands: int  # how many there are
+    units: Units | None  # the units of the row weights; None: each row counts 1
+    inherits: bool  # whether sums by bins can be subtracted from those of the parent
 
     def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
-        """What the nodes hold."""
+        """Return the statistics of the nodes as arrays."""
 
     def stats(self, measured: Floats) -> list[Stats]:
-        """The statistics of nodes, from the lines of `NodeStats.stats`."""
+        """Make the tree's statistics objects from rows of `NodeStats.stats`."""
 
     def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
-        """What these nodes predict, as `semantics.answer` does."""
+        """Return what these nodes predict, as `semantics.answer` does."""
 
     def open(self, rows: Positions, nodes: Segments, measured: Floats) -> OpenNodes:
         """Prepare the summands for the nodes that are to be split."""
 
     def along(self, rows: Positions) -> Iterator[Array]:
-        """Each summand in the order of the rows, in an array of its own."""
+        """Yield each summand as an array in the order of the rows."""
 
     def sum_by_key(
         self, rows: Positions, keys: Array, count: int, *, is_bounded: bool = False
     ) -> KeySums:
-        """What the rows with each key add up to, with squares if that is to be bounded.
+        """Sum the rows with each key; `is_bounded` adds what bounds of gains need.
 
-        The keys may be overwritten.
+        The array `keys` may be overwritten.
         """
 
     def summed(self, rows: Positions) -> Summed:
-        """What is summed by bins: numbers without weights are rounded."""
+        """Return what to sum by bins; numbers without weights are rounded first."""
 
 
 class LabelResponse:
-    """Class codes. The summands are the indicators of all classes but the first."""
+    """Class codes; the summands are the indicators of all classes but the first."""
 
     def __init__(
         self, y: Array, labels: Sequence[Label], units: Units | None = None
@@ -149,7 +151,7 @@ class LabelResponse:
         return self._table(nodes.spread(np.arange(count)), rows, count)
 
     def _table(self, keys: Array, rows: Positions, count: int) -> Array:
-        """Cases by key and class."""
+        """Return the weight of the cases by key and class."""
         weights = self.units.of_rows.take(rows) if self.units else None
         return count_classes(keys, self.codes.take(rows), weights, count, self.classes)
 
@@ -201,15 +203,16 @@ def _label_sums(found: list[Array]) -> KeySums:
 
 
 class NumberResponse:
-    """Numbers to be estimated. The one summand is the distance from the mean."""
+    """Numbers to be estimated; the only summand is the distance from the mean."""
 
     summands = 1
 
     def __init__(self, y: Array, units: Units | None = None) -> None:
         self.y = y.astype(np.float64)
         self.units = units
-        self.inherits = units is None  # distances have another unit at every node
-        self.distances = np.zeros(len(y), np.int64)  # times the weight
+        # Distances have another unit at every node, rounded numbers one for all.
+        self.inherits = units is None
+        self.distances = np.zeros(len(y), np.int64)  # for each row, times its weight
 
     def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
         y = self.y.take(rows)
@@ -217,7 +220,7 @@ class NumberResponse:
         high = np.maximum.reduceat(y, nodes.starts)
         varies = low != high
         means, errors = low + 0.0, np.zeros(len(low))
-        some = np.flatnonzero(varies)  # half of a large tree is single cases
+        some = np.flatnonzero(varies)  # in a large tree, half the nodes have one case
         weights = self.units.of_rows.take(rows) if self.units else None
         sizes = nodes.lengths.astype(np.float64)
         if self.units and weights is not None:
@@ -314,16 +317,16 @@ def _number_sums(found: list[Array]) -> KeySums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedNumbers:
-    """The target in a unit so large that sums of squares fit 62 bits.
+    """The target rounded to a unit so large that sums of squares fit 62 bits.
 
-    These sums tell which cuts may be the best. Rounding changes the mean on either side
-    of a cut by at most half a unit. So the root of what the cut gains, (difference of
-    the means) * sqrt(left * right) / cases, changes by at most half a unit as well.
+    Their sums tell which cuts may be the best. Rounding changes the mean on either side
+    of a cut by at most half a unit. So the root of the cut's gain, (difference of the
+    means) * sqrt(left * right) / cases, changes by at most half a unit as well.
     """
 
     numbers: NDArray[np.int64]
     unit: float
-    shift: int  # a number and a row, in one integer: number + (1 << shift)
+    shift: int  # number + (1 << shift) holds a number and a count of 1 row
 
     @classmethod
     def of(cls, y: Floats) -> RoundedNumbers:
@@ -348,13 +351,13 @@ class RoundedNumbers:
 
     def _sums(self, found: list[Array]) -> KeySums:
         both, squares = map(np.ravel, found)
-        # The sum of the numbers may be negative: round to the nearest multiple.
+        # The sum of the numbers may be negative, so round to the nearest count of rows.
         sizes = (both + (1 << (self.shift - 1))) >> self.shift
         return KeySums(sizes, sizes, [both - (sizes << self.shift)], squares)
 
 
 def _squares(distances: Array, weights: Array | None) -> Floats:
-    """The squared distances; `distances` are multiplied by the weights already."""
+    """Return weight * distance^2; `distances` are already multiplied by the weights."""
     squares = distances.astype(np.float64)
     squares *= squares
     if weights is not None:
@@ -363,7 +366,7 @@ def _squares(distances: Array, weights: Array | None) -> Floats:
 
 
 def _weighted_means(y: Floats, weights: Floats, segments: Segments) -> Floats:
-    """The means, whose digits do not depend on the order of the numbers."""
+    """Return weighted means whose digits do not depend on the order of the numbers."""
     total = exact_sums(weights, segments)
     rough = exact_sums(y * weights, segments) / total
     rest = exact_sums((y - segments.spread(rough)) * weights, segments)

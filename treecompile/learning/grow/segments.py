@@ -1,11 +1,11 @@
-"""Arrays that hold one segment for each node, and operations on all segments at once.
+"""Segments: arrays with a contiguous part for each node, and operations on all parts.
 
-A level of a tree is an array of cases in which the cases of a node are contiguous.
-Every function here runs over the whole array, so its cost does not depend on the number
-of nodes.
+A level of a tree is an array of cases in which the cases of a node are contiguous, in
+a segment. Every function here runs over the whole array at once, so its cost does not
+depend on the number of nodes.
 
-No sum depends on the order of what is added: `exact_sums` and `exact_means` round each
-sum of doubles once, as `math.fsum` does, and `Units` writes weights as whole numbers.
+No sum depends on the order of its terms: `exact_sums` and `exact_means` round each sum
+of doubles once, as `math.fsum` does, and `Units` writes weights as whole numbers.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from numpy.typing import DTypeLike
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.tables.dataset import Dataset
 
-# Gains that differ by less, relative to the impurity at the node, are equal: which one
-# is larger is an accident of rounding.
+# Gains that differ by less, relative to the impurity at the node, count as equal: which
+# of them is larger is an accident of rounding.
 TIE = 1e-12
-FOLDS = 3
-FEW_NUMBERS = 1 << 15  # of which two folds leave out next to nothing
+FOLDS = 3  # how many times leading bits are cut off; see `PartialSums`
+FEW_NUMBERS = 1 << 15  # in a segment; of so few, two folds leave out next to nothing
 LARGEST, SMALLEST = 2.0**900, 2.0**-700  # outside this range, steps may not be exact
 MANTISSA = 53  # bits of a double
 BLOCK = 1 << 15  # numbers that fit the processor's cache
-PART = 1 << 16  # rows: for several nodes with so many, arrays fit the cache
-BITS = 53  # of a sum of weights
+PART = 1 << 16  # rows of several nodes whose arrays fit the cache
+BITS = 53  # that a sum of weights may have
 DIGITS = 15  # of a weight; a sum of n weights loses half as many digits as n has
-MOST_DECIMALS = 300  # to which numpy can round
+MOST_DECIMALS = 300  # numpy cannot round to more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,33 +57,34 @@ class Segments:
         return self.starts + self.lengths - 1
 
     def counting(self, dtype: DTypeLike) -> Array:
-        """1, 2, 3, ... in each segment."""
+        """Return 1, 2, 3, ... in each segment."""
         result: Array = np.arange(1, self.size + 1, dtype=dtype)
         result -= self.spread(self.starts.astype(dtype))
         return result
 
     def spread(self, each: Array) -> Array:
-        """One value for each segment, repeated along the segment."""
+        """Repeat the value of each segment along the segment."""
         return np.repeat(each, self.lengths)
 
     def sums(self, values: Array) -> Array:
-        """The sum of each segment."""
+        """Return the sum of each segment."""
         result: Array = np.add.reduceat(values, self.starts)
         return result
 
     def run(self, values: Array, totals: Array) -> Array:
-        """Running sums within each segment, written over the values.
+        """Return running sums within each segment, written over the values.
 
-        One running sum over the whole array, from which each start subtracts the total
-        of the segment before it. It is exact for integers only.
+        It is one running sum over the whole array, in which each segment's start first
+        subtracts the total of the segment before. This is exact for integers only.
         """
         values[..., self.starts[1:]] -= totals[..., :-1].astype(values.dtype)
         return np.cumsum(values, axis=-1, out=values)
 
     def pick(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
-        """The first of the greatest scores of each segment, and its position.
+        """Return the greatest score of each segment and its position.
 
-        A segment without any score has -inf.
+        Of scores that differ by less than `tie` the first one is taken. In a segment
+        without any score, the result is -inf.
         """
         if not len(self.starts):
             return np.zeros(0), np.zeros(0, np.intp)
@@ -94,30 +95,33 @@ class Segments:
         return scores.take(near), near
 
     def parts(self, size: int) -> list[slice]:
-        """Runs of neighbouring segments that have about so many values in all."""
+        """Return runs of neighbouring segments of about `size` values in all."""
         block = self.ends // size
         starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
         return [slice(*each) for each in pairwise([*starts, len(block)])]
 
     def within(self, some: Positions) -> Positions:
-        """The positions within some of the segments, one segment after the other."""
+        """Return all positions in some segments, one segment after the other."""
         lengths = self.lengths[some]
         shift = self.starts[some] - (np.cumsum(lengths) - lengths)
         return np.repeat(shift, lengths) + np.arange(lengths.sum())
 
     def span(self, some: Positions) -> slice | Positions:
-        """Where the values of some segments are: a slice if these are neighbours."""
+        """Return an index of the values of some segments: a slice for neighbours."""
         if len(some) and (np.diff(some) == 1).all():
             return slice(self.starts[some[0]], self.ends[some[-1]] + 1)
         return self.within(some)
 
     def take(self, values: Array, some: Positions) -> Array:
-        """The values of some segments, not copied if these are neighbours."""
+        """Return the values of some segments, without a copy if they are neighbours."""
         return values[self.span(some)]
 
 
 def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
-    """The nodes that have values, and their segments; `node` is the node of each."""
+    """Return the nodes that have values, and their segments.
+
+    `node` is the node of each value, in ascending order.
+    """
     sizes = np.bincount(node, minlength=count)
     nodes = np.flatnonzero(sizes)
     return nodes, Segments.of(sizes[nodes])
@@ -129,15 +133,15 @@ def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
 def exact_means(
     numbers: Floats, segments: Segments, most: Floats | None = None
 ) -> Floats:
-    """The mean of each segment, rounded from the exact mean.
+    """Return the mean of each segment, rounded from the exact mean.
 
-    `most` is the greatest absolute value of each, if that is known.
+    `most` is the greatest absolute value of each segment, if that is known.
     """
     partial = PartialSums.of(numbers, segments, most)
     size = segments.lengths.astype(np.float64)
     rough = partial.total() / size
-    # What rounding left out. `size` times the mean is subtracted in two parts of few
-    # digits, whose products are exact.
+    # `rest` is what rounding left out. `size` times the mean is subtracted in two parts
+    # of so few digits that their products are exact.
     fraction, exponent = np.frexp(rough)
     head = np.ldexp(np.rint(fraction * 2.0**26), exponent - 26)
     rest = partial.total(-size * head, -size * (rough - head))
@@ -148,7 +152,7 @@ def exact_means(
 def exact_sums(
     numbers: Floats, segments: Segments, most: Floats | None = None
 ) -> Floats:
-    """The sum of each segment, rounded once."""
+    """Return the sum of each segment, rounded once; `most` as in `exact_means`."""
     is_short = len(numbers) and segments.lengths.max() <= FEW_NUMBERS
     return PartialSums.of(numbers, segments, most, FOLDS - is_short).total()
 
@@ -158,14 +162,14 @@ class PartialSums:
     """The sum of each segment as a few exact numbers, and a bound of what is left out.
 
     The leading bits of all numbers of a segment, as many as can be added without
-    rounding, are cut off and added, then the next ones. Three times are enough for all
-    but odd cases, which `fsum` decides.
+    rounding, are cut off and added up; then the next bits, and so on. Three such folds
+    are enough except in rare cases, for which `fsum` is called.
     """
 
     numbers: Floats
     segments: Segments
-    sums: Sequence[Floats]
-    left_out: Floats  # at most
+    sums: Sequence[Floats]  # for each fold: the exact sum of the bits cut off
+    left_out: Floats  # an upper bound of what the sums leave out
 
     @classmethod
     def of(
@@ -184,9 +188,9 @@ class PartialSums:
         _, exponent = np.frexp(most)
         steps = []
         for _ in range(folds):
-            # Numbers this large have no bits that a sum of so many would lose.
+            # Adding a step and subtracting it leaves bits that can be summed exactly.
             steps.append(np.ldexp(1.0, np.minimum(exponent + room + 1, 1000)))
-            exponent = exponent + room + 1 - MANTISSA  # of what is left then
+            exponent = exponent + room + 1 - MANTISSA  # of the rest
         sums = [np.zeros(len(starts)) for _ in steps]
         left_out = np.zeros(len(starts))
         ends = starts + lengths
@@ -214,7 +218,7 @@ class PartialSums:
         return cls(numbers, segments, sums, np.where(is_odd, np.inf, left_out))
 
     def total(self, *more: Floats) -> Floats:
-        """The sums, with a few more numbers added to each, rounded once."""
+        """Return the sums, each with a few more numbers added, rounded once."""
         total, is_sure = _rounded([*self.sums, *more], self.left_out)
         for place in np.flatnonzero(~is_sure).tolist():
             start = self.segments.starts[place]
@@ -225,7 +229,7 @@ class PartialSums:
 
 
 def _rounded(terms: Sequence[Floats], left_out: Floats) -> tuple[Floats, Mask]:
-    """The sums of the terms, and which of them are surely rounded right."""
+    """Return the sums of the terms, and which of them are surely rounded right."""
     total = terms[0]
     second, third = np.zeros_like(total), np.zeros_like(total)
     lost = left_out.copy()
@@ -235,12 +239,12 @@ def _rounded(terms: Sequence[Floats], left_out: Floats) -> tuple[Floats, Mask]:
             second, error = _two_sum(second, error)
             third, error = _two_sum(third, error)
             lost += np.abs(error)
-        # Then each part is what rounding left of its sum with the parts after it.
+        # Renormalise, so that each part is what rounding left out of those before it.
         for _ in range(2):
             second, third = _two_sum(second, third)
             total, second = _two_sum(total, second)
-        # A sum is surely right if it is far from where rounding turns, or if it has
-        # two parts alone, which have just been added with one rounding.
+        # A sum is surely right if it is far from where rounding changes direction, or
+        # if it has only two parts, which have just been added with one rounding.
         unit = np.spacing(np.abs(total))
         share = np.abs(second) / unit
         doubt = (np.abs(third) + lost) / unit
@@ -250,7 +254,7 @@ def _rounded(terms: Sequence[Floats], left_out: Floats) -> tuple[Floats, Mask]:
 
 
 def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """The rounded sum, and what rounding left out."""
+    """Return the rounded sum, and what rounding left out."""
     total = one + other
     back = total - one
     return total, (one - (total - back)) + (other - back)
@@ -261,24 +265,24 @@ def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """Weights of rows as whole numbers of a unit, a power of two.
+    """Weights of rows as whole multiples of a unit, which is a power of two.
 
-    Sums of whole numbers below 2^53 are exact in doubles. Weights that are whole
-    numbers have the unit 1: a row of weight 2 is then two rows to the last bit.
+    Sums of whole numbers below 2^53 are exact in doubles. If all weights are whole
+    numbers, the unit is 1: a row of weight 2 then counts exactly as two rows.
     """
 
-    of_rows: Floats  # whole numbers
-    exponent: int  # of the unit
-    decimals: int | None  # of sums; None: all of them
+    of_rows: Floats  # the weight of each row, a whole number of units
+    exponent: int  # the unit is 2^exponent
+    decimals: int | None  # to which sums are rounded; None: they are not
 
     @classmethod
     def of_data(cls, data: Dataset) -> Units | None:
-        """The units of a dataset; None if its rows have no weights."""
+        """Return the units of a dataset, or None if its rows have no weights."""
         return None if data.weights is None else cls.of(data.weights)
 
     @classmethod
     def of(cls, weights: Array) -> Units:
-        """The units of positive weights."""
+        """Choose the unit of positive weights, and write them in it."""
         is_whole = bool((np.rint(weights) == weights).all())
         units = cls.of_total(fsum(weights), len(weights), is_whole=is_whole)
         parts = np.rint(np.ldexp(weights, -units.exponent))
@@ -286,7 +290,7 @@ class Units:
 
     @classmethod
     def of_total(cls, total: float, rows: int, *, is_whole: bool) -> Units:
-        """The units of positive weights, from their sum alone."""
+        """Choose the unit from the sum of the weights alone; `of_rows` stays empty."""
         none = np.zeros(0)
         if total < 2.0**BITS and is_whole:
             return cls(none, 0, None)
@@ -297,7 +301,7 @@ class Units:
         return cls(none, exponent, decimals if decimals < MOST_DECIMALS else None)
 
     def real(self, sums: Array) -> Floats:
-        """Sums of units as sums of weights, without the digits that rounding left."""
+        """Convert sums of units to weights, without digits that are due to rounding."""
         weights: Floats = np.ldexp(sums.astype(np.float64), self.exponent)
         if self.decimals is None:
             return weights
