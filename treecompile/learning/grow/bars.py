@@ -1,6 +1,9 @@
-"""The bars of a histogram by bins, and which of them may have the best cut inside.
+"""The bars of a histogram by bins, and which of them may hold the best cut inside.
 
-A cut between two bins is exact. A cut inside a bin gains at most what `bounds` says.
+A bar is one bin of one node. The gain of a cut between two bars follows from their
+sums, which are exact or, for a numeric target, rounded at first (`RoughGains`). A cut
+inside a bar gains at most a bound from `bounds`; `binned.BinnedColumn` opens only those
+bars whose bound is high enough.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from treecompile.learning.grow.search import RowLevel
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
-HALF = 0.5 + SLACK  # of a unit
+HALF = 0.5 + SLACK  # half a unit: by so much rounding may change a root of a gain
 
 
 class BinnedLevel(Protocol):
-    """The open nodes of a level, with their rows."""
+    """The open nodes of a level with their rows, of any learner."""
 
     @property
     def rows(self) -> Positions: ...
@@ -47,14 +50,15 @@ class BinnedLevel(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinBars(Histogram):
-    """The bins that occur at each node; some are divided more finely than others.
+    """A bar for each bin that has rows at a node; some bins are divided more finely.
 
-    The code of a bar is the greatest that its rows may have.
+    The code of a bar is the greatest code that its rows may have.
     """
 
-    number: Floats  # of a bar of one number; NaN for bins
-    squares: Array | None  # of a numeric target: about the sum of squares in each bar,
-    # but 0 for bins that have been found not to be worth opening
+    number: Floats  # for a bar of one single number: that number; NaN for bins
+    # For a numeric target: about the sum of squares in each bar, or 0 once it is
+    # decided whether the bin is opened.
+    squares: Array | None
 
 
 def counter_of(level: BinnedLevel) -> BinCounter:
@@ -63,7 +67,7 @@ def counter_of(level: BinnedLevel) -> BinCounter:
 
 
 def bars_of(counter: BinCounter, counted: list[Array]) -> BinBars:
-    """The bins that occur."""
+    """Make a bar for each bin that has rows, from the sums of a counter."""
     width, found = counter.bins.width, counter.summed.finish(counted)
     used = found.sizes.astype(np.bool_)
     used[width - 1 :: width] = False  # missing values
@@ -90,10 +94,10 @@ def bars_with(
     found: KeySums,
     used: Positions,
 ) -> tuple[BinBars, Positions]:
-    """Bars with new ones in place of some, and where the new ones are.
+    """Replace some bars by several new ones; return all bars, and where the new are.
 
-    Of each new bar: the bar that it replaces, its code and number, and its place in the
-    sums that were found.
+    The arrays have an entry for each new bar: `old` is the bar that it replaces, `code`
+    and `number` are its own, and `used` is its place in the sums `found`.
     """
     parts = np.ones(len(bars.code), np.intp)
     starts = np.flatnonzero(np.diff(old, prepend=-1))
@@ -131,7 +135,7 @@ def bars_with(
 def to_open(
     level: RowLevel, least: Floats, bars: BinBars, among: Positions | None = None
 ) -> Positions:
-    """The bins that may have a cut inside that gains at least so much at its node."""
+    """Return the bars that may hold a cut that gains at least `least` at their node."""
     if not len(bars.nodes):
         return bars.nodes
     wanted = (least - TIES * level.opened.tie)[bars.nodes] / _share(level, bars)
@@ -139,7 +143,7 @@ def to_open(
 
 
 def _share(level: RowLevel, bars: BinBars) -> Floats:
-    """The share of the cases with a known value. The bounds know no others."""
+    """Return the share of known cases at each node; bounds are for known cases only."""
     share: Floats = bars.segments.sums(bars.weights) / level.opened.sizes[bars.nodes]
     return share
 
@@ -147,7 +151,7 @@ def _share(level: RowLevel, bars: BinBars) -> Floats:
 def inside_of(
     level: RowLevel, bars: BinBars, wanted: Floats, among: Positions | None = None
 ) -> Positions:
-    """The bins that may have a cut inside that gains so much."""
+    """Return the bars, of those `among`, that may hold a cut that gains `wanted`."""
     segments = bars.segments
     can_be_cut = bars.sizes > 1
     some = np.flatnonzero(can_be_cut)
@@ -167,12 +171,15 @@ def inside_of(
 
 
 def bounds_of_labels(criterion: str, bars: BinBars, some: Positions) -> Floats:
-    """The most that a cut inside some bars, or beside them, gains."""
+    """Return the most that a cut inside or beside each of some bars can gain."""
     return label_bound(criterion, *_told(bars.segments, bars.sums, some))
 
 
 def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Floats]:
-    """Of some bars: the sums before each, its own, and those of its node."""
+    """Return the sums before each of some bars, in it, and at its node.
+
+    Each of the three arrays is bars x summands.
+    """
     own = np.stack(sums)
     totals = np.add.reduceat(own, segments.starts, axis=1)
     before = segments.run(own.copy(), totals)
@@ -188,15 +195,15 @@ def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoughGains:
-    """What cuts gain if the target is rounded: the root is off by half a unit at most.
+    """What cuts gain with a rounded target: roots of gains are within half a unit.
 
-    `responses.RoundedNumbers` says why.
+    `responses.RoundedNumbers` explains why. Arrays have an entry for each node of bars.
     """
 
     bars: BinBars
-    root: Floats  # at each node of the bars: of the gain of the best cut between bins
-    scale: Floats  # of the root in the unit of exact gains
-    share: Floats
+    root: Floats  # the root of the gain of the best cut between bins
+    scale: Floats  # converts the root to the unit of exact gains
+    share: Floats  # the share of the cases with a known value
 
     @classmethod
     def of(cls, level: RowLevel, bars: BinBars, unit: float) -> RoughGains:
@@ -209,13 +216,13 @@ class RoughGains:
         return cls(bars, root, scale, _share(level, bars))
 
     def least(self) -> Floats:
-        """What the best cut gains at least."""
+        """Return a lower bound of what the best cut gains at each node of the bars."""
         root = np.maximum(self.root - HALF, 0.0) * self.scale
         gain: Floats = root * root * self.share * (1 - SLACK)
         return gain
 
     def worth(self, level: RowLevel, least: Floats) -> tuple[Positions, Mask]:
-        """The nodes where a cut may gain so much, and the bins that may have it."""
+        """Return the nodes where a cut may gain so much, and which bars may hold it."""
         nodes, bars = self.bars.nodes, self.bars
         wanted = (least - TIES * level.opened.tie)[nodes] / self.share
         root = np.sqrt(np.maximum(wanted, 0.0)) / (self.scale * (1 + SLACK)) - HALF

@@ -1,7 +1,8 @@
 """Counts the rows of a level by node and bin, for one column after the other.
 
-A node is not counted if all its siblings are: its counts are those of the parent minus
-those of the siblings. So the largest child of every split comes for free.
+`LevelBins` chooses the width of the bins and makes a `BinCounter` for the level, which
+counts each `binned.BinnedColumn`. The largest child of a split need not be counted: its
+counts are those of the parent minus those of its siblings (`Lineage`).
 """
 
 from __future__ import annotations
@@ -19,45 +20,49 @@ from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
 CHUNK = 1 << 16  # rows whose arrays fit the cache; with fewer, threads wait more
-WORTH_BINS = 200_000  # rows of a dataset: fewer are sorted at once
-FEW_IN_BIN = 4  # rows: at nodes with fewer in each bin, bins are wider,
-LAST_LEVELS = 3  # or rows are sorted, if more levels than these may follow
+WORTH_BINS = 200_000  # rows of a dataset; with fewer, numbers are sorted at once
+FEW_IN_BIN = 4  # rows; if fewer share a bin, bins get wider in the last levels,
+LAST_LEVELS = 3  # and before these levels rows are sorted instead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeySums:
-    """What the rows with each key add up to."""
+    """Sums over the rows with each key; each array has an entry for each key."""
 
-    sizes: Array  # rows
-    weights: Array  # the same array, where rows have no weights
-    sums: list[Array]  # of labels: the cases of every label, the first included
-    squares: Array | None = None  # of numbers counted by bins: about the sum of squares
+    sizes: Array  # the number of rows
+    weights: Array  # their weight; the same array if rows have no weights
+    # For each label, the first included, its cases; for a numeric target, one sum.
+    sums: list[Array]
+    squares: Array | None = None  # for numbers counted by bins: about their squares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summed:
-    """What is summed over the rows of each bin."""
+    """What is summed over the rows of each bin.
 
-    # The values of some rows, from which of the counted rows they are, and their
-    # numbers in the dataset. None: each row counts 1.
+    In classification a node has a line of bins for each class; otherwise it has one.
+    """
+
+    # Returns the values of some rows, for each sum. Its arguments are the slice of the
+    # counted rows, and their numbers in the dataset. None: each row counts 1.
     values: Callable[[slice, Positions], Sequence[Array | None]]
     types: Sequence[DTypeLike]  # of the sums
     finish: Callable[[list[Array]], KeySums]  # from the sums: nodes x lines x bins
-    lines: int = 1  # of each node: classes that are summed on their own
+    lines: int = 1  # of each node
     line: Array | None = None  # of each row
-    unit: float | None = None  # of values that were rounded,
-    exact: Summed | None = None  # and the sums of what they were before
+    unit: float | None = None  # if values were rounded: their unit,
+    exact: Summed | None = None  # and what to sum for exact results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lineage:
-    """Which nodes of a level are counted, and how the others follow from these."""
+    """Which nodes of a level are counted, and how the others are derived from these."""
 
     counted: Positions
     derived: Positions
-    parents: Positions  # of each derived node: its number in the level before
-    siblings: Positions  # of each derived node, one after the other; all are counted
-    starts: Positions  # where the siblings of each begin
+    parents: Positions  # for each derived node: its parent in the level before
+    siblings: Positions  # the siblings of each derived node in turn; all are counted
+    starts: Positions  # where in `siblings` those of each derived node start
 
     @classmethod
     def all_counted(cls, count: int) -> Lineage:
@@ -68,9 +73,10 @@ class Lineage:
     def of(
         cls, parents: Positions, lengths: Positions, parent_lengths: Positions
     ) -> Lineage:
-        """`parents` are those of the nodes of a level, `lengths` their rows.
+        """Derive the largest child if all rows of its parent are in the level.
 
-        The largest child is derived if all rows of its parent are in the level.
+        `parents` and `lengths` are the parent and the number of rows of each node,
+        `parent_lengths` the number of rows of each parent.
         """
         held = np.bincount(parents, lengths, len(parent_lengths))
         order = np.lexsort((lengths, parents))  # by parent, the largest child last
@@ -91,9 +97,9 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """How wide the bins of a level are: as many codes as have these leading bits."""
+    """The width of the bins of a level: a bin has all codes with its leading bits."""
 
-    bits: int
+    bits: int  # how many leading bits
 
     @property
     def width(self) -> int:
@@ -102,17 +108,17 @@ class Bins:
 
     @property
     def shift(self) -> int:
-        """From the code of a number to its bin."""
+        """By how many bits a code is shifted to the right to get its bin."""
         return BITS - self.bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinnedRows:
-    """The rows of some nodes. Their keys are numbers of a node, a line and a bin."""
+    """The rows of some nodes with their keys; a key numbers a node, line and bin."""
 
     bins: Bins
     rows: Positions
-    first: Positions  # of each row: the key of the first bin
+    first: Positions  # for each row: the key of the first bin of its node and line
     shape: tuple[int, int, int]  # nodes, lines, bins
 
     @classmethod
@@ -131,9 +137,9 @@ class BinnedRows:
         return cls(bins, rows, first, shape)
 
     def keys(self, codes: Codes) -> Iterator[tuple[slice, Positions, Positions]]:
-        """Chunk by chunk: which rows, their numbers in the dataset, their keys.
+        """Yield for each chunk the slice of rows, their numbers, and their keys.
 
-        Arrays of a chunk stay in the cache, and are used again for the next one.
+        The arrays of a chunk stay in the cache, and are overwritten by the next chunk.
         """
         longest = min(CHUNK, len(self.rows))
         keys, bins = np.empty(longest, np.intp), np.empty(longest, codes.dtype)
@@ -147,7 +153,7 @@ class BinnedRows:
             yield some, rows, keys[mine]
 
     def add(self, codes: Codes, summed: Summed) -> list[Array]:
-        """The sums over the rows of each node, line and bin."""
+        """Return the sums over the rows of each bin: nodes x lines x bins."""
         size = math.prod(self.shape)
         sums: list[Array] = [np.zeros(size, each) for each in summed.types]
         for some, rows, keys in self.keys(codes):
@@ -156,7 +162,7 @@ class BinnedRows:
         return [each.reshape(self.shape) for each in sums]
 
     def find(self, codes: Codes, of_key: Array) -> tuple[Positions, Positions]:
-        """The rows whose key has a number, which is not negative, and that number."""
+        """Return the rows with `of_key[key] >= 0`, and that number for each row."""
         found, numbers = [], []
         for _, rows, keys in self.keys(codes):
             number = of_key.take(keys)
@@ -168,7 +174,7 @@ class BinnedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinCounter:
-    """Counts the rows of the nodes of a level by node and bin."""
+    """Counts the rows of a level by node and bin, for any column."""
 
     counted: BinnedRows
     summed: Summed
@@ -179,7 +185,10 @@ class BinCounter:
         return self.counted.bins
 
     def count(self, codes: Codes, before: Sequence[Array]) -> list[Array]:
-        """The sums of a column: nodes x lines x bins; `before` are the parents'."""
+        """Return the sums of a column, nodes x lines x bins.
+
+        `before` are the sums of the same column at the level before.
+        """
         made = self.counted.add(codes, self.summed)
         if not len(self.lineage.derived):
             return made
@@ -191,7 +200,7 @@ class BinCounter:
         result = np.empty(shape, made.dtype)
         result[lineage.counted] = made
         inherited = before[lineage.parents]
-        if inherited.shape[-1] > width:  # bins of the parents are narrower
+        if inherited.shape[-1] > width:  # the level before has narrower bins
             inherited = inherited.reshape(*inherited.shape[:2], width, -1).sum(-1)
         inherited -= np.add.reduceat(result[lineage.siblings], lineage.starts)
         result[lineage.derived] = inherited
@@ -199,12 +208,12 @@ class BinCounter:
 
 
 def worth_bins(rows: int) -> bool:
-    """Whether a dataset of so many rows is counted by bins."""
+    """Return whether a dataset of so many rows is counted by bins."""
     return rows >= WORTH_BINS
 
 
 class Summable(Protocol):
-    """The target of a dataset, as it is summed by bins; see `responses.Response`."""
+    """The part of `responses.Response` that counting by bins needs."""
 
     @property
     def summands(self) -> int: ...
@@ -216,9 +225,9 @@ class Summable(Protocol):
 
 
 class LevelBins:
-    """Chooses the bins of each level, which are never narrower than at the one before.
+    """Chooses the bins of each level; they are never narrower than those before.
 
-    At last, nodes have so few rows that these are better sorted.
+    Once nodes have too few rows for bins, the rows are sorted instead.
     """
 
     def __init__(self, target: Summable, max_depth: int | None) -> None:
@@ -228,9 +237,9 @@ class LevelBins:
     def counter(
         self, rows: Positions, nodes: Segments, parents: Positions, before: Positions
     ) -> BinCounter | None:
-        """Counts the rows of a level; None if they are better sorted.
+        """Make the counter of a level, or return None if its rows are better sorted.
 
-        Given are the parent of each node, and the rows of each parent.
+        `parents` has the parent of each node, `before` the rows of each parent.
         """
         cells = len(nodes.lengths) * (1 + self.target.summands) * FEW_IN_BIN
         fitting = int(len(rows) // cells).bit_length() - 1

@@ -1,12 +1,13 @@
-"""A column of many numbers at nodes of many rows: counted by bins, exact all the same.
+"""A column of many numbers, counted by bins where nodes have many rows, yet exact.
 
-If a bin may have a better cut inside than all that were found (`bars`), it is divided
-into finer bins, and if one of these may still hold the best cut, its rows are sorted,
-and every number in it becomes a bar of its own. So the best cut is that of sorted rows
-to the last bit, for little more than the price of a histogram.
+`search` finds the best cuts between bins. If a bin may hold a better cut inside
+(`bars`), then `refine` opens it: the bin is divided into finer bins, and if one of
+these may still hold the best cut, its rows are sorted, and every number in it becomes
+a bar of its own. So the best cut is exactly the one that sorting all rows would find,
+at little more than the cost of a histogram.
 
-A target of numbers is rounded first. Where that shows that the column has no good cut,
-its exact sums are not needed.
+A numeric target is rounded first. Where the rounded sums show that the column has no
+good cut, its exact sums are never computed.
 """
 
 from __future__ import annotations
@@ -45,22 +46,22 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature
 
 FINER_BITS = 6
-FINER = 1 << FINER_BITS  # finer bins of a bin that is opened
+FINER = 1 << FINER_BITS  # the number of finer bins of a bin that is opened
 
-# Of some bars: those that may hold a cut of interest.
+# Returns which of some bars may hold a cut of interest.
 Choose = Callable[[BinBars, Positions], Positions]
 
 
 class BinnedColumn:
-    """Searches a level by bins."""
+    """A column that is searched by bins; C4.5 uses it too, without `search`."""
 
     def __init__(self, feature: Feature, values: Floats, codes: Codes) -> None:
         self.feature, self.values, self.codes = feature, values, codes
-        self.counted: list[Array] = []  # at the last level
+        self.counted: list[Array] = []  # the sums by bins at the last level
         self.rough: RoughGains | None = None  # None: exact gains are known
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        """The best cuts between bins; of a rounded target, what they gain at least."""
+        """Find the best cuts between bins; for a rounded target, bound their gains."""
         bars, unit = self.count(level), counter_of(level).summed.unit
         if unit is None or not len(bars.nodes):
             return search_histogram(level, bars, is_ordered=True)
@@ -70,15 +71,15 @@ class BinnedColumn:
         return found
 
     def count(self, level: BinnedLevel) -> BinBars:
-        """The bins that occur; to be called for every level."""
+        """Count the bars of a level; to be called for every level in turn."""
         counter = counter_of(level)
         self.counted = counter.count(self.codes, self.counted)
         return bars_of(counter, self.counted)
 
     def beside(self, numbers: Floats) -> Positions:
-        """The rows among which the greatest number up to each of some numbers is."""
+        """Return rows that include, for each number, the greatest value up to it."""
         of_code = np.full(MISSING + 1, -np.inf)
-        np.fmax.at(of_code, self.codes, self.values)  # NaN is none
+        np.fmax.at(of_code, self.codes, self.values)  # ignores NaN
         upto = np.maximum.accumulate(of_code[:MISSING])
         above = np.searchsorted(upto, numbers, side="right")  # the first code above
         below = np.searchsorted(upto, upto[np.maximum(above - 1, 0)])
@@ -91,7 +92,10 @@ class BinnedColumn:
     def refine(
         self, level: RowLevel, found: CandidateSplits, least: Floats
     ) -> CandidateSplits:
-        """The best cuts of all, if they gain at least so much at their node."""
+        """Open bins, and return the best cuts of all that gain at least `least`.
+
+        At other nodes the candidates need not be the best ones.
+        """
         bars = found.histogram
         assert isinstance(bars, BinBars)
         rough, self.rough = self.rough, None
@@ -111,7 +115,7 @@ class BinnedColumn:
     def opened(
         self, level: BinnedLevel, bars: BinBars, some: Positions, choose: Choose
     ) -> BinBars:
-        """Bars with some divided into finer ones, and the chosen of these sorted."""
+        """Divide some bars into finer ones, and sort the rows of those of interest."""
         rows, bar = self._rows_of(level, bars, some)
         bars, bar, some = self._divided(level, bars, rows, bar, some)
         some = choose(bars, some)
@@ -125,9 +129,9 @@ class BinnedColumn:
     def _exact(
         self, level: RowLevel, rough: BinBars, nodes: Positions, inside: Mask
     ) -> tuple[BinBars, Positions]:
-        """The bars of some nodes, with exact sums.
+        """Return the bars of some nodes with exact sums, and which of them to open.
 
-        `inside` are the bins that may have a cut inside: returned as bars of the nodes.
+        `inside` says which of the rough bars may hold a good cut inside.
         """
         bins, exact = counter_of(level).bins, counter_of(level).summed.exact
         assert exact is not None
@@ -155,7 +159,7 @@ class BinnedColumn:
     def _rows_of(
         self, level: BinnedLevel, bars: BinBars, some: Positions
     ) -> tuple[Positions, Array]:
-        """The rows in some bins, and the bin of each."""
+        """Return the rows in some bars, and the bar of each row."""
         bins, node = counter_of(level).bins, bars.node[some]
         is_first = np.diff(node, prepend=-1) != 0
         of_key = np.full((np.count_nonzero(is_first), bins.width), -1)
@@ -175,10 +179,10 @@ class BinnedColumn:
         bar: Array,
         some: Positions,
     ) -> tuple[BinBars, Positions, Positions]:
-        """Some bins replaced by finer ones.
+        """Replace the bars `some` by finer ones.
 
-        `rows` are those of the bins, and `bar` is the bin of each. Returns all bars,
-        the bar of each row, and the new bars.
+        `rows` are the rows of these bars, and `bar` is the bar of each row. Returns all
+        bars, the new bar of each row, and the positions of the new bars.
         """
         shift = counter_of(level).bins.shift - FINER_BITS
         rank = np.zeros(len(bars.code), np.intp)
@@ -201,15 +205,15 @@ class BinnedColumn:
     def _sorted(
         self, level: BinnedLevel, bars: BinBars, rows: Positions, bar: Positions
     ) -> BinBars:
-        """Bars with the bars of some rows replaced by bars of single numbers."""
+        """Replace the bars of the given rows by a bar for each distinct number."""
         values = self.values.take(rows)
-        # A number that many rows have, such as 0, is often alone in its bar.
+        # A frequent number, such as 0, is often alone in its bar.
         one = np.zeros(len(bars.code))
         one[bar] = values
         varies = np.zeros(len(bars.code), np.bool_)
         varies[bar.take(np.flatnonzero(values != one.take(bar)))] = True
         number = bars.number.copy()
-        number[bar] = values  # right where there is only one
+        number[bar] = values  # correct for bars of one number; others are replaced
         bars = replace(bars, number=number)
         inside = np.flatnonzero(varies.take(bar))
         if not len(inside):
@@ -250,9 +254,9 @@ class BinnedColumn:
         rows: Positions,
         lengths: Positions,
     ) -> tuple[Floats, Floats]:
-        """Send the rows of some nodes to their sides; the numbers beside each cut.
+        """Send the rows of some nodes to their sides; return the values beside cuts.
 
-        The cut of a node follows the bar at its position.
+        `position` is the bar of each node that its cut follows.
         """
         shift = counter_of(level).bins.shift
         codes = self.codes.take(rows)
@@ -261,13 +265,13 @@ class BinnedColumn:
         side = (codes > cut).astype(level.side.dtype)
         side += LEFT
         side[codes == MISSING] = NOWHERE
-        # Where numbers with one code are divided, their rows go by the number.
+        # If a cut divides numbers that have the same code, rows go by their number.
         number = bars.number[position]
         beside = np.flatnonzero(codes == cut)
         goes_on = self.values.take(rows.take(beside)) > number.take(split.take(beside))
         side[beside[goes_on]] = RIGHT
         level.side[rows] = side
-        # The numbers beside a cut are in the bins of the bars beside it.
+        # The numbers beside a cut lie in the bins of the bars beside it.
         bins = codes >> shift
         ends = []
         for bar, mine, extreme in (
@@ -286,7 +290,7 @@ class BinnedColumn:
 def _parts(
     level: BinnedLevel, some: Positions
 ) -> Iterator[tuple[slice, Positions, Segments]]:
-    """The rows of some nodes after the other: arrays of fewer rows fit the cache."""
+    """Yield the nodes, rows and segments of a few nodes at a time, to fit the cache."""
     for part in Segments.of(level.nodes.lengths[some]).parts(CHUNK):
         nodes = some[part]
         rows = level.nodes.take(level.rows, nodes)

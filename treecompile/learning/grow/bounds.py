@@ -1,11 +1,13 @@
-"""The most that a cut inside a bin can gain, from the counts before and in the bin.
+"""Upper bounds of what a cut inside a bin can gain, from the counts before and in it.
+
+They decide which bins are opened, in memory (`bars`) and in a database.
 
 A cut inside a bin has between `before` and `before` + `inside` cases of each class on
 its left. The measures are convex in these counts, so the maximum is at a corner of that
-box. This also holds for an information gain divided by an information: the one is
-convex, the other concave, and neither is negative, so the counts with at most a given
+box. This also holds for an information gain divided by an information: the first is
+convex, the second concave, and neither is negative, so the counts with at most a given
 ratio form a convex set. With many classes there are too many corners; then every class
-is taken at its own maximum, which no cut exceeds either.
+is taken at its own maximum, and no cut exceeds that either.
 """
 
 from __future__ import annotations
@@ -20,18 +22,18 @@ from treecompile.learning.grow.cuts import CutMeasure, Sides
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Floats
 
-SLACK = 1e-9  # by rounding, a bound may be too small by this share of it,
+SLACK = 1e-9  # rounding may make a bound too small by this share of it,
 TIES = 1e3  # and by this many times the difference that counts as a tie
-CORNERS = 4  # classes whose corners are all tried: 2^4
+CORNERS = 4  # up to so many classes, all corners are tried: 2^4
 EDGES = 16  # of the polygon around an ellipse, which is 2 % larger
-NOTHING = 1e-15  # bits: less is rounding, of a cut that divides no cases
+NOTHING = 1e-15  # bits; less is due to rounding: the cut divides no cases
 ROUNDED = 1e-9  # share of a square that is not subtracted, to be safe from rounding
 
 
 def label_bound(
     criterion: str, before: Floats, inside: Floats, totals: Floats
 ) -> Floats:
-    """The most that a cut gains; arrays are bins x classes."""
+    """Return the most that a cut in each bin gains; arrays are bins x classes."""
     if before.shape[1] > CORNERS:
         return MANY_CLASSES[criterion](before, inside, totals)
     measure = MEASURES[criterion].cuts
@@ -46,16 +48,16 @@ def label_bound(
 
 
 def _corners(before: Floats, inside: Floats) -> Iterator[Floats]:
-    """The cases on the left of a cut, at the corners of the box."""
+    """Yield the cases on the left of a cut for each corner of the box."""
     for corner in product((0.0, 1.0), repeat=before.shape[1]):
         yield before + inside * np.array(corner)
 
 
 def _near_empty_sides(before: Floats, inside: Floats) -> Iterator[Floats]:
-    """A cut has a case on either side.
+    """Yield the points next to the first and the last corner of the box.
 
-    Where a corner of the box has none, the next points of the box have one case of one
-    class.
+    A cut has at least one case on either side. Where one of these corners has none, the
+    next points of the box have one case of one class there.
     """
     for label in range(before.shape[1]):
         one = np.zeros_like(inside)
@@ -65,7 +67,7 @@ def _near_empty_sides(before: Floats, inside: Floats) -> Iterator[Floats]:
 
 
 def _best(measure: CutMeasure, totals: Floats, lefts: Iterable[Floats]) -> Floats:
-    """The greatest gain of each bin, by the measure of cuts in memory."""
+    """Return the greatest score of each bin over the given cases on the left."""
     whole = totals.sum(axis=1)
     segments = Segments.of(np.ones(len(totals), np.intp))
     nothing = np.zeros(0, np.intp)
@@ -101,7 +103,10 @@ def _chi_square(before: Floats, inside: Floats, totals: Floats) -> Floats:
 
 
 def _distances(before: Floats, inside: Floats, totals: Floats) -> tuple[Floats, Floats]:
-    """For each class the greatest D^2, and the least left * right; see `cuts`."""
+    """Return the greatest D^2 of each class, and the least left * right of each bin.
+
+    D is defined in `cuts.squares`.
+    """
     whole = totals.sum(axis=1)
     left_low, left_high = before, before + inside
     others_low = before.sum(axis=1, keepdims=True) - before
@@ -127,7 +132,7 @@ def _entropy(before: Floats, inside: Floats, totals: Floats) -> Floats:
 
 
 def _ratio(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most gain divided by the least information of a cut."""
+    """Divide the greatest gain by the least split information of a cut."""
     whole = totals.sum(axis=1)
     least = np.minimum(
         *(
@@ -139,7 +144,7 @@ def _ratio(before: Floats, inside: Floats, totals: Floats) -> Floats:
 
 
 def _distance(before: Floats, inside: Floats, totals: Floats) -> Floats:
-    """The most gain divided by the least joint information."""
+    """Divide the greatest gain by the least joint information of cut and class."""
     whole = totals.sum(axis=1)
     least = (_bits(whole) - _most_cells(before, inside, totals)) / whole
     return _at_most(_entropy(before, inside, totals), least)
@@ -153,13 +158,13 @@ def _most_cells(before: Floats, inside: Floats, totals: Floats) -> Floats:
 
 
 def _at_most(gain: Floats, least: Floats) -> Floats:
-    """A gain divided by the least divisor; the ratio is never above 1."""
+    """Divide a gain by the least divisor; no ratio is above 1."""
     ratio = np.divide(gain, least, out=np.ones_like(gain), where=least > NOTHING)
     return np.minimum(ratio, 1.0)
 
 
 def _sizes(before: Floats, inside: Floats, whole: Floats) -> tuple[Floats, Floats]:
-    """The fewest and the most cases on the left; each side has one at least."""
+    """Return the fewest and the most cases on the left; no side is empty."""
     low = np.maximum(before.sum(axis=1), 1.0)
     high = np.minimum(before.sum(axis=1) + inside.sum(axis=1), whole - 1.0)
     return low, np.maximum(low, high)
@@ -185,14 +190,14 @@ MANY_CLASSES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
 def squares_bound(
     before: Floats, bins: Floats, spread: Floats, totals: Floats
 ) -> Floats:
-    """The most that the variance decreases.
+    """Return the most that a cut in each bin decreases the variance.
 
-    `before`, `bins` and `totals` have a number of cases and their sum; `spread` has the
-    least and the greatest case of a bin, and the sum of squares.
+    `before`, `bins` and `totals` are bins x 2: a number of cases and their sum.
+    `spread` is bins x 3: the least and the greatest number, and the sum of squares.
 
-    Let k of the n cases of a bin have the sum s. Each lies between the least and the
-    greatest, and so do the others: (k, s) lies in a parallelogram. The decrease is
-    convex in k and s, so its maximum is at a corner.
+    Let k of the n cases of a bin have the sum s. These k and the other n - k cases lie
+    between the least and the greatest number, so (k, s) lies in a parallelogram. The
+    decrease is convex in k and s, so its maximum is at a corner.
     """
     size, total = bins.T
     least, greatest, squared = spread.T
@@ -212,10 +217,11 @@ def squares_bound(
 def deviation_bound(
     before: Floats, bins: Floats, squared: Floats, totals: Floats
 ) -> Floats:
-    """The same, from the sum of squares of each bin alone.
+    """Bound the decrease of the variance from the sum of squares of each bin alone.
 
-    The sum s of k cases differs from k means by at most the deviation times the root of
-    k (n - k): that is an ellipse, here replaced by a polygon around it.
+    The sum s of k cases differs from k times the mean by at most the deviation times
+    the root of k (n - k). So (k, s) lies in an ellipse; the bound is the maximum over
+    the corners of a polygon around it.
     """
     size, total = bins.T
     mean = total / size
@@ -234,7 +240,7 @@ def deviation_bound(
 def rough_squares_bound(
     before: Floats, bins: Floats, squared: Floats, totals: Floats
 ) -> Floats:
-    """The same, up to twice as large but for a fraction of the time."""
+    """Return a bound up to twice as large as `deviation_bound`, but much faster."""
     size, total = bins.T
     whole, mean = totals[:, 0], totals[:, 1] / totals[:, 0]
     left, start = before[:, 0], before[:, 1] - mean * before[:, 0]
@@ -248,10 +254,10 @@ def rough_squares_bound(
 
 
 def _at_ends(before: Floats, bins: Floats, squared: Floats, totals: Floats) -> Floats:
-    """The same for the first and the last bin, where the polygon is no bound.
+    """Bound the decrease in a node's first and last bin, where the polygon does not.
 
-    One side of a cut has cases of the bin only. The square of their sum divided by
-    their number is at most the sum of the squares of all cases of the bin.
+    There, one side of a cut has only cases of the bin. The square of their sum divided
+    by their number is at most the sum of the squares of all cases of the bin.
     """
     size, total = bins.T
     whole, mean = totals[:, 0], totals[:, 1] / totals[:, 0]
@@ -272,7 +278,7 @@ def _most_squares(
         size, left = before[:, 0] + cases, before[:, 1] + value
         squared = (left * whole - total * size) ** 2
         scale = whole**2 * size * (whole - size)
-        # Without cases the sum is 0 and nothing decreases; else there is no bound.
+        # A side without cases has the sum 0 and gains nothing; else there is no bound.
         beyond = np.where(squared > 0, np.inf, 0.0)
         gain = np.divide(squared, scale, out=beyond, where=scale > 0)
         np.maximum(most, gain, out=most)

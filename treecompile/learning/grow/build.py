@@ -1,7 +1,8 @@
-"""Draft -> Tree: the nodes in reading order, with their conditions.
+"""Makes the final `ir.Tree` from a draft: nodes in reading order, with conditions.
 
-A large tree is a million small objects, and calling their class for each takes longer
-than finding the splits. So leaves, and splits at a threshold, are made in bulk.
+`impurity.finish_tree` and C4.5's `finish_case_tree` use `TreeBuilder`. A large tree has
+a million small objects, and calling their class for each of them takes longer than
+finding the splits. So leaves, and splits at a threshold, are made in bulk (`make`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
-    """Which nodes have no cases, and the statistics of their parents for them."""
+    """Return which nodes have no cases, and all statistics, their parents' for them."""
     is_empty = draft.weight == 0
     stats = draft.stats.copy()
     if is_empty.any():
@@ -34,7 +35,7 @@ def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class TreeBuilder:
-    """What the nodes of a draft say, in reading order."""
+    """Builds a tree; sequences have an entry for each node, in reading order."""
 
     draft: Draft
     order: Positions  # the reading order of the draft
@@ -43,11 +44,11 @@ class TreeBuilder:
     values: Sequence[ir.Label]  # what each node predicts if it is a leaf
     weights: Sequence[float]
     gains: Sequence[float]
-    branch_weights: Floats  # of each branch of the draft
+    branch_weights: Floats  # for each branch of the draft
 
     @cached_property
     def place(self) -> Positions:
-        """The position of each node of the draft in the tree."""
+        """For each node of the draft, its position in the tree."""
         place = np.zeros(len(self.draft.weight), np.intp)
         place[self.order] = np.arange(len(self.order))
         return place
@@ -74,7 +75,7 @@ class TreeBuilder:
         return make(ir.Leaf, len(places), *(_taken(each, places) for each in columns))
 
     def cuts(self, places: Positions) -> list[ir.Split]:
-        """The splits at a threshold."""
+        """Make the splits at a threshold."""
         draft, nodes, count = self.draft, self.order[places], len(places)
         feature = draft.splits.feature[nodes].tolist()
         first = draft.first[nodes]
@@ -93,7 +94,7 @@ class TreeBuilder:
         return make(ir.Split, count, zip(*sides, strict=True), stats, gains)
 
     def _values(self, nodes: Positions) -> list[Any]:
-        """The thresholds; of ordinal features, the categories."""
+        """Return the thresholds; for ordinal features, the categories."""
         splits = self.draft.splits
         values: list[Any] = splits.threshold[nodes].tolist()
         for index, feature in enumerate(self.features):
@@ -103,7 +104,7 @@ class TreeBuilder:
         return values
 
     def categories(self, places: Positions) -> Iterator[ir.Split]:
-        """The splits by categories, in two or more branches."""
+        """Make the splits by categories, with two or more branches."""
         draft = self.draft
         for place in places.tolist():
             node = int(self.order[place])
@@ -116,7 +117,10 @@ class TreeBuilder:
             yield ir.Split(branches, self.stats[place], self.gains[place])
 
     def _tests(self, node: int, known: list[float]) -> list[ir.Condition]:
-        """The heaviest branch takes missing and unseen values as well."""
+        """Make the tests of a categorical split.
+
+        The heaviest branch also takes missing and unseen values.
+        """
         index = int(self.draft.splits.feature[node])
         names = self.features[index].categories
         groups = self.draft.splits.groups.get(node) or [(c,) for c in range(len(names))]
@@ -139,13 +143,13 @@ def _taken(values: Sequence[T], places: Positions) -> Iterator[T]:
 
 
 def make(kind: type[T], count: int, *values: Iterable[Any]) -> list[T]:
-    """Objects of a dataclass with slots, from the values of each of its fields.
+    """Make `count` objects of a dataclass with slots, from the values of each field.
 
-    All are made empty and then filled field by field, in loops that run in C. Frozen
-    classes can be filled as well: nothing has seen the new objects yet.
+    All objects are made empty and then filled field by field, in loops that run in C.
+    This is safe even for frozen classes: nothing else refers to the new objects yet.
     """
     made = list(map(object.__new__, repeat(kind, count)))
     for field, each in zip(fields(kind), values, strict=True):  # type: ignore[arg-type]
-        fill = kind.__dict__[field.name].__set__  # of the slot
+        fill = kind.__dict__[field.name].__set__  # the setter of the slot
         deque(map(fill, made, each), maxlen=0)
     return made
