@@ -1,8 +1,8 @@
-"""The growth of a C4.5 tree, and which feature it chooses at each node.
+"""Grows a C4.5 tree: chooses the feature that is tested at each node.
 
-The loop is that of `learning.grow.growth`. C4.5 chooses the feature with the best gain
-ratio among those whose gain is at least average. Afterwards it lowers each threshold to
-a value of the training set, and undoes splits that make as many errors as a leaf.
+The loop is `learning.grow.growth.Growth`. The feature is chosen by `FeatureChoice`,
+usually by gain ratio. `CaseGrowth.finish` then lowers each threshold to a value of the
+training set, and undoes splits that make as many errors as a leaf.
 """
 
 from __future__ import annotations
@@ -39,30 +39,31 @@ from treecompile.model.ir import Feature
 
 
 class GainSource(Source, Protocol):
-    """The cases, as C4.5 asks for them."""
+    """Holds the cases, in memory or in a database, and counts them for C4.5."""
 
     @property
     def features(self) -> tuple[Feature, ...]: ...
 
     def search(self, counts: Floats, usable: Mask) -> Sequence[GainCandidates]:
-        """The best split by each feature at the open nodes, whose counts are given.
+        """Find the best split by each feature at each open node.
 
-        `usable` (nodes x features) says where a feature may be used.
+        `counts` is nodes x classes; `usable`, nodes x features, says where a feature
+        may be used.
         """
 
     def table(self, splits: Splits) -> Floats:
-        """The weight of each class in each branch, of cases with a known value."""
+        """Count the known cases of the splits: branches x classes, by weight."""
 
     def greatest(self, index: int, bounds: Floats) -> Floats:
-        """The greatest number of the whole training set up to each bound."""
+        """Return the greatest number of the whole training set up to each bound."""
 
     @property
     def run(self) -> Run:
-        """How features are treated: like `map`, or in threads."""
+        """`map` for work by feature, possibly in threads."""
 
 
 def node_stats(counts: Floats, rows_by_weight: float = 1.0) -> NodeStats:
-    """What nodes with these class weights hold."""
+    """Make the statistics of nodes from their class weights."""
     weights = counts.sum(axis=1)
     varies = np.count_nonzero(counts, axis=1) >= 2
     return NodeStats(counts, weights, weights * rows_by_weight, varies)
@@ -81,7 +82,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
         super().__init__(source, limits, progress)
         self.choice = choice
         self.is_categorical = is_categorical(source.features)
-        # Nodes x features: a category is not tested twice on a path.
+        # Nodes x features: a categorical feature is not tested twice on a path.
         self.usable: Mask = np.full((1, len(source.features)), True)
 
     def is_open(self, held: NodeStats) -> Mask:
@@ -97,7 +98,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
         return self.source.search(self.stats, self.usable)
 
     def choose(self, candidates: Sequence[GainCandidates]) -> Splits:
-        """A feature whose split may be chance is passed over."""
+        """Choose the features; skip those whose split the chi-square test rejects."""
         gains = np.stack([each.gains for each in candidates], axis=1)
         split_info = np.stack([each.split_info for each in candidates], axis=1)
         barred = np.zeros(gains.shape, np.bool_)
@@ -118,7 +119,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
     def _splits(
         self, candidates: Sequence[GainCandidates], feature: Positions
     ) -> Splits:
-        """The candidate splits by these features."""
+        """Return the candidate splits by the given feature of each node."""
         splits = Splits.none(len(feature))
         splits.feature[:] = feature
         for index in splits.features():
@@ -156,7 +157,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
         splits: Splits,
         division: Division,
     ) -> None:
-        """Compute the gains of the chosen splits again, from the cases themselves.
+        """Recompute the gains of the chosen splits from the cases themselves.
 
         So the digits in the model file do not depend on how the splits were found.
         """
@@ -187,14 +188,14 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
         self.usable = state.more["usable"]
 
     def finish(self) -> CaseDraft:
-        """The draft of the grown tree, without the splits that are worth nothing."""
+        """Return the draft of the grown tree, without splits that save no errors."""
         draft = CaseDraft.of(self.levels)
         self._lower_thresholds(draft.splits)
         collapse(draft)
         return draft
 
     def _lower_thresholds(self, splits: Splits) -> None:
-        """Put each at the greatest value of the whole training set not above it."""
+        """Lower each to the greatest value of the whole training set up to it."""
 
         def lower(index: int) -> None:
             some = np.flatnonzero(splits.feature == index)
@@ -208,7 +209,7 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
 
 
 def collapse(draft: CaseDraft) -> None:
-    """Make a leaf of each split that makes as many errors as a leaf, bottom up."""
+    """Replace splits with no fewer errors than a leaf by leaves, deepest first."""
     errors, splits = draft.errors, draft.splits
     for level in reversed(draft.levels()):
         nodes = level[splits.feature[level] >= 0]
@@ -221,8 +222,11 @@ def collapse(draft: CaseDraft) -> None:
 
 
 def _gains_of_values(tables: Floats) -> Floats:
-    """The gain of a branch for each category, times the weight."""
-    padded = np.pad(tables, ((0, 0), (0, 1), (0, 0)))  # a line for missing values
+    """Return the gain of a branch for each category, times the weight of the node.
+
+    `tables` is nodes x categories x classes.
+    """
+    padded = np.pad(tables, ((0, 0), (0, 1), (0, 0)))  # a row for missing values
     nodes, lines, classes = padded.shape
     segments = Segments.of(np.full(nodes, lines))
     return information_gain(padded.reshape(-1, classes), segments)

@@ -1,4 +1,4 @@
-"""The open nodes of a level of C4.5, with their cases in memory."""
+"""A level of C4.5 in memory: the open nodes and their cases, as columns search them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class CaseLevel(GainSearch):
 
     cases: NodeCases
     y: Array
-    units: Array | None  # the weights as integers; None where all cases are whole
-    node: Array  # of each case
-    # For sorted columns without missing values, if all cases are whole: how many cases
-    # there are up to each, and the cases after which a cut leaves enough on both sides.
+    units: Array | None  # the weights as integers; None if all cases are whole
+    node: Array  # the node of each case
+    # For sorted columns without missing values, if all cases are whole: the number of
+    # cases up to each, and the cases after which a cut leaves enough on both sides.
     below: Array
     possible: Positions
     descent: CaseDescent | None  # how the cases came to these nodes
@@ -80,16 +80,16 @@ class CaseLevel(GainSearch):
         return replace(level, below=below, possible=possible)
 
     def sum_by_key(self, keys: Array, count: int, *, is_exact: bool) -> KeySums:
-        """How many cases have each key, and the weight of each class among them.
+        """Count the cases with each key, and the weight of each class among them.
 
-        If that is to be exact, weights are summed as integers. Overwrites the keys.
+        With `is_exact`, weights are summed as integers. Overwrites the keys.
         """
         y, units, classes = self.y, self.units, self.classes
         sizes = None if units is None else np.bincount(keys, minlength=count)
         if units is None or not is_exact:
             table = count_classes(keys, y, self.cases.weights, count, classes)
         else:
-            # Either half is short enough to be exact in doubles.
+            # The sums of either half of the bits are exact in doubles.
             high, low = units >> HALF, units & (2**HALF - 1)
             table = count_classes(keys.copy(), y, high, count, classes).astype(np.int64)
             table <<= HALF
@@ -98,7 +98,7 @@ class CaseLevel(GainSearch):
         return KeySums(sums if sizes is None else sizes, sums, list(table.T))
 
     def some(self, chosen: Positions) -> CaseLevel:
-        """Some of the nodes, for a column whose values are counted."""
+        """Return a level of some of the nodes, for a column that counts its values."""
         if len(chosen) == len(self.totals):
             return self
         places = self.cases.nodes.within(chosen)

@@ -1,12 +1,12 @@
-"""Information gain and gain ratio, and which feature C4.5 chooses by them.
+"""Information gain and gain ratio, and how C4.5 chooses a feature by them.
 
-Among the features whose gain is at least average, C4.5 takes the one with the best gain
-ratio (`gain_ratios`).
+Of the features with at least average gain, C4.5 takes the one with the best gain ratio
+(`gain_ratios`; `FeatureChoice` also has the other rules).
 
-Information is kept as weight * bits, n log n - sum of the parts' n log n, so that
-nothing is divided before the end. Running sums along a column are sums of integers: of
-whole cases, or of weights in a unit that is a small power of two. So they are exact and
-do not depend on the order of the rows.
+Information is kept as weight * bits, that is n log n minus the sum of n log n of the
+parts, so that nothing is divided before the end. Running sums along a column are sums
+of integers: of whole cases, or of weights in a unit that is a small power of two. So
+they are exact and do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from treecompile.learning.grow.segments import TIE, Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Feature, Kind
 
-# Sums of fractional weights are compared with whole numbers of cases: what differs by
-# less than this differs by rounding only.
+# Sums of fractional weights are compared with whole numbers of cases: differences below
+# this are due to rounding.
 SLACK = 1e-9
-EPSILON = 1e-3  # a gain, or a number of errors, that is so near to a bound is at it
+EPSILON = 1e-3  # a gain, or number of errors, this close to a bound counts as equal
 MOST_PER_SIDE = 25.0  # no more cases than these are required on each side of a cut
-LEAST = 1e-300  # a weight whose logarithm is finite, below all weights of cases
-SPARE_BITS = 61  # of a sum of weights, in a signed 64-bit integer
-MANY = 0.3  # a feature with values for this share of the cases is many-valued
+LEAST = 1e-300  # a weight below all weights of cases whose logarithm is still finite
+SPARE_BITS = 61  # that a sum of weights may have, in a signed 64-bit integer
+MANY = 0.3  # a feature is many-valued with this many categories per row
 
 
 def bits(weights: Floats) -> Floats:
-    """n log2 n, and 0 for nothing."""
+    """Return n log2 n, or 0 where n is 0."""
     weights = np.maximum(weights, 0.0)
     result: Floats = weights * np.log2(np.maximum(weights, LEAST))
     return result
 
 
 def information(counts: Floats) -> Floats:
-    """The information of class counts (on the last axis), times their weight."""
+    """Return the entropy of class counts (on the last axis), times their weight."""
     result: Floats = bits(counts.sum(axis=-1)) - bits(counts).sum(axis=-1)
     return result
 
 
 def information_gain(table: Floats, segments: Segments) -> Floats:
-    """The gain of a branch for each line of a contingency table, times the weight.
+    """Return the gain of splits, times their weight.
 
-    The lines of each segment are the branches of one split.
+    `table` is branches x classes; each segment has the branches of one split.
     """
     whole = np.add.reduceat(table, segments.starts, axis=0)
     result: Floats = information(whole) - segments.sums(information(table))
@@ -57,14 +57,14 @@ def information_gain(table: Floats, segments: Segments) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """What the integers mean that are summed along a column: cases, or small units."""
+    """The unit of the integers that are summed along a column."""
 
-    unit: float  # 1 where all cases are whole
-    table: Floats  # n log2 n of whole cases; empty: compute it
+    unit: float  # 1 if all cases are whole
+    table: Floats  # n log2 n for each number of whole cases; empty: it is computed
 
     @classmethod
     def of(cls, most: float, table: Floats, *, is_divided: bool) -> Scale:
-        """For exact sums of weights below `most`."""
+        """Choose the unit so that sums of weights below `most` are exact."""
         if not is_divided:
             return cls(1.0, table)
         _, exponent = frexp(most)
@@ -76,18 +76,19 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GainSearch:
-    """What is needed to score splits of the open nodes, wherever the cases are."""
+    """What scoring splits requires, with the cases in memory or in a database."""
 
     scale: Scale
     classes: int
     min_leaf: float
-    counts: Floats  # of each class at each node
+    counts: Floats  # nodes x classes
     totals: Floats  # the weight of each node
 
     def limits(self, sizes: Array) -> tuple[Array, Array]:
-        """The least and the most that a cut may have below it, at each node.
+        """Return the least and the most that a cut may have below it, for each node.
 
-        It leaves enough cases on both sides. `sizes` are the sums of the known cases.
+        Within these limits both sides have enough cases. `sizes` are the sums of the
+        cases with a known value.
         """
         unit = self.scale.unit
         known = sizes * unit
@@ -98,7 +99,7 @@ class GainSearch:
         return least.astype(np.int64), most.astype(np.int64)
 
     def inside(self, segments: Segments, sizes: Array, below: Array) -> Positions:
-        """Where a cut is within these limits; `below` are the sums up to each place."""
+        """Find the places where `below`, the sum up to each, is within `limits`."""
         least, most = self.limits(sizes)
         enough: Mask = below >= segments.spread(least.astype(below.dtype))
         enough &= below <= segments.spread(most.astype(below.dtype))
@@ -113,7 +114,7 @@ class GainCandidates:
     split_info: Floats
     thresholds: Floats
     cut_counts: Positions  # how many cuts were possible
-    groups: dict[int, Groups] | None = None  # of categories, where they are grouped
+    groups: dict[int, Groups] | None = None  # by node; None: categories are not grouped
 
     @classmethod
     def none(cls, nodes: int) -> GainCandidates:
@@ -128,10 +129,9 @@ class GainCandidates:
 def gains_of_values(
     search: GainSearch, segments: Segments, nodes: Positions, table: Floats
 ) -> tuple[Floats, Floats]:
-    """Gain and split information of a branch for each known value.
+    """Return gain and split information of splits with a branch for each known value.
 
-    `table` has a line of class weights for each value; `segments` are the lines of each
-    node.
+    `table` is values x classes; each segment has the values at one node.
     """
     sizes = table.sum(axis=1)
     total = search.totals[nodes]
@@ -146,15 +146,15 @@ def gains_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureChoice:
-    """How features are compared; arrays are nodes x features."""
+    """The rule by which features are compared; gains are nodes x features."""
 
-    counted: Mask  # features whose gain counts in the average
+    counted: Mask  # for each feature: whether its gain counts in the average
     min_gain: float
-    measure: Callable[[Floats], Floats] | None  # by costs
+    measure: Callable[[Floats], Floats] | None  # from gains to worth, with costs
     is_ratio: bool
 
     def best(self, gains: Floats, split_info: Floats, barred: Mask) -> Positions:
-        """The feature to be tested at each node, the first at a tie; -1 for none."""
+        """Choose the feature tested at each node, the first at a tie; -1 for none."""
         worth = self.worth(gains, split_info)
         worth[barred] = -np.inf
         worth[gains < self.min_gain - TIE] = -np.inf
@@ -167,7 +167,7 @@ class FeatureChoice:
         return chosen
 
     def worth(self, gains: Floats, split_info: Floats) -> Floats:
-        """What features are compared by; at most -EPSILON for those barred."""
+        """Return the worth of each split; at most -EPSILON if it is not allowed."""
         if self.measure is None and self.is_ratio:
             return gain_ratios(gains, split_info, self.counted)
         worth = gains if self.measure is None else self.measure(gains)
@@ -175,9 +175,9 @@ class FeatureChoice:
 
 
 def gain_ratios(gains: Floats, split_info: Floats, counted: Mask) -> Floats:
-    """Gain / split information where the gain is at least average; -1 elsewhere.
+    """Return gain / split information where the gain is at least average, else -1.
 
-    Arrays are nodes x features; `counted` are the features that the average is of.
+    Arrays are nodes x features; the average is over the `counted` features.
     """
     possible = gains > -EPSILON
     averaged = possible & counted
@@ -194,7 +194,10 @@ def gain_ratios(gains: Floats, split_info: Floats, counted: Mask) -> Floats:
 def counted_features(
     features: Sequence[Feature], rows: int, *, is_grouping: bool
 ) -> Mask:
-    """All features but many-valued ones, unless all are many-valued."""
+    """Return which features are not many-valued; all of them if none would be left.
+
+    With grouping, every feature counts.
+    """
     many = np.array(
         [
             feature.kind is Kind.CATEGORICAL and len(feature.categories) >= MANY * rows

@@ -1,9 +1,10 @@
 """C4.5, release 8: gain ratio, cuts of numbers, fractional cases, pessimistic pruning.
 
-A categorical feature has a branch for each category, or with grouping for each group of
-categories, and is not tested again below. Numeric and ordinal features are cut in two.
-Among the features whose gain is at least average, the one with the best gain ratio is
-chosen. A case with a missing value goes down every branch with a part of its weight.
+`learn` grows a tree from a dataset in memory and prunes it. A split by a categorical
+feature has a branch for each category, and the feature is not tested again below; with
+grouping it has a branch for each group. Numeric and ordinal splits are binary. Of the
+features with at least average gain, the one with the best gain ratio is chosen. A case
+with a missing value goes down every branch with a part of its weight.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from treecompile.model.errors import OptionError
 from treecompile.model.ir import Feature, Kind, MissingPolicy, Tree
 from treecompile.tables.dataset import Dataset
 
-MOST_GROUPED = 200  # categories: the search for groups takes their third power
+MOST_GROUPED = 200  # categories; the time of grouping grows with their third power
 
 
 @dataclass(frozen=True, slots=True)
 class C45Options:
     """The options of C4.5, besides the limits of growth."""
 
-    is_ratio: bool = True  # gain ratio, not plain information gain
+    is_ratio: bool = True  # by gain ratio; False: by plain information gain
     is_pruning: bool = True
-    cf: float = 0.25  # confidence level of pruning: the smaller, the more is pruned
+    cf: float = 0.25  # confidence level of pruning: a smaller one prunes more
     is_fractional: bool = True  # cases with a missing value are divided in training
-    policy: MissingPolicy = MissingPolicy.BRANCH  # what the tree does with them
+    policy: MissingPolicy = MissingPolicy.BRANCH  # how the tree treats missing values
     is_grouping: bool = False
     costs: Costs | None = None
 
@@ -60,7 +61,7 @@ def learn(
 def draft(
     data: Dataset, limits: GrowthLimits, progress: Progress, options: C45Options
 ) -> CaseDraft:
-    """The tree with its training cases counted, before it becomes conditions."""
+    """Grow and prune a draft, in which the training cases of each node are counted."""
     choice = choice_of(data.features, len(data.y), limits, options)
     with threads(limits) as pool:
         run = pool.map if worth_bins(len(data.y)) else map
@@ -79,7 +80,7 @@ def draft(
 def choice_of(
     features: Sequence[Feature], rows: int, limits: GrowthLimits, options: C45Options
 ) -> FeatureChoice:
-    """How the features of a table are compared."""
+    """Make the rule by which the features of a table are compared."""
     if options.is_grouping:
         _check_groups(features)
     return FeatureChoice(
