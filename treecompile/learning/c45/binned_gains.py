@@ -1,9 +1,10 @@
-"""Features with many numbers at the open nodes of C4.5, by their bins in memory.
+"""Bounds the gains of columns with many numbers by bins, for C4.5 in memory.
 
 The bins are those of CART (`grow.binned`), with one difference: numbers in different
 bins are more than `GAP` apart, so that a cut between two bins is possible at every
-node. Such cuts bound the gain from below; what a cut inside a bin can gain bounds it
-from above. Where the choice depends on it, bins are opened, and cuts are counted.
+node. Such cuts give a lower bound of the gain; the most that a cut inside a bin can
+gain gives an upper bound. Where the choice of a feature depends on more
+(`bounded_gains.decide`), bins are opened, and possible cuts are counted.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 
 
 class BinnedGains(BoundedGains):
-    """What is known of a column that is counted by bins."""
+    """Bounds of the gains of a column that is counted by bins."""
 
     def __init__(self, column: BinnedColumn, level: CaseLevel) -> None:
         super().__init__(level)
         self.column, self.level = column, level
         self.bars = bars = column.count(level)
-        self.sizes: Array = bars.segments.sums(bars.weights)  # of known cases
+        self.sizes: Array = bars.segments.sums(bars.weights)  # known cases of each node
         self.bounds = self._bounds(bars, np.arange(len(bars.code)))
         if not len(bars.nodes):
             return
 
         def neighbours(places: Positions) -> tuple[Floats, Floats]:
-            return np.zeros(len(places)), np.ones(len(places))  # all are apart
+            return np.zeros(len(places)), np.ones(len(places))  # all bins are apart
 
         runs = RunningSums.of_histogram(bars, neighbours)
         more, inside = np.zeros(len(self.raw)), np.full(len(self.raw), -np.inf)
@@ -44,9 +45,9 @@ class BinnedGains(BoundedGains):
         self.begin(PossibleCuts(level, runs), inside, more)
 
     def _bounds(self, bars: BinBars, some: Positions) -> Floats:
-        """The most that a cut inside some bars, or beside them, gains.
+        """Return the most that a cut inside or beside each of some bars can gain.
 
-        -inf where it would leave too few cases on a side.
+        It is -inf where every cut would leave too few cases on a side.
         """
         segments = bars.segments
         upto = segments.run(bars.weights.copy(), self.sizes)
@@ -61,7 +62,7 @@ class BinnedGains(BoundedGains):
         return bounds
 
     def find(self, some: Mask) -> None:
-        """Find the best cuts at some nodes."""
+        """Find the best cuts at some nodes by opening bins."""
         wanted = np.where(some, self.least - TIES * TIE, np.inf)
 
         def to_open(bars: BinBars, among: Positions) -> Positions:

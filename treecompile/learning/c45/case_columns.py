@@ -1,8 +1,12 @@
-"""The features of a dataset, each in the form in which C4.5 searches a level.
+"""The columns of a dataset in memory, each in the form in which C4.5 searches a level.
 
-Many numbers are sorted once and follow the cases from level to level; in a large
-dataset they are first counted by bins (`binned_gains`). Few numbers and categories are
-counted, by CART's columns. `CaseSource` shares the features out among threads.
+    ManyNumbers          sorted once, then following the cases from level to level;
+                         in a large dataset first counted by bins (`binned_gains`)
+    FewNumbers           counted in a histogram, by CART's `CountedColumn`
+    Categories           counted likewise; a split has a branch for each category
+    GroupedCategories    a split has a branch for each group of categories
+
+`CaseSource` holds columns and cases for `CaseGrowth`, and searches in threads.
 """
 
 from __future__ import annotations
@@ -60,14 +64,14 @@ from treecompile.learning.grow.segments import nodes_of
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
-MOST_CELLS = 4_000_000  # of a contingency table that is counted at once
+MOST_CELLS = 4_000_000  # of the contingency tables that are counted at once
 
 
 class CaseColumn(Protocol):
     def search(
         self, level: CaseLevel, usable: Positions
     ) -> GainCandidates | BinnedGains:
-        """The best split at each node where the feature may be used, or its bounds."""
+        """Find the best split, or its bounds, at each node with a usable feature."""
 
 
 def make_case_column(
@@ -78,7 +82,7 @@ def make_case_column(
     is_ratio: bool,
     is_binned: bool = False,
 ) -> CaseColumn:
-    """A feature in the form that suits it."""
+    """Make the column in the form that suits its values."""
     made = make_column(
         sample.data.features[index],
         sample.data.columns[index],
@@ -98,7 +102,7 @@ def make_case_column(
 
 
 class ManyNumbers:
-    """A column of many numbers, sorted once: at first, or when it has no more bins."""
+    """A column of many numbers, sorted at the start, or once it has no more bins."""
 
     def __init__(
         self, values: Array, order: Order | None, binned: BinnedColumn | None = None
@@ -130,7 +134,7 @@ class ManyNumbers:
             if not len(places):
                 return self.values[:0], self.values[:0]
             start, end = int(places[0]), int(places[-1]) + 2
-            if end - start > 4 * len(places):  # few places, such as the best cuts
+            if end - start > 4 * len(places):  # scattered places, such as the best cuts
                 near = order.take(places), order.take(places + 1)
                 low, high = (self.values.take(rows.take(each)) for each in near)
                 return low, high
@@ -191,7 +195,7 @@ class FewNumbers:
     """A column of few numbers, or of the ranks of an ordinal feature."""
 
     column: CountedColumn
-    values: tuple[Floats, Floats]  # the least and the greatest with each code
+    values: tuple[Floats, Floats]  # for each code: the least and the greatest number
 
     def search(self, level: CaseLevel, usable: Positions) -> GainCandidates:
         histogram = histogram_of(self.column, level, is_exact=True)
@@ -209,7 +213,7 @@ class FewNumbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categories:
-    """A column of categories: a branch for each."""
+    """A column of categories with a branch for each."""
 
     column: CountedColumn
 
@@ -230,7 +234,7 @@ class Categories:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedCategories:
-    """A column of categories: a branch for each group of them, found by a search."""
+    """A column of categories with a branch for each group (see `category_groups`)."""
 
     column: CountedColumn
     is_ratio: bool
@@ -259,7 +263,7 @@ class GroupedCategories:
 
 
 class CaseSource:
-    """The cases of the nodes, and the columns of the dataset in their order."""
+    """Holds the cases of the current nodes, and the columns of the dataset."""
 
     def __init__(
         self,
@@ -288,9 +292,10 @@ class CaseSource:
         self.columns: list[CaseColumn] = list(self.run(make, places))
         self.bins = LevelBins(sample.response, limits.max_depth)
         self.cases = sample.everything()
-        # The cases of each node of the level before, and the parent of each node there.
+        # The number of cases of each node of the level before, and for each current
+        # node its parent in that level.
         self.lengths, self.parents = self.cases.nodes.lengths, np.zeros(1, np.intp)
-        # How the cases came to their nodes.
+        # How the cases came to their nodes; see `DividedCases.descent`.
         self.divided: DividedCases | None = None
         self.before, self.size = np.zeros(0, np.intp), 0
         self.descent: CaseDescent | None = None
@@ -308,7 +313,7 @@ class CaseSource:
         self.parents = self.parents[is_open]
 
     def _is_any(self, *, sorted_too: bool) -> bool:
-        """Whether any column of many numbers is sorted, or else counted by bins."""
+        """Return whether any column of many numbers is sorted (or counted by bins)."""
         return any(
             isinstance(each, ManyNumbers) and (each.binned is None) is sorted_too
             for each in self.columns
@@ -344,7 +349,7 @@ class CaseSource:
     def _decided(
         self, found: Sequence[GainCandidates | BinnedGains], run: Run
     ) -> Sequence[GainCandidates]:
-        """As much of the gains as the choice depends on."""
+        """Determine gains of binned columns as far as the choice depends on them."""
         binned = {
             i: each for i, each in enumerate(found) if isinstance(each, BinnedGains)
         }

@@ -1,8 +1,8 @@
-"""Grouping of values: branches that several categories share.
+"""Groups the categories of a feature, so that several of them share a branch.
 
-It begins with a group for each category and merges the pair of groups that gives the
-best split, as long as that improves the split. This is greedy: quick, but it does not
-always find the best grouping.
+It starts with a group for each category, and merges the pair of groups that gives the
+best split, as long as that improves the split. This greedy search is quick, but it does
+not always find the best grouping.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from treecompile.learning.grow.draft import Groups
 from treecompile.model.arrays import Floats
 
 LEAST = 0.5  # weight that a category needs for a group of its own
-PURE = 0.1  # weight of other classes that a group of one class may have
-IMPROVEMENT = 1e-5  # of the ratio, that a merge must bring
+PURE = 0.1  # weight of other classes that a group of one class may still have
+IMPROVEMENT = 1e-5  # by which a merge must raise the gain ratio
 
 
 @dataclass(slots=True, eq=False)
 class ValueGroups:
-    """Groups of codes, and the class counts of each group."""
+    """Groups of category codes, and the class counts of each group."""
 
     codes: list[list[int]]
-    counts: Floats
+    counts: Floats  # groups x classes
 
     def merge(self, one: int, other: int) -> None:
         """Merge a group into an earlier one; the last group takes its place."""
@@ -45,11 +45,12 @@ class ValueGroups:
 
 def search_groups(
     search: GainSearch,
-    tables: Iterable[tuple[int, Floats, Floats]],  # node, known and missing cases
+    # The node, its table (categories x classes), and its counts of missing values.
+    tables: Iterable[tuple[int, Floats, Floats]],
     *,
     is_ratio: bool,
 ) -> GainCandidates:
-    """The best split into groups at some nodes, from their contingency tables."""
+    """Find a split into groups for each of some nodes, from contingency tables."""
     groups: dict[int, Groups] = {}
     found = replace(GainCandidates.none(len(search.totals)), groups=groups)
     for node, table, missing in tables:
@@ -64,8 +65,8 @@ def group_values(
 ) -> tuple[float, float, Groups]:
     """Group the categories of a contingency table.
 
-    The gain, -inf if this is no split; the split information; and the groups, of which
-    the last may be the categories with few cases.
+    Returns the gain (-inf if this is no split), the split information, and the groups.
+    Categories with next to no cases form the last group.
     """
     weights = table.sum(axis=1)
     named = np.flatnonzero(weights > LEAST)
@@ -82,7 +83,7 @@ def group_values(
 
 
 def merge_pure(groups: ValueGroups) -> None:
-    """Merge groups that have one and the same class only."""
+    """Merge groups whose cases all have the same single class."""
     one = 0
     while one < len(groups.codes):
         other = one + 1
@@ -99,13 +100,13 @@ def merge_pure(groups: ValueGroups) -> None:
 
 
 def _only_class(counts: Floats) -> int:
-    """The class of a group that has no other class; -1 if it has several."""
+    """Return the only class of a group, or -1 if it has several."""
     heaviest = int(counts.argmax())
     return heaviest if counts[heaviest] >= counts.sum() - PURE else -1
 
 
 def merge_pairs(groups: ValueGroups, gains: _NodeGain, min_leaf: float) -> None:
-    """Merge the best pair, again and again, while that makes a better split."""
+    """Merge the best pair repeatedly, as long as that improves the split."""
     gain, split_info = gains.measure(groups.counts, 1.0)
     floor = gain / 2
     value = gains.value(gain, split_info)
@@ -126,10 +127,10 @@ def merge_pairs(groups: ValueGroups, gains: _NodeGain, min_leaf: float) -> None:
 def best_pair(
     groups: ValueGroups, gains: _NodeGain, floor: float, barred: int, is_forced: bool
 ) -> tuple[tuple[int, int] | None, float]:
-    """The pair to merge, and the value of the split after the merge.
+    """Return the pair to merge, and the value of the split after the merge.
 
-    A pair whose split keeps half of the gain is preferred to one that does not; if a
-    merge is forced, the first pair is better than none.
+    A pair that keeps the gain at or above `floor` is preferred to one that does not.
+    Without a good pair the result is None, or if a merge is forced, the first pair.
     """
     pair, best, best_gain = None, 0.0, -EPSILON
     count = len(groups.codes)
@@ -149,7 +150,7 @@ def best_pair(
 
 
 class _NodeGain:
-    """Gain and split information of groups at one node."""
+    """Computes gain and split information of groups at one node."""
 
     def __init__(
         self, table: Floats, missing: Floats, rest: Floats, is_ratio: bool
@@ -160,7 +161,10 @@ class _NodeGain:
         self.rest, self.is_ratio = rest, is_ratio
 
     def measure(self, counts: Floats, min_leaf: float) -> tuple[float, float]:
-        """Gain (-EPSILON if fewer than two groups are large) and split information."""
+        """Return the gain and split information of groups.
+
+        The gain is -EPSILON if fewer than two groups are large enough.
+        """
         sizes = counts.sum(axis=1)
         split_info = (
             _bits(np.array([self.total]))
@@ -180,7 +184,7 @@ class _NodeGain:
         return self.measure(merged, 1.0)
 
     def value(self, gain: float, split_info: float) -> float:
-        """What splits are compared by."""
+        """Return the value by which splits are compared."""
         if not self.is_ratio:
             return gain
         return gain / split_info if gain >= 0 and split_info > EPSILON else -EPSILON

@@ -1,9 +1,11 @@
-"""The cases that C4.5 learns from in memory, and how they pass the splits of a level.
+"""Cases in memory, and how C4.5 sends them down the splits of a level.
 
-A case whose value is missing goes down several branches at once, each with a part of
-its weight. So a level has cases with weights, and a row may occur several times. A
-case is known by its position in its level. The next level has the first branches of all
-nodes first, then all second ones, and so on, each in the old order.
+A case with a missing value goes down several branches at once, each with a part of its
+weight. So a level consists of weighted cases, and a row may occur several times. A case
+is identified by its position in its level. The next level starts with the first
+branches of all nodes, then come all second ones, and so on; each keeps the old order.
+
+`Sample` is the training set; growth (`case_columns`) and pruning both use it.
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ Order = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeCases:
-    """The cases of some nodes, one node after the other; every node has some."""
+    """The cases of some nodes, node after node; every node has at least one."""
 
-    rows: Array  # 32-bit integers, or positions, which are faster to use
-    weights: Floats | None  # None where all of them are 1
+    rows: Array  # row numbers: 32-bit integers, or `Positions`, which are faster to use
+    weights: Floats | None  # None: all weights are 1
     nodes: Segments
 
     def some(self, chosen: Positions) -> NodeCases:
-        """The cases of some of the nodes."""
+        """Return the cases of the chosen nodes."""
         if len(chosen) == len(self.nodes.lengths):
             return self
         span = self.nodes.span(chosen)
@@ -55,14 +57,14 @@ class NodeCases:
 class CaseDescent:
     """Where the cases of a level have gone, so that sorted columns can follow them."""
 
-    first: Order  # of each case: its new position, or the start of several in `all`
-    times: Order | None  # how many positions it has; None: at most one
+    first: Order  # for each case: its new position, or the start of several in `all`
+    times: Order | None  # for each case: its number of positions; None: at most one
     all: Order  # the new positions of cases that may have several
-    bounds: Positions  # where the cases of the first branches end, of the second, ...
+    bounds: Positions  # where the cases of all first branches end, of all second, ...
 
     @classmethod
     def of(cls, origin: Positions, size: int, bounds: Positions) -> CaseDescent:
-        """From the old position of each new case; `size` is the number of old cases."""
+        """Invert `origin`, the old position of each new case, of `size` old cases."""
         times = np.bincount(origin, minlength=size)
         places = np.arange(len(origin), dtype=np.int32)
         if len(times) == 0 or times.max() <= 1:
@@ -74,7 +76,7 @@ class CaseDescent:
         return cls(starts, times.astype(np.int32), ordered, bounds)
 
     def follow(self, order: Order) -> Order:
-        """Sorted positions, node by node, as positions in the next level."""
+        """Convert sorted positions to sorted positions in the next level."""
         moved = self.first.take(order)
         if self.times is not None:
             times = self.times.take(order)
@@ -85,7 +87,7 @@ class CaseDescent:
         return self._arranged(moved)
 
     def _arranged(self, moved: Order) -> Order:
-        """The first branches first; within a branch the order is kept."""
+        """Sort positions by branch, the first ones first; otherwise keep the order."""
         one, two, *more = self.bounds.tolist()
         first = moved < one
         parts = [moved.take(np.flatnonzero(first))]
@@ -95,7 +97,7 @@ class CaseDescent:
         if more and more[-1] > two:
             left = moved.take(np.flatnonzero((moved >= two) & (moved < more[-1])))
             branch = np.searchsorted(self.bounds, left, side="right")
-            # numpy's stable sort of short integers takes linear time.
+            # numpy sorts 16-bit integers stably in linear time.
             parts.append(left.take(np.argsort(branch.astype(np.int16), kind="stable")))
         result: Array = np.concatenate(parts)
         return result
@@ -103,14 +105,14 @@ class CaseDescent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DividedCases(PassedCases[NodeCases]):
-    origin: Positions  # of each case: its position before the test
+    origin: Positions  # for each case: its position before the test
     bounds: Positions  # where the cases of all first branches end, of all second, ...
-    places: Array  # the branch of each case before the test; -1 where it is missing
+    places: Array  # for each case before the test: its branch; -1 for a missing value
 
     def descent(self, is_open: Mask, before: Positions, size: int) -> CaseDescent:
-        """How the cases of open nodes came to them.
+        """Describe how the cases of the open nodes came to them.
 
-        Before the test they were at the positions `before`, of `size` positions.
+        The divided cases were at the positions `before` of a level of `size` cases.
         """
         origin, bounds = self.origin, self.bounds
         if not is_open.all():
@@ -122,16 +124,16 @@ class DividedCases(PassedCases[NodeCases]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchOrder:
-    """The first branches of all nodes come first, then the second ones, and so on."""
+    """The order of the next level: the first branches of all nodes, the second, ..."""
 
-    cases: Positions  # in this order
-    branches: Positions  # the same of all branches
-    lengths: Positions  # the cases of each of these
+    cases: Positions  # the cases in this order
+    branches: Positions  # all branches in this order
+    lengths: Positions  # the number of cases of each of these branches
     bounds: Positions  # where the cases of all first branches end, of all second, ...
 
 
 def by_branch(splits: Splits, slots: Positions) -> BranchOrder:
-    """The order of cases from the branch of each."""
+    """Order the cases by `slots`, the number of each one's branch."""
     place = np.arange(splits.size.sum()) - np.repeat(splits.starts, splits.size)
     branches = np.argsort(place, kind="stable")
     rank = np.empty(len(place), np.intp)
@@ -143,7 +145,7 @@ def by_branch(splits: Splits, slots: Positions) -> BranchOrder:
 
 
 def in_two(places: Array, nodes: Segments) -> BranchOrder:
-    """The usual case, faster: two branches everywhere, and no value is missing."""
+    """`by_branch` for binary splits without missing values, which is faster."""
     is_right = places > 0
     sides = [np.flatnonzero(~is_right), np.flatnonzero(is_right)]
     ends = np.append(nodes.starts, len(places))
@@ -155,7 +157,7 @@ def in_two(places: Array, nodes: Segments) -> BranchOrder:
 
 
 class Sample(Passing[NodeCases]):
-    """The training set, and how its cases pass tests."""
+    """The training set, and how its cases are divided by splits."""
 
     def __init__(self, data: Dataset, *, is_fractional: bool, run: Run = map) -> None:
         self.data, self.run = data, run
@@ -200,7 +202,7 @@ class Sample(Passing[NodeCases]):
         return table.astype(np.float64)
 
     def table(self, splits: Splits, cases: NodeCases, places: Array) -> Floats:
-        """The weight of each class in each branch, of known values."""
+        """Count the cases with a known value: branches x classes, by weight."""
         branches = cases.nodes.spread(splits.starts)
         branches += places
         y, weights = self.y.take(cases.rows), cases.weights
@@ -213,12 +215,12 @@ class Sample(Passing[NodeCases]):
     def fall(
         self, draft: CaseDraft, nodes: Positions, cases: NodeCases
     ) -> ReachedLeaves:
-        """Part by part, in threads: arrays of fewer cases fit the cache."""
+        """Run `Passing.fall` in threads, on parts whose arrays fit the cache."""
         parts = cases.nodes.parts(PART)
         if self.run is map or len(parts) < 2:
             return super().fall(draft, nodes, cases)
         alone = copy(self)
-        alone.run = map  # a thread that waits for other threads would block them
+        alone.run = map  # a thread must not wait for others of the same pool
         fall = super(Sample, alone).fall
 
         def fall_of(some: slice) -> ReachedLeaves:
@@ -272,10 +274,10 @@ class Sample(Passing[NodeCases]):
     def _with_shares(
         self, splits: Splits, cases: NodeCases, slots: Positions, is_known: Mask
     ) -> tuple[Positions, Positions, Floats | None, Floats]:
-        """Cases with a missing value go to several branches, after all others.
+        """Send cases with a missing value to several branches, after all other cases.
 
-        Of each case then: the position before, the branch, and the weight; and of each
-        branch, the weight of the cases whose value is known.
+        Returns for each new case its old position, branch and weight, and for each
+        branch the weight of the cases with a known value.
         """
         present, absent = np.flatnonzero(is_known), np.flatnonzero(~is_known)
         starts, given = splits.starts, cases.weights
@@ -299,7 +301,7 @@ class Sample(Passing[NodeCases]):
         return origin, slots, weights, known
 
     def places(self, splits: Splits, cases: NodeCases) -> Array:
-        """The branch of each case; -1 where its value is missing."""
+        """Return the branch of each case, or -1 if its value is missing."""
         result = np.empty(len(cases.rows), np.int16)
 
         def send(index: int) -> None:
@@ -329,7 +331,7 @@ class Sample(Passing[NodeCases]):
         lengths: Positions,
         codes: Array,
     ) -> Array:
-        """The branches of codes at some nodes, which have so many cases each."""
+        """Return the branch of each code; `lengths` are the cases of each node."""
         groups = [splits.groups.get(node) for node in some.tolist()]
         if not any(groups):
             return codes
@@ -342,7 +344,7 @@ class Sample(Passing[NodeCases]):
 def shares_of(
     known: Floats, sizes: Positions, starts: Positions, *, is_fractional: bool
 ) -> Floats:
-    """The share of a case with a missing value that each branch gets."""
+    """Return the share of a case with a missing value that each branch gets."""
     shares = np.zeros(len(known))
     for size in sorted(set(sizes.tolist())):
         some = starts[sizes == size, None] + np.arange(size)
@@ -357,7 +359,7 @@ def shares_of(
 
 
 def _lookup(groups: Groups | None, width: int) -> Array:
-    """The branch of each code; the last entry is for -1, a missing value."""
+    """Return the branch of each code; the last entry is for -1, a missing value."""
     if groups is None:
         return np.concatenate([np.arange(width - 1), [-1]])
     found = np.full(width, -1)

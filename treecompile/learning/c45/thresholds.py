@@ -1,7 +1,8 @@
-"""The best cut of a numeric column at every node of a level, by information gain.
+"""Finds the best threshold of a column at every node of a level, by information gain.
 
-A cut comes after an element of the column. The elements are in order, node by node: the
-cases, or for a column with few values the values that occur at a node.
+A cut is a candidate threshold after an element of the column. The elements are sorted
+by node, then by value: they are the cases, or for a column whose values are counted,
+the bars of its histogram.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CHUNK = 32_768  # cuts that are scored at once
 GAP = 1e-5  # no cut is made between two numbers that are no further apart
 
 
-# From positions of elements, in order: the values before and after the cut there.
+# Returns the values before and after the cuts at sorted positions of elements.
 Neighbours = Callable[[Positions], tuple[Floats, Floats]]
 
 
@@ -30,11 +31,11 @@ class RunningSums:
     """The elements of a column, with the weight up to each."""
 
     segments: Segments  # the elements of each node that has any
-    nodes: Positions  # these nodes
+    nodes: Positions  # the nodes of these segments
     below: Array  # the weight up to each element
-    classes: Iterable[Array]  # the same of every class but the first; read once
+    classes: Iterable[Array]  # `below` for each class but the first; read only once
     sizes: Array  # the weight of each segment
-    totals: Sequence[Array]  # the same of every class but the first
+    totals: Sequence[Array]  # `sizes` for each class but the first
     neighbours: Neighbours
     inside: Positions | None = None  # elements that a cut may follow, if known
 
@@ -56,8 +57,8 @@ class RunningSums:
 class PossibleCuts:
     """All possible cuts of a column, with their information gains.
 
-    The gains are without the correction for the number of cuts: C4.5 subtracts
-    log2(cuts) / weight from the gain of a numeric feature.
+    C4.5 corrects the gain of a numeric feature for the number of cuts: it subtracts
+    log2(cuts) / weight. The gains here are without this correction.
     """
 
     def __init__(self, search: GainSearch, runs: RunningSums) -> None:
@@ -73,7 +74,7 @@ class PossibleCuts:
         self.places = inside  # the last element below each cut
         ends = runs.segments.starts + runs.segments.lengths
         counts = np.diff(np.searchsorted(inside, ends), prepend=0)
-        self.some = np.flatnonzero(counts)  # segments that can be cut
+        self.some = np.flatnonzero(counts)  # the segments that have a possible cut
         self.segments = Segments.of(counts[self.some])  # the cuts of each of these
         self.gains = self._gains() if len(self.some) else np.zeros(0)
 
@@ -83,15 +84,15 @@ class PossibleCuts:
 
     @property
     def nodes(self) -> Positions:
-        """The nodes that can be cut."""
+        """The nodes that have a possible cut."""
         return self.runs.nodes[self.some]
 
     def best(self) -> tuple[Floats, Positions]:
-        """The greatest gain at each of the nodes, and which cut; the first at a tie."""
+        """Return the best gain of each of `nodes`, and its cut, the first at a tie."""
         return self.segments.pick(self.gains, np.full(len(self.some), TIE))
 
     def candidates(self, *, is_corrected: bool = True) -> GainCandidates:
-        """The split at the best cut of each node."""
+        """Return the split at the best cut of each node."""
         search, runs = self.search, self.runs
         candidates = GainCandidates.none(len(search.totals))
         gain, cut = self.best()
@@ -118,7 +119,7 @@ class PossibleCuts:
         first = size - sum(total[some] for total in runs.totals)
         whole = own(size) - own(first)
         segment = self.segments.spread(np.arange(len(some), dtype=np.int32))
-        below = runs.below.take(inside)  # in the end, of the first class alone
+        below = runs.below.take(inside)  # other classes are subtracted below
         above = size.astype(below.dtype).take(segment)
         above -= below
         gains = np.empty(len(inside))
@@ -147,14 +148,14 @@ class PossibleCuts:
 
 
 def chunks(size: int) -> Iterator[slice]:
-    """Slices of an array that fit the processor's cache."""
+    """Yield slices of an array that fit the processor's cache."""
     return (slice(start, start + CHUNK) for start in range(0, size, CHUNK))
 
 
 def are_apart(low: Floats, high: Floats) -> Mask:
-    """Which neighbouring values a cut can divide."""
+    """Return which neighbouring values a cut can divide."""
     with np.errstate(over="ignore", invalid="ignore"):
         apart: Mask = high - low > GAP
-    # No finite threshold is between these.
+    # No finite threshold lies between these two.
     apart &= (high != -LARGEST) | (low != -np.inf)
     return apart
