@@ -1,9 +1,10 @@
-"""Features of which C4.5 knows bounds of the gain, until it must know more.
+"""Decides which feature gains must be known exactly; for the others, bounds are enough.
 
-Bins of numbers bound the gain of the best cut from both sides. That is often enough: a
-feature whose gain is surely below the average is not chosen, however much below. To
-find the best cut, and to count the possible cuts, by which C4.5 corrects the gain,
-takes time, or queries. So only what may change the choice is asked for (`needed`).
+Bins of numbers bound the gain of a feature's best cut from both sides. That is often
+enough: a feature whose gain is surely below average is not chosen, whatever the gain
+is. Finding the best cut, and counting the possible cuts for C4.5's correction of the
+gain, takes time or queries. So this is done only where it may change the choice
+(`needed`). The loop is `decide`; memory and database implement `BoundedGains`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from treecompile.learning.grow.search import Run
 from treecompile.learning.grow.segments import TIE
 from treecompile.model.arrays import Floats, Mask, Positions
 
-SAFE = 1e-9  # more than rounding may shift an average or a ratio
+SAFE = 1e-9  # rounding shifts an average or a ratio by less
 
 
 class BoundedGains(ABC):
-    """What is known so far of a feature with many numbers at the open nodes."""
+    """What is known so far about a feature with many numbers at each open node."""
 
     def __init__(self, search: GainSearch) -> None:
         self.search = search
@@ -38,14 +39,15 @@ class BoundedGains(ABC):
         self.candidates = GainCandidates.none(size)  # with lower bounds of the gains
         self.high = np.full(size, -np.inf)  # upper bounds of the gains
         self.has_cut, self.is_exact = (np.zeros(size, np.bool_) for _ in range(2))
-        # The gain without the correction, and bounds of the number of cuts.
+        # The best gain so far without the correction; bounds of the number of cuts.
         self.raw = np.full(size, -np.inf)
         self.fewest, self.most = np.ones(size), np.ones(size)
 
     def begin(self, cuts: PossibleCuts, inside: Floats, more: Floats) -> None:
         """Bound the gains by the cuts between bins.
 
-        Of each node: the most that a cut inside a bin gains, and how many there may be.
+        For each node, `inside` is the most that a cut inside a bin gains, and `more` is
+        the greatest possible number of such cuts.
         """
         self.fewest[cuts.nodes] = cuts.counts
         self.raw[cuts.nodes], _ = cuts.best()
@@ -55,12 +57,12 @@ class BoundedGains(ABC):
 
     @property
     def least(self) -> Floats:
-        """What a cut must gain, without the correction, to be of interest."""
+        """The least gain, without the correction, of a cut that is of interest."""
         least: Floats = np.maximum(self.raw, np.log2(self.fewest) / self.search.totals)
         return least
 
     def _note(self, some: Mask, low: Floats, high: Floats) -> None:
-        """Note bounds of the gain at some nodes, given without the correction."""
+        """Correct and store bounds of the gain at some nodes."""
         total = self.search.totals
         low = low - np.log2(self.most) / total
         high = high - np.log2(self.fewest) / total
@@ -69,7 +71,7 @@ class BoundedGains(ABC):
         self.high[some] = np.where(high > TIE, high, -np.inf)[some]
 
     def found(self, some: Mask, cuts: PossibleCuts) -> None:
-        """Note the best cuts at some nodes; all that are of interest are given."""
+        """Store the best cuts at some nodes; `cuts` include all those of interest."""
         best = cuts.candidates(is_corrected=False)
         self.raw[some] = best.gains[some]
         self.candidates.split_info[some] = best.split_info[some]
@@ -89,21 +91,21 @@ class BoundedGains(ABC):
 
     @abstractmethod
     def _count_cuts(self, some: Mask) -> Positions:
-        """How many cuts are possible at each of some nodes; 0 elsewhere."""
+        """Return the number of possible cuts at each of some nodes, 0 elsewhere."""
 
 
 def decide(
     bounded: Mapping[int, BoundedGains],
     candidates: Sequence[GainCandidates],  # of all features
     choice: FeatureChoice,
-    find: Callable[[Mask], None],  # the best cuts of features, at nodes x features
+    find: Callable[[Mask], None],  # finds the best cuts at a mask of nodes x features
     run: Run = map,
     *,
     is_tested: bool = False,  # by chi-square, so that any feature may be chosen
 ) -> None:
-    """Ask about features with many numbers as far as it may change the choice.
+    """Find and count cuts of the bounded features until the choice is certain.
 
-    Otherwise they keep the lower bound of their gain.
+    Gains that cannot change the choice keep their lower bound.
     """
     while True:
         known = KnownGains.of(candidates, bounded)
@@ -127,11 +129,11 @@ def decide(
 class KnownGains:
     """Bounds of the gains; arrays are nodes x features."""
 
-    low: Floats  # -inf where there may be no split
-    high: Floats  # -inf where there surely is none
-    split_info: Floats  # where the cut is known
-    has_cut: Mask
-    is_exact: Mask  # low and high are the same
+    low: Floats  # -inf: there may be no split
+    high: Floats  # -inf: there surely is no split
+    split_info: Floats  # only where `has_cut`
+    has_cut: Mask  # where the best cut is known
+    is_exact: Mask  # where low and high are the same
 
     @classmethod
     def of(
@@ -149,7 +151,7 @@ class KnownGains:
 
 
 def needed(choice: FeatureChoice, known: KnownGains) -> tuple[Mask, Mask]:
-    """Where to find cuts, and where to count them, before the choice is sure.
+    """Return where cuts must be found, and where counted, to make the choice certain.
 
     To be called again with what was found, until nothing is needed. Then the gain of
     the chosen feature is known exactly.
@@ -165,14 +167,14 @@ def needed(choice: FeatureChoice, known: KnownGains) -> tuple[Mask, Mask]:
 def _by_ratio(
     choice: FeatureChoice, known: KnownGains, inexact: Mask
 ) -> tuple[Mask, Mask]:
-    """As in `FeatureChoice.worth`: by ratio, among gains of at least the average."""
+    """Do so for the choice by gain ratio among features of at least average gain."""
     low, high = known.low, known.high
     sure = (low > -EPSILON) & choice.counted
     maybe = ~sure & (high > -EPSILON) & choice.counted
     least, most = _average(low, high, sure, maybe)
     contends = (high > -EPSILON) & (high >= least[:, None] - EPSILON - SAFE)
     find = contends & inexact & ~known.has_cut
-    # Where the cuts of all contenders are known, so are bounds of their ratios.
+    # Where the cuts of all contenders are known, their ratios can be bounded.
     can_win = contends & known.has_cut & (known.split_info > EPSILON)
     can_win &= high >= choice.min_gain - TIE
     is_allowed = can_win & (low >= most[:, None] - EPSILON + SAFE)
@@ -183,7 +185,7 @@ def _by_ratio(
     rivals = can_win & (perhaps >= surely.max(axis=1, keepdims=True) - SAFE)
     count = rivals & inexact
     count[find.any(axis=1)] = False
-    # An exact gain may be at the average itself: then the average must be exact.
+    # An exact gain may equal the average; then the average must be exact.
     is_doubtful = (rivals & ~is_allowed).any(axis=1)
     is_doubtful &= ~(find | count).any(axis=1)
     count[is_doubtful] = (inexact & choice.counted)[is_doubtful]
@@ -193,11 +195,11 @@ def _by_ratio(
 def _average(
     low: Floats, high: Floats, sure: Mask, maybe: Mask
 ) -> tuple[Floats, Floats]:
-    """Bounds of the average gain of each node."""
+    """Return a lower and an upper bound of the average gain of each node."""
     count = sure.sum(axis=1)
     more = maybe.sum(axis=1)
     total = np.where(sure, low, 0.0).sum(axis=1)
-    # At the least, a split that may not exist gains nothing.
+    # For the lower bound, a split that may not exist gains nothing.
     least = np.full(len(count), -np.inf)
     fewest, most = np.maximum(count, 1), np.maximum(count + more, 1)
     np.copyto(least, np.minimum(total / fewest, total / most), where=count > 0)

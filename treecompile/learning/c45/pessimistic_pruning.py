@@ -1,11 +1,12 @@
-"""Pessimistic pruning: from the leaves up, by the errors expected on new cases.
+"""Pessimistic pruning of a C4.5 tree, from the leaves up, by expected errors.
 
-A split is replaced by a leaf, or by its largest branch raised into its place, where
-that is expected to make no more errors. What becomes of a node depends on its own cases
-and on what is below it, so all nodes of one depth are decided at once, deepest first.
+A split is replaced by a leaf, or by its largest branch, which is raised into its place,
+if that is expected to make no more errors on new cases. The decision at a node depends
+only on its cases and on the nodes below, so all nodes of one depth are decided at once,
+deepest first. `finish_case_tree` then makes the final tree.
 
 The cases may be in memory (`fractional_cases.Sample`) or in a database
-(`database.c45.passing.CasePassing`): `Passing` is what pruning asks of them.
+(`database.c45.passing.CasePassing`); both implement `Passing`.
 """
 
 from __future__ import annotations
@@ -24,31 +25,31 @@ from treecompile.measure.statistics import best_labels, leaf_errors
 from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import ClassCounts, Feature, Label, MissingPolicy, Tree
 
-MARGIN = 0.1  # errors by which a simpler tree may be worse
+MARGIN = 0.1  # by so many expected errors a simpler tree may be worse
 
-# Of each leaf that is reached: the position of the node above it, the leaf, and the
-# weight of each class at the leaf.
+# For each leaf that cases reach: the position of the node they started at, the leaf,
+# and the weight of each class at the leaf.
 ReachedLeaves = tuple[Positions, Positions, Floats]
 
 
 @dataclass(slots=True, eq=False)
 class CaseDraft(Draft):
-    """The tree while it is pruned; `stats` are the training weight of each class."""
+    """A draft of C4.5; `stats` are the training weight of each class."""
 
     label: Positions = field(init=False)  # what each node predicts as a leaf
-    errors: Floats = field(init=False)  # of all below, as last counted or estimated
+    errors: Floats = field(init=False)  # of each subtree, as last counted or estimated
 
     def __post_init__(self) -> None:
-        """A node without cases has the class of its parent."""
+        """Set labels and errors; a node without cases has the label of its parent."""
         _, stats = stand_ins(self)
         self.label = stats.argmax(axis=1)
         right = self.stats[np.arange(len(self.label)), self.label]
         self.errors = self.weight - right
 
     def raise_branches(self, nodes: Positions, branches: Positions) -> None:
-        """Put a node below each of these nodes into its place.
+        """Give each of the nodes the test, branches and label of a node below it.
 
-        The node takes over the test and the branches of the raised one.
+        `branches` are the nodes that are thus raised.
         """
         splits, groups = self.splits, self.splits.groups
         for values in (splits.feature, splits.gain, splits.threshold, splits.size):
@@ -66,7 +67,7 @@ class HeldCases(Protocol):
     """The cases of some nodes, in memory or in a database."""
 
     def some(self, chosen: Positions) -> Self:
-        """The cases of some of the nodes."""
+        """Return the cases of the chosen nodes."""
 
 
 Held = TypeVar("Held", bound=HeldCases)
@@ -74,35 +75,34 @@ Held = TypeVar("Held", bound=HeldCases)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassedCases(Generic[Held]):
-    """Cases after the tests of some nodes."""
+    """The cases of some nodes after they were divided among the branches."""
 
     cases: Held
-    branches: Positions  # of each node of these cases: which of all branches it is
-    known: Floats  # of each branch: the weight of the cases whose value is known
+    branches: Positions  # for each node of `cases`: its number among all branches
+    known: Floats  # for each branch: the weight of the cases with a known value
 
 
 class Passing(ABC, Generic[Held]):
-    """How cases pass tests."""
+    """Sends cases down a tree."""
 
     @abstractmethod
     def everything(self) -> Held:
-        """All cases, at one node."""
+        """Return all cases, at one node."""
 
     @abstractmethod
     def counts(self, cases: Held) -> Floats:
-        """The weight of each class at each node."""
+        """Return the weight of each class at each node: nodes x classes."""
 
     @abstractmethod
     def divide(self, splits: Splits, cases: Held) -> PassedCases[Held]:
         """Send the cases of every node to its branches.
 
-        Cases with a missing value go to the branches in proportion to the weights of
-        the known cases, or all of them to the heaviest branch. None go to a branch
-        without known cases.
+        Cases with a missing value are divided in proportion to the weights of the known
+        cases, or all go to the heaviest branch; none to a branch without known cases.
         """
 
     def fall(self, draft: CaseDraft, nodes: Positions, cases: Held) -> ReachedLeaves:
-        """The leaves that the cases reach if they start at these nodes."""
+        """Return the leaves that the cases reach if they start at these nodes."""
         roots = np.arange(len(nodes))
         found: list[ReachedLeaves] = []
         while True:
@@ -126,26 +126,26 @@ class Passing(ABC, Generic[Held]):
 
 
 def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
-    """Prune a tree in place."""
+    """Prune a draft in place."""
     Pruning(draft, sample, cf).run()
     drop_impossible(draft)
 
 
 class Pruning(Generic[Held]):
-    """A draft that is being pruned."""
+    """The process of pruning one draft."""
 
     def __init__(self, draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
         self.draft, self.sample, self.cf = draft, sample, cf
-        # Errors are added from the last leaf to the first.
+        # Errors are summed from the last leaf in reading order to the first.
         order = draft.reading_order()
         self.rank = np.zeros(len(draft.label), np.intp)
         self.rank[order] = -np.arange(len(order))
 
     def run(self) -> None:
-        """Enter the tree, then decide its nodes from the deepest ones up.
+        """Count the cases of the tree, then decide its nodes, deepest first.
 
-        A raised branch is entered with all cases of its parent, and decided again,
-        before the nodes above it.
+        A raised branch is counted with all cases of its former parent, and its nodes
+        are decided again before the nodes above it.
         """
         waiting = [self.enter(np.zeros(1, np.intp), self.sample.everything())]
         while waiting:
@@ -158,7 +158,7 @@ class Pruning(Generic[Held]):
                 waiting.append(self.enter(nodes[raised], cases.some(raised)))
 
     def enter(self, nodes: Positions, cases: Held) -> list[tuple[Positions, Held]]:
-        """Count the cases again below some nodes; the splits below them, by depth."""
+        """Count the cases anew at and below some nodes; return split nodes by depth."""
         draft = self.draft
         found: list[tuple[Positions, Held]] = []
         while True:
@@ -186,7 +186,7 @@ class Pruning(Generic[Held]):
         draft.errors[nodes] = leaf_errors(counts, draft.label[nodes], self.cf)
 
     def _forget(self, nodes: Positions) -> None:
-        """No case reaches these nodes: they become leaves, without expected errors."""
+        """Turn nodes that no case reaches into leaves without expected errors."""
         draft = self.draft
         while len(nodes):
             draft.stats[nodes] = 0.0
@@ -197,10 +197,11 @@ class Pruning(Generic[Held]):
             draft.splits.become_leaves(inner)
 
     def simplify(self, nodes: Positions, cases: Held) -> Positions:
-        """Decide nodes whose branches are pruned; those that get their largest branch.
+        """Decide nodes whose branches are already pruned.
 
-        Before, `errors` are those of the nodes as leaves; after, those of what the
-        nodes have become.
+        Returns the positions of nodes whose largest branch took their place. Before,
+        `errors` are those of the nodes as leaves; after, those of what the nodes have
+        become, except that raised branches must be counted anew.
         """
         draft = self.draft
         branches = draft.branches(nodes)
@@ -222,7 +223,7 @@ class Pruning(Generic[Held]):
         return np.flatnonzero(is_raised)
 
     def estimate(self, nodes: Positions, cases: Held) -> Floats:
-        """The errors to expect if these cases came to these nodes."""
+        """Return the errors to expect if these cases came to these nodes."""
         root, leaf, counts = self.sample.fall(self.draft, nodes, cases)
         label = best_labels(counts, self.draft.label[leaf])
         errors = leaf_errors(counts, label, self.cf)
@@ -231,16 +232,16 @@ class Pruning(Generic[Held]):
 
 
 def last_largest(known: Floats, segments: Segments) -> Positions:
-    """The branch with the most known cases at each node, the last at a tie."""
+    """Return the branch with the most known cases of each node, the last at a tie."""
     most = np.maximum.reduceat(known, segments.starts)
     places = np.flatnonzero(known == segments.spread(most))
     return places[np.searchsorted(places, segments.ends, side="right") - 1]
 
 
 def drop_impossible(draft: CaseDraft) -> None:
-    """Remove values that cannot occur on the path from the last group of a split.
+    """Remove categories that the path to a split rules out from its last group.
 
-    A group without any value left is removed.
+    A group without any category left is removed.
     """
     groups = draft.splits.groups
     if not groups:
@@ -272,11 +273,11 @@ def finish_case_tree(
     labels: tuple[Label, ...],
     policy: MissingPolicy,
 ) -> Tree:
-    """The tree of a draft.
+    """Make the tree from a draft.
 
-    Under the fractional policy a leaf predicts by its shares, even at a tie. A leaf
-    without cases has the counts of its parent, or, where shares are added up, one case
-    of its class.
+    Under the fractional policy a leaf predicts by its shares, even at a tie, and a leaf
+    without cases has the counts of one case of its class. Under other policies it has
+    the counts of its parent.
     """
     is_fractional = policy is MissingPolicy.FRACTIONAL
     is_empty, stats = stand_ins(draft)
