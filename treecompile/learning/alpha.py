@@ -1,9 +1,9 @@
-"""The alpha of cost-complexity pruning, chosen by rows that did not grow the tree.
+"""Chooses the alpha of cost-complexity pruning by cross-validation, for `training`.
 
-As in CART, the trees of the folds stand for each tree of the nested sequence: pruned at
-the geometric mean of its alpha and the next, and judged on the rows that did not grow
-them. The best tree has the least error, or by the 1-SE rule is the smallest whose error
-is within one standard error of the least.
+As in CART, each tree of the nested sequence is judged by the trees of the folds: these
+are pruned at the geometric mean of its alpha and the next, and predict the rows that
+did not grow them. The chosen tree has the least error, or by the 1-SE rule it is the
+smallest tree whose error is within one standard error of the least.
 
 A large table is divided only once, to grow two trees instead of eleven.
 """
@@ -46,7 +46,7 @@ from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import Estimate, Tree
 from treecompile.tables.dataset import Dataset, take
 
-MOST_CELLS = 500_000  # rows x features: ten more trees take some seconds
+MOST_CELLS = 500_000  # rows x features with which ten more trees take some seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Validated:
 
     step: PruningStep
     error: float  # relative to the risk of the root
-    deviation: float  # the standard error of that
+    deviation: float  # the standard error of `error`
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class AlphaChoice:
 
 
 def rule_of(options: LearnOptions, algorithm: str, rows: int) -> str:
-    """By which rule alpha is chosen: CV, ONE_SE, or "" if it is not."""
+    """Return the rule by which alpha is chosen: CV, ONE_SE, or "" for none."""
     if chosen(options, "prune", algorithm) != COST_COMPLEXITY:
         return ""
     if options.alpha in (CV, ONE_SE):
@@ -83,7 +83,7 @@ def rule_of(options: LearnOptions, algorithm: str, rows: int) -> str:
 
 
 def folds_of(data: Dataset, options: LearnOptions) -> Positions:
-    """The fold of each row; in a large table only the first fold is ever left out."""
+    """Assign folds to rows; in a large table only the first fold is ever left out."""
     folds = fold_of(data, options.alpha_folds, options.seed, "--alpha-folds")
     is_asked = options.alpha is not None
     if is_asked or len(data.y) * len(data.features) <= MOST_CELLS:
@@ -94,13 +94,13 @@ def folds_of(data: Dataset, options: LearnOptions) -> Positions:
 def choose_alpha(
     data: Dataset,
     tree: Tree,
-    grow: Callable[[Positions], Tree],  # from some of the rows
+    grow: Callable[[Positions], Tree],  # grows a tree from some of the rows
     folds: Positions,
     rule: str,
 ) -> AlphaChoice:
     """Validate all trees of the sequence, and choose one by the rule.
 
-    The data has the weights that the tree was grown with.
+    `data` must have the weights with which the tree was grown.
     """
     weights = np.ones(len(data.y)) if data.weights is None else data.weights
     total = float(weights.sum())
@@ -139,7 +139,7 @@ def choose_alpha(
 def _errors(
     tree: Tree, held_out: Dataset, weights: Floats, alphas: Floats
 ) -> tuple[Floats, Floats]:
-    """The sums of the losses and of their squares, for the tree pruned at each alpha.
+    """Sum the losses and their squares, for the tree pruned at each alpha.
 
     A node is a leaf from the alpha at which it closes until its parent closes.
     """

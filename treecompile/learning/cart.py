@@ -1,15 +1,15 @@
 """CART: binary splits by Gini impurity or another measure, or by least squares.
 
-Numeric features are cut at the midpoints of adjacent values, ordinal ones between
+Numeric features are split at the midpoints of adjacent values, ordinal ones between
 adjacent categories. The categories of a categorical feature are put in the order of the
-mean response and cut like numbers. For two labels and for regression this finds the
-best subset (Breiman et al. 1984). Where it may miss it (more labels, a cut that leaves
-too few cases, a measure that is not a decrease of impurity), all subsets are tried if
-at most `MOST_SEARCHED` categories occur at the node; else, with more than two labels,
-the order by the share of each label in turn.
+mean response and split like numbers. For two labels and for regression this finds the
+best subset (Breiman et al. 1984). It may miss it with more labels, with a cut that
+leaves too few cases, or with a measure that is not a decrease of impurity. Then all
+subsets are tried if at most `MOST_SEARCHED` categories occur at the node; otherwise,
+with more than two labels, categories are ordered by the share of each label in turn.
 
-A split is scored on the cases whose value is known, and its gain is scaled by their
-share. A training case whose value is missing goes down the heaviest branch
+A split is scored on the cases with a known value, and its gain is scaled by their
+share. A training case with a missing value goes down the heaviest branch
 (`grow.rows.RowSource`); there are no surrogate splits.
 """
 

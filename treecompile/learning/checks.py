@@ -1,4 +1,4 @@
-"""Options of learning that do not go together, or not with the data."""
+"""Refuses options of learning that do not go together, or that do not suit the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treecompile.tables.options import CLASSIFY
 
 
 def check_options(options: LearnOptions, has_validation: bool = False) -> None:
-    """Refuse what no algorithm can use."""
+    """Refuse options that no algorithm can use."""
     check_values(options)
     if options.prune not in ("", COST_COMPLEXITY) and options.alpha is not None:
         raise OptionError(
@@ -44,7 +44,7 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
 
 
 def check_algorithm(options: LearnOptions, algorithm: str) -> None:
-    """Refuse an unknown algorithm, and what the algorithm does not have."""
+    """Refuse an unknown algorithm, and options that the algorithm does not have."""
     if algorithm not in ALGORITHMS:
         known = sentence(ALGORITHMS)
         raise OptionError(f"--algorithm {algorithm!r}: expected {known}")
@@ -74,7 +74,7 @@ def check_algorithm(options: LearnOptions, algorithm: str) -> None:
 def check_task(
     options: LearnOptions, algorithm: str, target: str, *, has_labels: bool
 ) -> None:
-    """Refuse what is for the other kind of target."""
+    """Refuse options that are for the other kind of target."""
     for name, each in DECLARED.items():
         is_other = each.task and (each.task == CLASSIFY) != has_labels
         if is_other and is_given(options, name):

@@ -1,4 +1,4 @@
-"""What it costs to know a feature, and measures that combine gain and cost."""
+"""Costs of knowing a feature's value, and measures that combine gain and cost."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.ir import Feature
 
-USUAL = 1.0  # the cost of a feature without a given one
+USUAL = 1.0  # the cost of a feature for which none is given
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of some columns, and how they count."""
+    """The costs of some columns, and the measure in which they count."""
 
     given: tuple[tuple[str, float], ...]
     measure: str = EG2
     weight: float = 1.0  # of the cost in EG2; 0 ignores it
 
     def measure_for(self, features: Sequence[Feature]) -> Callable[[Floats], Floats]:
-        """The measure for these features, as a function of their gains."""
+        """Return a function from gains (nodes x features) to the worth of features."""
         given = dict(self.given)
         costs = np.array([given.get(feature.name, USUAL) for feature in features])
 
@@ -48,7 +48,7 @@ class Costs:
 
 
 def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
-    """Read the lines `column,cost` of a file; the first may be these words."""
+    """Read the lines `column,cost` of a file; the first may be just these words."""
     text = read_text(path, OptionError, option="--costs: ")
     costs: dict[str, float] = {}
     for number, fields in enumerate(csv.reader(text.splitlines()), start=1):

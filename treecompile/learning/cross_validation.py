@@ -1,7 +1,7 @@
-"""k-fold cross-validation of a way of learning, and the quality to expect of it.
+"""k-fold cross-validation of a learner, and an estimate of its quality on new rows.
 
-The types of the columns are decided once, on the whole table. Each fold is predicted by
-a model that was learned without it.
+The types of the columns are decided once, from the whole table. Each fold is predicted
+by a model that was learned without it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CrossValidation(Shown):
     labels: tuple[Label, ...]  # empty for regression
     seed: int
     folds: tuple[Fold, ...]
-    quality: Quality  # all rows, each predicted by a tree that has not seen it
+    quality: Quality  # on all rows, each predicted by a tree that has not seen it
     notes: tuple[str, ...]
 
     @property
@@ -139,7 +139,7 @@ def cross_validate(
 
 
 def tree_learner(algorithm: str, options: LearnOptions) -> Callable[[Dataset], Tree]:
-    """Learns a tree from some rows; a part of them may be held out to prune by."""
+    """Return a function that learns a tree; it may hold out rows for pruning."""
 
     def learn(data: Dataset) -> Tree:
         training, held_out = split_off(data, options)
@@ -157,7 +157,7 @@ def tree_learner(algorithm: str, options: LearnOptions) -> Callable[[Dataset], T
 def out_of_fold(
     data: Dataset, folds: Positions, learn: Callable[[Dataset], AnyBody]
 ) -> Iterator[tuple[Positions, AnyBody, Array]]:
-    """For each fold its rows, a body learned without them, and its answers for them.
+    """Yield for each fold its rows, a body learned without them, and its answers.
 
     A row in no fold (`ALWAYS`) is never left out.
     """
@@ -169,16 +169,16 @@ def out_of_fold(
 # --- the quality to expect ------------------------------------------------------------
 
 FOLDS = 10
-FEW = 2 * FOLDS  # rows: with fewer, an estimate says nothing
-MANY = 300_000  # rows x features: ten models take some seconds
-TOO_MANY = 5_000_000  # one more model takes some seconds
-PART = 5  # of a table with many rows, one row in five is held out
+FEW = 2 * FOLDS  # rows; with fewer, an estimate says nothing
+MANY = 300_000  # rows x features with which ten models take some seconds
+TOO_MANY = 5_000_000  # rows x features with which one more model takes some seconds
+PART = 5  # in a table with more than MANY, one row in five is held out
 
 
 def estimate_folds(data: Dataset, seed: int) -> Positions | None:
-    """Folds to estimate the quality on new rows by; None if that would take too long.
+    """Choose folds for `estimate`; None if rows are too few or the table too large.
 
-    The choice depends on the size of the table, never on the time something took.
+    The choice depends on the size of the table, never on measured time.
     """
     rows = len(data.y)
     cells = rows * len(data.features)
@@ -192,7 +192,7 @@ def estimate_folds(data: Dataset, seed: int) -> Positions | None:
 def estimate(
     data: Dataset, folds: Positions, learn: Callable[[Dataset], Body]
 ) -> Estimate:
-    """The quality of models on the rows of the folds that they were learned without."""
+    """Estimate quality on new rows: each fold is predicted by a model without it."""
     found = out_of_fold(data, folds, learn)
     return estimate_of(data, ((here, said) for here, _, said in found))
 

@@ -1,4 +1,4 @@
-"""Rows in folds: each fold is predicted by a model that was learned without it."""
+"""Divides rows into folds; each is predicted by a model that was learned without it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ALWAYS = -1  # the "fold" of a row that is never left out
 
 
 def fold_of(data: Dataset, count: int, seed: int, option: str) -> Positions:
-    """The fold of each row, from 0: seeded, and stratified by label.
+    """Assign each row a fold, from 0: at random with a seed, stratified by label.
 
     The sizes of the folds, and their numbers of rows per label, differ by one at most.
-    An error names `option`.
+    An error message names `option`.
     """
     rows = len(data.y)
     if not 2 <= count <= rows:
@@ -37,18 +37,18 @@ def fold_of(data: Dataset, count: int, seed: int, option: str) -> Positions:
 
 
 def first_of(folds: Positions) -> Positions:
-    """The first fold, and no other: all other rows are never left out."""
+    """Keep only the first fold; rows of other folds are never left out."""
     return np.where(folds == 0, 0, ALWAYS)
 
 
 def divided(folds: Positions) -> Iterator[tuple[Positions, Positions]]:
-    """For each fold, the rows to learn from and the rows that are left out."""
+    """Yield for each fold the rows to learn from and the rows that are left out."""
     for number in range(int(folds.max()) + 1):
         yield np.flatnonzero(folds != number), np.flatnonzero(folds == number)
 
 
 def predicted(data: Dataset, rows: Positions, body: Body) -> Array:
-    """What a model answers for some rows."""
+    """Return a model's answers for some rows."""
     part = take(data, rows)
     return answers(body, part.columns, len(rows))
 
@@ -56,7 +56,7 @@ def predicted(data: Dataset, rows: Positions, body: Body) -> Array:
 def estimate_of(
     data: Dataset, predictions: Iterable[tuple[Positions, Array]]
 ) -> Estimate:
-    """The quality of models on the rows of the folds that they were learned without."""
+    """Estimate quality: each fold is predicted by the model learned without it."""
     rows, said = zip(*predictions, strict=True)
     actual = data.y[np.concatenate(rows)]
     return Estimate(len(rows), measure(data.labels, np.concatenate(said), actual))

@@ -1,7 +1,8 @@
-"""The loss of each node of a tree, taken as a leaf, on rows that did not grow the tree.
+"""Computes the loss of each node, taken as a leaf, on rows that did not grow the tree.
 
-A row goes down the tree as in prediction: down one branch or, under the fractional
-policy, in parts down all. It counts at its leaf and at every node above.
+Pruning (`pruning`, `alpha`) compares these losses. A row goes down the tree as in
+prediction: down one branch or, under the fractional policy, in parts down all branches.
+It counts at its leaf and at every node above it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from treecompile.model.batch import Columns, deciders, holds, unknown
 from treecompile.model.ir import Leaf, Split, Tree
 from treecompile.model.semantics import answer, is_fractional
 
-# Of each row at each node: the node; the loss there, 1 for a wrong label or the squared
+# For rows at nodes: the node; the row's loss there, 1 for a wrong label or the squared
 # error; and the weight of the part of the row that is there.
 Losses = tuple[Positions, Floats, Floats]
 
 
 def parents_of(tree: Tree) -> Positions:
-    """The position of the parent of every node; -1 for the root."""
+    """Return the position of the parent of every node; -1 for the root."""
     parents = np.full(len(tree.nodes), -1, dtype=np.intp)
     for position, node in enumerate(tree.nodes):
         if isinstance(node, Split):
@@ -32,7 +33,7 @@ def parents_of(tree: Tree) -> Positions:
 def losses(
     tree: Tree, columns: Columns, y: Array, weights: Floats | None
 ) -> Iterator[Losses]:
-    """The losses of all rows, first at their leaves, then at the nodes above."""
+    """Yield the losses of all rows, at their leaves first, then at the nodes above."""
     values, parents = _values(tree), parents_of(tree)
     rows, nodes, parts = _reached(tree, columns, len(y))
     if weights is not None:
@@ -49,7 +50,7 @@ def losses(
 def node_losses(
     tree: Tree, columns: Columns, y: Array, weights: Floats | None
 ) -> list[float]:
-    """The sum of the losses at each node."""
+    """Return the weighted sum of the losses at each node."""
     sums = np.zeros(len(tree.nodes))
     for nodes, loss, parts in losses(tree, columns, y, weights):
         np.add.at(sums, nodes, loss * parts)
@@ -58,10 +59,11 @@ def node_losses(
 
 
 def counted_losses(tree: Tree, counts: Mapping[int, Floats]) -> list[float]:
-    """The same from counts of the rows of each leaf, none of which is divided.
+    """Return `node_losses` from counts at each leaf, if no row is divided.
 
-    For labels: the number of rows with each label. For numbers: the number of rows, and
-    the sum and the sum of squares of their differences from the answer of the leaf.
+    The counts are, for labels, the number of rows with each label; for numbers, the
+    number of rows, and the sum and the sum of squares of their differences from the
+    leaf's answer.
     """
     values, parents = _values(tree), parents_of(tree)
     sums = np.zeros((len(tree.nodes), len(tree.labels) or 3))
@@ -80,13 +82,13 @@ def counted_losses(tree: Tree, counts: Mapping[int, Floats]) -> list[float]:
 
 
 def _moved(sums: Floats, by: float) -> Floats:
-    """Rows, sum and squares for an answer that is lower by `by`."""
+    """Convert counts of numbers to those for an answer that is lower by `by`."""
     rows, total, squares = sums
     return np.array([rows, total + rows * by, squares + by * (2 * total + rows * by)])
 
 
 def _values(tree: Tree) -> Array:
-    """The answer of each node as a leaf: a position in the labels, or a number."""
+    """Return the answer of each node as a leaf: a label's position, or a number."""
     said = [
         node.value if isinstance(node, Leaf) else answer(node.stats, tree.labels)
         for node in tree.nodes
@@ -100,7 +102,7 @@ def _values(tree: Tree) -> Array:
 def _reached(
     tree: Tree, columns: Columns, rows: int
 ) -> tuple[Positions, Positions, Floats]:
-    """Rows, the leaves that they reach, and the part of the row that does."""
+    """Return rows, the leaves that they reach, and the part of each row that does."""
     if not is_fractional(tree):
         return np.arange(rows), deciders(tree, columns, rows), np.ones(rows)
     found: list[tuple[Positions, Positions, Floats]] = []

@@ -1,7 +1,7 @@
 """ID3: categorical features, information gain, one branch for each category.
 
-A feature is not used again below its split, where it is constant. A category that no
-case of a node has becomes a leaf with the majority of the node. A missing value counts
+A feature is not used again below its split, where it is constant. A category that does
+not occur at a node becomes a leaf with the majority of the node. A missing value counts
 as the most common value at the node.
 """
 
@@ -31,7 +31,7 @@ def learn(
 
 
 def unordered(features: Sequence[Feature]) -> tuple[Feature, ...]:
-    """ID3 ignores order: it treats an ordinal feature as a categorical one."""
+    """Make ordinal features categorical, as ID3 ignores order; refuse numeric ones."""
     for feature in features:
         if feature.kind is Kind.NUMERIC:
             raise DataError(

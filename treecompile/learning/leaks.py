@@ -1,8 +1,9 @@
-"""Features that alone predict the target, as one does that is known only afterwards.
+"""Finds leaks: features that predict the target alone, for which learning adds a note.
 
-The test leaves each row out. A row is predicted by the other rows that have its value
-of the feature; if there are none, by the rows with the nearest values. It costs a sort,
-and finds any relation: one threshold, bands, categories, a curve.
+Such a feature is often known only after the target. The test leaves each row out in
+turn: a row is predicted from the other rows with the same value of the feature, or if
+there are none, from the rows with the nearest values. It costs one sort, and finds any
+relation: one threshold, bands, categories, a curve.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from treecompile.model.semantics import required_features
 from treecompile.tables.dataset import Dataset
 
 ALONE = 0.98  # accuracy, or R squared, that one feature should not reach
-GAINED = 0.8  # of what always the same answer gets wrong
-# The same for a column of many categories, which name kinds of things: the model of a
-# car decides on its class, but for a few.
+GAINED = 0.8  # share of a constant answer's errors that a leak avoids
+# The limit for a column with so many categories or more: these name kinds of things, as
+# the model of a car decides its class, with few exceptions.
 MANY, ALONE_IN_GROUPS = 20, 0.95
-# A formula gives most numbers exactly, whatever errors the others have.
-NEAR, MOST = 0.05, 0.9  # of the standard deviation, and of the rows
-VARIED = 0.5  # of the rows, at least, that always the same answer is not near to
-# Of so many rows, a part is tried first: the numbers between two quantiles of a sample.
+# A formula gives most numbers exactly, however large the errors of the others are.
+NEAR, MOST = 0.05, 0.9  # shares of the standard deviation, and of the rows
+VARIED = 0.5  # share of the rows that a constant answer must not be near to
+# With so many rows, numbers between two quantiles of a sample are tried first.
 LARGE, SAMPLE, BOUNDS = 20_000, 1_000, (0.45, 0.55)
-FEWEST = 30  # rows with a known value, and at least half of all
+FEWEST = 30  # rows with a known value that are needed, besides half of all rows
 
 
 def leak_notes(data: Dataset, tree: Tree) -> list[str]:
-    """A note on those features of a tree that alone predict the target."""
+    """Return a note on the features of a tree that predict the target alone, if any."""
     tested = {tree.features[index].name for index in required_features(tree)}
     found = [
         feature.name
@@ -45,7 +46,10 @@ def leak_notes(data: Dataset, tree: Tree) -> list[str]:
 
 
 def leak_note_of(program: Program) -> list[str]:
-    """The same by the model alone, where the rows are not in memory."""
+    """Return that note from the model alone, if the rows are not in memory.
+
+    Only a model with a single feature shows what this feature alone predicts.
+    """
     tested = required_features(program.body)
     quality = program.training.quality if program.training else None
     if isinstance(quality, ClassQuality):
@@ -58,7 +62,7 @@ def leak_note_of(program: Program) -> list[str]:
 
 
 def _said(features: Sequence[str], target: str) -> str:
-    """The note on features that alone predict the target."""
+    """Write the note on features that predict the target alone."""
     names = sentence(map(words.name, features), "and")
     options = " ".join(f"--ignore {name!r}" for name in features)
     one = f"{names} alone predicts {words.name(target)}: if it is"
@@ -70,7 +74,7 @@ def _said(features: Sequence[str], target: str) -> str:
 def _is_leak(data: Dataset, feature: Feature, column: Array) -> bool:
     is_numeric = feature.kind is Kind.NUMERIC
     known = np.isfinite(column) if is_numeric else column >= 0
-    if not is_numeric:  # other rows say nothing about a category that occurs once
+    if not is_numeric:  # no other row tells anything about a category that occurs once
         known &= np.bincount(column + 1)[column + 1] > 1
     if known.sum() < max(FEWEST, len(known) / 2):
         return False
@@ -82,10 +86,10 @@ def _is_leak(data: Dataset, feature: Feature, column: Array) -> bool:
 
 
 def _errs_nearby(column: Array, y: Array, labels: int) -> bool:
-    """Whether numbers between two bounds alone predict too many labels wrongly.
+    """Return whether the rows between two bounds already have too many wrong labels.
 
-    Then the others need not be sorted. Within the bounds a number has the neighbours
-    that it has among all, except the first and the last.
+    Then all rows need not be sorted. Within the bounds a number has the same neighbours
+    as among all numbers, except the first and the last one.
     """
     if len(column) < LARGE:
         return False
@@ -105,9 +109,9 @@ class FeatureValues:
     """The distinct values of a column, in order."""
 
     distinct: Array
-    of_row: Positions
-    sizes: Positions
-    is_numeric: bool  # then the nearest value predicts a row that is alone
+    of_row: Positions  # for each row: the position of its value in `distinct`
+    sizes: Positions  # for each value: its number of rows
+    is_numeric: bool  # if so, the nearest value predicts a row that is alone
 
     @classmethod
     def of(cls, column: Array, *, is_numeric: bool) -> FeatureValues:
@@ -115,14 +119,15 @@ class FeatureValues:
         return cls(distinct, of_row, np.bincount(of_row), is_numeric)
 
     def alone(self) -> Mask:
-        """The rows whose value no other row has."""
+        """Return which rows have a value that no other row has."""
         result: Mask = self.sizes[self.of_row] == 1
         return result
 
     def sides(self) -> tuple[Positions, Positions, Floats]:
-        """The values before and after each, and how near it is to the one after.
+        """Return the positions of the values before and after each value.
 
-        The first and the last value have one neighbour.
+        The third result is where each lies between the two, from 0 to 1. The first and
+        the last value have only one neighbour, which is given twice.
         """
         last = len(self.distinct) - 1
         places = np.arange(last + 1)
@@ -153,7 +158,7 @@ def _predicts(values: FeatureValues, y: Array, labels: int) -> bool:
 
 
 def _labels(values: FeatureValues, y: Array, labels: int) -> Array:
-    """The label of each row by the others."""
+    """Predict the label of each row from the other rows."""
     size = len(values.distinct) * labels
     counts = np.bincount(values.of_row * labels + y, minlength=size)
     counts = counts.reshape(-1, labels)
@@ -169,7 +174,7 @@ def _labels(values: FeatureValues, y: Array, labels: int) -> Array:
 
 
 def _numbers(values: FeatureValues, y: Array) -> Floats:
-    """The number of each row by the others."""
+    """Predict the number of each row from the other rows."""
     sums = np.bincount(values.of_row, weights=y)
     others = np.maximum(values.sizes - 1, 1)[values.of_row]
     found: Floats = (sums[values.of_row] - y) / others

@@ -1,8 +1,9 @@
-"""One against the rest: a categorical feature becomes one feature for each category.
+"""One against the rest: replaces a categorical feature by a feature for each category.
 
-Any learner can use the expanded dataset. In its tree, every test of such a feature
-becomes `is this category` or `is another one`, of the original feature. An unseen
-category is another one; a missing value stays missing.
+Any learner can use the expanded dataset (`expand`). In its tree, every test of such a
+feature is then translated back to the original feature (`Expanded.restore`): it asks
+for `this category` or `any other`. An unseen category counts as another one; a missing
+value stays missing.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ THIS, OTHER = 0, 1  # the two categories of an expanded column
 class Expanded:
     data: Dataset
     features: tuple[ir.Feature, ...]  # the original ones
-    # Of each column: its feature and, where that is expanded, its category.
+    # For each column: its original feature, and its category if that is expanded.
     origins: tuple[tuple[int, ir.Category | None], ...]
 
     def restore(self, tree: ir.Tree) -> ir.Tree:
-        """The same tree over the original features."""
+        """Translate a tree to the original features."""
         if len(self.origins) == len(self.features):  # none is expanded
             return tree
         features, nodes = list(self.features), list(tree.nodes)
         for (index, category), feature in zip(self.origins, tree.features, strict=True):
             if category is None:
-                features[index] = feature  # a learner may have changed it
+                features[index] = feature  # which a learner may have changed
         for place, node in enumerate(nodes):
             if isinstance(node, ir.Split):
                 tests = (
@@ -54,7 +55,10 @@ class Expanded:
 
 
 def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
-    """Expand the categorical features with these names, or all."""
+    """Expand the categorical features with these names, or all of them.
+
+    Features with fewer than three categories stay as they are.
+    """
     _check(data, names)
     features, columns = [], []
     origins: list[tuple[int, ir.Category | None]] = []

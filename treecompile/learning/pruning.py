@@ -1,4 +1,4 @@
-"""Pruning by risk: the smallest tree with the least risk + alpha x leaves.
+"""Prunes by risk: finds the smallest tree with the least risk + alpha x leaves.
 
 With the risk on the training cases this is cost-complexity pruning. With the risk on
 other rows, and alpha 0, it is reduced-error pruning.
@@ -6,7 +6,7 @@ other rows, and alpha 0, it is reduced-error pruning.
 In training, the risk of a leaf is the weight of the cases it predicts wrongly, or for
 numbers the sum of their squared errors. Alpha is relative to the risk of the root, like
 `cp` in rpart: with 0.01, a split stays if each additional leaf saves 1 % of the root's
-risk. `alpha` chooses it by cross-validation.
+risk. The module `alpha` chooses alpha by cross-validation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.ir import ClassCounts, Leaf, Moments, Node, Split, Tree
 from treecompile.model.semantics import answer
 
-TIE = 1e-12  # risks that differ by less, relative to the root's, are equal
+TIE = 1e-12  # risks that differ by less, relative to the root's, count as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ def reduced_error(
 ) -> Tree:
     """Replace each split that does not reduce the errors on these rows by a leaf.
 
-    This works from the leaves upwards. A split that no row reaches is replaced, too.
+    This works from the leaves upwards. A split that no row reaches is replaced too.
     """
     return smallest(tree, node_losses(tree, columns, y, weights), price=0.0)
 
 
 def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:
-    """The smallest tree with the least sum of the leaves' risks and their price."""
-    below, leaves = [*risks], [1] * len(risks)  # of the best subtree of each node
+    """Return the smallest tree with the least sum of risk + price over its leaves."""
+    below, leaves = [*risks], [1] * len(risks)  # of the best subtree at each node
     tie = TIE * risks[0]
     cut = set()
     for position in reversed(range(len(risks))):  # children before their parents
@@ -70,16 +70,16 @@ def smallest(tree: Tree, risks: Sequence[float], price: float) -> Tree:
 
 
 def risk(node: Node) -> float:
-    """The risk of the node as a leaf."""
+    """Return the risk of the node as a leaf."""
     if isinstance(node, Leaf) and not node.weight:
-        return 0.0  # its statistics are its parent's, and no case reaches it
+        return 0.0  # no case reaches it, and its statistics are those of its parent
     if isinstance(node.stats, ClassCounts):
         return node.stats.weight - max(node.stats.weights)
     return node.stats.sse or 0.0
 
 
 def collapse(tree: Tree, cut: set[int]) -> Tree:
-    """The tree with leaves in place of the splits in `cut`."""
+    """Return the tree with leaves in place of the splits in `cut`."""
     kept, stack = [], [0]
     while stack:
         position = stack.pop()
@@ -103,7 +103,7 @@ def collapse(tree: Tree, cut: set[int]) -> Tree:
 
 
 def weakest_links(tree: Tree) -> list[PruningStep]:
-    """The nested sequence of all pruned trees, from the largest to the root alone."""
+    """Return the nested sequence of pruned trees, from the largest to only a root."""
     for node in tree.nodes:
         if isinstance(node.stats, Moments) and node.stats.sse is None:
             raise OptionError(
@@ -114,9 +114,10 @@ def weakest_links(tree: Tree) -> list[PruningStep]:
 
 
 def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
-    """The nested sequence, and the alpha at which each node becomes a leaf or is gone.
+    """Return the nested sequence, and the alpha at which each node is closed.
 
-    Each step closes the weakest link: the node whose leaves save least, per leaf.
+    A closed node is a leaf, or no longer in the tree. Each step closes the weakest
+    link: the node whose subtree saves the least risk per additional leaf.
     """
     risks = [risk(node) for node in tree.nodes]
     below, leaves, parents = risks[:], [1] * len(risks), parents_of(tree).tolist()
@@ -143,14 +144,14 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
         if not is_split[position]:
             continue  # closed already
         if link(position) > entry:
-            # Nodes below it have been closed since, which makes a link only stronger.
+            # Nodes below it were closed since then, which can only strengthen a link.
             heappush(queue, link(position))
             continue
         strength = entry[0]
         if strength > alpha + TIE * whole:
             alpha = strength
         else:
-            steps.pop()  # the same step as the link before
+            steps.pop()  # this link closes in the same step as the one before
         for closed in _close(tree, position, is_split):
             closing[closed] = alpha / whole
         saved, fewer = risks[position] - below[position], leaves[position] - 1
@@ -163,7 +164,7 @@ def links(tree: Tree) -> tuple[list[PruningStep], list[float]]:
 
 
 def _close(tree: Tree, position: int, is_split: list[bool]) -> Iterator[int]:
-    """Mark a node and all splits below it as closed."""
+    """Mark a node and all splits below it as closed; yield those that were open."""
     stack = [position]
     while stack:
         here = stack.pop()

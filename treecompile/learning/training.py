@@ -1,4 +1,4 @@
-"""From data to a measured tree.
+"""From data in memory to a measured tree: `learn` takes all the steps.
 
 data -> Dataset -> learner -> Tree -> pruned -> Program with its quality
 """
@@ -64,7 +64,8 @@ NOT_PRUNED = (
 )
 OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
 
-# Columns, answers and weights of rows to prune by, for a tree that may not test all.
+# Columns, answers and weights of the rows by which a tree is pruned. The tree need not
+# test all columns.
 ToPruneBy = tuple[Columns, np.ndarray, np.ndarray | None]
 HeldOut = Callable[[Tree], ToPruneBy]
 
@@ -73,11 +74,11 @@ HeldOut = Callable[[Tree], ToPruneBy]
 class Learned:
     program: Program
     notes: tuple[str, ...]  # what was chosen, and what looks odd
-    # In memory, the rows it was grown from, and those that were held out.
+    # If they are in memory, the rows that grew the tree, and those that were held out.
     data: Dataset | None = None
     training: Cases | None = None
     validation: Cases | None = None
-    choice: AlphaChoice | None = None  # of alpha, by cross-validation
+    choice: AlphaChoice | None = None  # if alpha was chosen by cross-validation
 
 
 def learn(
@@ -90,7 +91,7 @@ def learn(
 ) -> Learned:
     """Read the data, grow a tree, and measure it.
 
-    `for_labels` is an option of the caller that numbers do not have.
+    `for_labels` names an option of the caller that a numeric target does not have.
     """
     check_options(options, validation is not None)
     whole = read_dataset(data, columns, options)
@@ -121,7 +122,7 @@ def learn(
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
-    # The estimate is that of answers that are not rounded.
+    # The estimate is made with answers that are not rounded.
     is_rounded = options.round is not None
     done = replace(
         program_of(tree),
@@ -159,7 +160,7 @@ def notes_on(
     rows: int = 0,  # in memory
     choice: AlphaChoice | None = None,
 ) -> list[str]:
-    """What was chosen, and what to keep in mind."""
+    """Write notes on what was chosen, and on what to keep in mind."""
     notes = [] if options.algorithm else [f"algorithm: {algorithm}"]
     is_default = not options.prune and options.alpha is None
     if choice is not None:
@@ -188,7 +189,7 @@ def _chosen_alpha(choice: AlphaChoice, is_default: bool) -> str:
 def _validation(
     program: Program, table: RawTable, weights: str = ""
 ) -> tuple[Cases, np.ndarray | None]:
-    """The rows of a validation table with known answers, and their weights."""
+    """Return the rows of a validation table with known answers, and their weights."""
     try:
         cases = read_cases(program, table)
         if not weights:
@@ -200,7 +201,7 @@ def _validation(
 
 
 def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | None]:
-    """Hold out a seeded fraction of the rows."""
+    """Hold out a random fraction of the rows; return the others and these."""
     count = round(len(data.y) * options.validation_fraction)
     if not count and options.prune == REDUCED_ERROR and options.validation_fraction:
         raise OptionError(
@@ -225,7 +226,7 @@ def grow_tree(
     progress: Callable[[int], Progress],
     held_out: HeldOut | None = None,
 ) -> tuple[Tree, AlphaChoice | None]:
-    """Grow a tree and prune it; with the choice of alpha, if there was one."""
+    """Grow and prune a tree; also return the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
     check_task(options, algorithm, data.target, has_labels=bool(data.labels))
     tree, choice = _grow_and_prune(data, algorithm, options, progress, held_out)
@@ -243,7 +244,7 @@ def _grow_and_prune(
     rows = len(data.y)
     rule = rule_of(options, algorithm, rows)
     folds = folds_of(data, options) if rule else None
-    # One tree from all rows, and one per fold from the rows of the others.
+    # One tree is grown from all rows, and one for each fold from the other folds.
     left_out = 0 if folds is None else int(folds.max()) + 1
     tell = progress(rows * max(1, left_out))
     tree = _grow(data, algorithm, options, tell)
@@ -286,7 +287,7 @@ def _grow(
 
 
 def default_algorithm(data: Dataset) -> str:
-    """C4.5 for labels, CART for numbers."""
+    """Return C4.5 for labels, CART for numbers."""
     return C45 if data.labels else CART
 
 

@@ -1,4 +1,4 @@
-"""Class weights and priors: both multiply the weights of the rows of each label."""
+"""Class weights and priors: both multiply the weights of the rows with each label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treecompile.tables.columns import PARSE
 from treecompile.tables.dataset import Dataset
 
 ODD_MEAN = 10.0  # a mean weight above this, or below 1 / this, gets a note
-PRIOR_SLACK = 1e-6  # by which the sum of the priors may differ from 1
+PRIOR_SLACK = 1e-6  # by so much the sum of the priors may differ from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Weighting:
             )
 
     def apply(self, data: Dataset) -> Dataset:
-        """The dataset with weighted rows."""
+        """Return the dataset with the weights of each label multiplied."""
         if not self:
             return data
         own = np.ones(len(data.y)) if data.weights is None else data.weights
@@ -76,10 +76,10 @@ class Weighting:
     def factors(
         self, data: Dataset, counts: Array, sums: Floats, total: float
     ) -> Floats:
-        """What to multiply the weights of each label by.
+        """Return the factor for the weights of each label.
 
-        `counts` and, for priors, `sums` are the rows and the weight of each label;
-        `total` is the weight of all rows.
+        `counts` is the number of rows with each label, and `total` the weight of all
+        rows. `sums`, needed for priors only, is the weight of the rows with each label.
         """
         factors = np.ones(len(data.labels))
         if self.is_balanced:
@@ -93,7 +93,7 @@ class Weighting:
         return factors
 
     def _by_label(self, data: Dataset) -> dict[int, float]:
-        """The given numbers by the position of their label."""
+        """Return the given numbers by the position of their label."""
         found: dict[int, float] = {}
         for key, number in self.prior or self.class_weight:
             place = _place(key, data.labels)
@@ -113,7 +113,7 @@ class Weighting:
 
 
 def odd_mean(mean: float) -> list[str]:
-    """A note if the weights, of this mean, are probably not numbers of cases."""
+    """Return a note if weights with this mean are probably not numbers of cases."""
     if 1 / ODD_MEAN <= mean <= ODD_MEAN:
         return []
     return [
@@ -123,7 +123,7 @@ def odd_mean(mean: float) -> list[str]:
 
 
 def _place(key: Label, labels: Sequence[Label]) -> int:
-    """The position of a label, given as a value or as text; -1 if there is none."""
+    """Return the position of a label given as a value or as text; -1 if unknown."""
     kind = type(labels[0])
     if isinstance(key, str) and kind is not str:
         try:
