@@ -103,7 +103,7 @@ def collapse(tree: Tree, cut: set[int]) -> Tree:
 
 
 def weakest_links(tree: Tree) -> list[PruningStep]:
-    """Return the nested sequence of pruned trees, from the largest to only a root."""
+    """Return the nested sequence of all pruned trees, down to the root alone."""
     for node in tree.nodes:
         if isinstance(node.stats, Moments) and node.stats.sse is None:
             raise OptionError(

@@ -167,7 +167,7 @@ def needed(choice: FeatureChoice, known: KnownGains) -> tuple[Mask, Mask]:
 def _by_ratio(
     choice: FeatureChoice, known: KnownGains, inexact: Mask
 ) -> tuple[Mask, Mask]:
-    """Do so for the choice by gain ratio among features of at least average gain."""
+    """Answer `needed` for the choice by ratio, among gains of at least the average."""
     low, high = known.low, known.high
     sure = (low > -EPSILON) & choice.counted
     maybe = ~sure & (high > -EPSILON) & choice.counted

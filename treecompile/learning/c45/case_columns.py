@@ -292,8 +292,7 @@ class CaseSource:
         self.columns: list[CaseColumn] = list(self.run(make, places))
         self.bins = LevelBins(sample.response, limits.max_depth)
         self.cases = sample.everything()
-        # The number of cases of each node of the level before, and for each current
-        # node its parent in that level.
+        # Cases of each node of the level before, and the parent of each current node.
         self.lengths, self.parents = self.cases.nodes.lengths, np.zeros(1, np.intp)
         # How the cases came to their nodes; see `DividedCases.descent`.
         self.divided: DividedCases | None = None
@@ -313,7 +312,7 @@ class CaseSource:
         self.parents = self.parents[is_open]
 
     def _is_any(self, *, sorted_too: bool) -> bool:
-        """Return whether any column of many numbers is sorted (or counted by bins)."""
+        """Return whether any numbers are sorted (`sorted_too`), or else have bins."""
         return any(
             isinstance(each, ManyNumbers) and (each.binned is None) is sorted_too
             for each in self.columns

@@ -119,7 +119,7 @@ class PossibleCuts:
         first = size - sum(total[some] for total in runs.totals)
         whole = own(size) - own(first)
         segment = self.segments.spread(np.arange(len(some), dtype=np.int32))
-        below = runs.below.take(inside)  # other classes are subtracted below
+        below = runs.below.take(inside)  # until only the first class is left
         above = size.astype(below.dtype).take(segment)
         above -= below
         gains = np.empty(len(inside))

@@ -1,9 +1,8 @@
 """The bars of a histogram by bins, and which of them may hold the best cut inside.
 
-A bar is one bin of one node. The gain of a cut between two bars follows from their
-sums, which are exact or, for a numeric target, rounded at first (`RoughGains`). A cut
-inside a bar gains at most a bound from `bounds`; `binned.BinnedColumn` opens only those
-bars whose bound is high enough.
+A bar is one bin of one node. The gain of a cut between two bars is exact (or, for a
+numeric target, rounded at first: `RoughGains`). A cut inside a bar gains at most a
+bound from `bounds`; `binned.BinnedColumn` opens only bars whose bound is high enough.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ HALF = 0.5 + SLACK  # half a unit: by so much rounding may change a root of a ga
 
 
 class BinnedLevel(Protocol):
-    """The open nodes of a level with their rows, of any learner."""
+    """The open nodes of a level, with their rows."""
 
     @property
     def rows(self) -> Positions: ...
@@ -195,7 +194,7 @@ def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoughGains:
-    """What cuts gain with a rounded target: roots of gains are within half a unit.
+    """Gains with a rounded target: the root of each is off by half a unit at most.
 
     `responses.RoundedNumbers` explains why. Arrays have an entry for each node of bars.
     """

@@ -31,7 +31,7 @@ class KeySums:
 
     sizes: Array  # the number of rows
     weights: Array  # their weight; the same array if rows have no weights
-    # For each label, the first included, its cases; for a numeric target, one sum.
+    # For each label, the first included: its cases; or one array of sums of numbers.
     sums: list[Array]
     squares: Array | None = None  # for numbers counted by bins: about their squares
 

@@ -25,7 +25,10 @@ T = TypeVar("T")
 
 
 def stand_ins(draft: Draft) -> tuple[Mask, Floats]:
-    """Return which nodes have no cases, and all statistics, their parents' for them."""
+    """Return which nodes have no cases, and statistics for all nodes.
+
+    A node without cases gets the statistics of its parent.
+    """
     is_empty = draft.weight == 0
     stats = draft.stats.copy()
     if is_empty.any():

@@ -5,8 +5,8 @@ contingency table (branches x classes), and in `cuts` for the binary splits of a
 level at once. Greater is better, and 0 means that nothing is gained. `MEASURES` lists
 them by name.
 
-The module ends with the chi-square test: how likely it is that chance alone makes the
-branches of a split differ so much.
+Last comes the chi-square test: how likely it is that chance alone makes the branches of
+a split differ so much.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def chi_square(table: ContingencyTable) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to score splits, for binary splits and for any number of branches."""
+    """One way to score splits."""
 
     name: str
     cuts: CutMeasure

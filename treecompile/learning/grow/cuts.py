@@ -198,7 +198,7 @@ def _squared_distances(
 
 
 def _squared_at_once(lefts: Array, sides: Sides) -> Floats:
-    """Compute `_squared_distances` for all classes at once, for cuts that are few."""
+    """Compute `_squared_distances` for all classes at once, if cuts are few."""
     totals = np.stack(sides.totals).astype(np.float64)
     distances = lefts * sides.whole
     distances -= np.repeat(totals, sides.segments.lengths, axis=1) * sides.left

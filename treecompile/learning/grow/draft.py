@@ -124,7 +124,7 @@ class DraftLevel:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A tree under construction: all its nodes and branches; see the module."""
+    """All nodes and branches of a tree under construction."""
 
     splits: Splits
     stats: Floats
@@ -203,7 +203,7 @@ class Draft:
     def _families(
         self, levels: Sequence[Positions]
     ) -> Iterator[tuple[Positions, Positions, Positions]]:
-        """Yield, level by level: split nodes, their children, where each's start."""
+        """Yield for each level its splits, their children, and where each's start."""
         for level in levels:
             nodes = level[self.splits.feature[level] >= 0]
             if len(nodes):

@@ -33,8 +33,7 @@ class Histogram:
     code: Positions  # for each bar: the code of its value
     sizes: Array  # for each bar: the number of its rows
     weights: Array  # for each bar: their weight; the same array if rows have no weights
-    # For each label, the first included, its cases in each bar; for a numeric target,
-    # the sum of each bar alone.
+    # For each label, the first included: its cases; or one array of sums of numbers.
     sums: list[Array]
 
     @classmethod

@@ -97,8 +97,7 @@ class RowSource:
         self.criterion, self.limits, self.pool = measure, limits, pool
         self.rows: Positions = np.arange(size)
         self.nodes = Segments.of(np.array([size]))  # the segment of rows of each node
-        # The number of rows of each node of the level before, and for each current
-        # node its parent in that level.
+        # Rows of each node of the level before, and the parent of each current node.
         self.before, self.parents = self.nodes.lengths, np.zeros(1, np.intp)
         # For each row of the dataset: its node, and the side taken at the last split.
         self.of_row = np.zeros(size, np.int32)

@@ -2,11 +2,10 @@
 
 Each column finds its best split at all open nodes of a level at once
 (`SplitColumn.search`). Later it divides the rows of those nodes for which its feature
-was chosen (`SplitColumn.divide`). Thresholds are computed at the end of the module.
+was chosen (`SplitColumn.divide`).
 
-Terms used throughout: a cut is a candidate threshold between two neighbouring values
-(or a place in an order of categories), named by the position that it follows. The side
-of a row is the branch that it takes, as a number: `NOWHERE`, `LEFT`, `RIGHT`, 3, ...
+A cut (see `cuts`) is a candidate threshold, named by the position that it follows. The
+side of a row is the branch that it takes, as a number: `NOWHERE`, `LEFT`, `RIGHT`, ...
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LARGEST = sys.float_info.max
 DIGITS = 15
 MOST_TENS = 22  # the greatest power of ten that is exact in a double
 TENS = np.array([float(10**power) for power in range(MOST_TENS + 1)])
-# Sides: a row goes to no open node, or to a branch. The third branch is 3, and so on.
+# Sides: a row goes to no open node, or to a branch; the third branch is 3, and so on.
 NOWHERE, LEFT, RIGHT = 0, 1, 2
 
 
@@ -59,8 +58,8 @@ class RowLevel(SplitSearch):
     rows: Positions  # the rows of a node are contiguous
     nodes: Segments  # the segment of `rows` of each node
     response: Response
-    # The sides of all cuts of a sorted column without missing values, shared by such
-    # columns; None if rows have weights or are counted by bins.
+    # The cuts of any sorted column without missing values; None if rows have weights or
+    # are counted by bins.
     sides: Sides | None
     of_row: NDArray[np.int32]  # for each row of the dataset: its open node
     side: Array  # for each row of the dataset: the branch it took at the last split
@@ -102,7 +101,7 @@ class FeatureSplits:
 
     known: Floats  # nodes x branches: the weight of the cases with a known value
     ends: Ends | None = None  # the values just below and above each threshold
-    # The categories of each branch; None at thresholds, or if each category is one.
+    # None at thresholds, or if each category has a branch.
     groups: list[Groups] | None = None
 
 
@@ -258,7 +257,7 @@ def ends_of(feature: Feature, low: Array, high: Array) -> Ends:
 
 
 def thresholds_between(low: Floats, high: Floats) -> Floats:
-    """Return a threshold between each two neighbours, or their value if equal."""
+    """Return a threshold for each pair of neighbours, or their value if equal."""
     thresholds, some = low.copy(), np.flatnonzero(low < high)
     low, high = low[some], high[some]
     thresholds[some] = readable(midpoints(low, high), low, high)
