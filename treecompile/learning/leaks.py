@@ -23,8 +23,8 @@ from treecompile.tables.dataset import Dataset
 
 ALONE = 0.98  # accuracy, or R squared, that one feature should not reach
 GAINED = 0.8  # share of a constant answer's errors that a leak avoids
-# The limit for a column with so many categories or more: these name kinds of things, as
-# the model of a car decides its class, with few exceptions.
+# The limit for columns of many categories, which name kinds of things: the model of a
+# car decides its class, with few exceptions.
 MANY, ALONE_IN_GROUPS = 20, 0.95
 # A formula gives most numbers exactly, however large the errors of the others are.
 NEAR, MOST = 0.05, 0.9  # shares of the standard deviation, and of the rows
@@ -46,10 +46,7 @@ def leak_notes(data: Dataset, tree: Tree) -> list[str]:
 
 
 def leak_note_of(program: Program) -> list[str]:
-    """Return that note from the model alone, if the rows are not in memory.
-
-    Only a model with a single feature shows what this feature alone predicts.
-    """
+    """Return that note from the model alone, where the rows are not in memory."""
     tested = required_features(program.body)
     quality = program.training.quality if program.training else None
     if isinstance(quality, ClassQuality):
@@ -124,10 +121,9 @@ class FeatureValues:
         return result
 
     def sides(self) -> tuple[Positions, Positions, Floats]:
-        """Return the positions of the values before and after each value.
+        """Return the values before and after each, and where it lies between (0 to 1).
 
-        The third result is where each lies between the two, from 0 to 1. The first and
-        the last value have only one neighbour, which is given twice.
+        The first and the last value have only one neighbour, which is given twice.
         """
         last = len(self.distinct) - 1
         places = np.arange(last + 1)

@@ -1,9 +1,8 @@
 """One against the rest: replaces a categorical feature by a feature for each category.
 
-Any learner can use the expanded dataset (`expand`). In its tree, every test of such a
-feature is then translated back to the original feature (`Expanded.restore`): it asks
-for `this category` or `any other`. An unseen category counts as another one; a missing
-value stays missing.
+Any learner can use the expanded dataset. In its tree, every test of such a feature is
+then translated (`Expanded.restore`) to `is this category` or `is another one`, of the
+original feature. An unseen category is another one; a missing value stays missing.
 """
 
 from __future__ import annotations

@@ -161,10 +161,7 @@ class _NodeGain:
         self.rest, self.is_ratio = rest, is_ratio
 
     def measure(self, counts: Floats, min_leaf: float) -> tuple[float, float]:
-        """Return the gain and split information of groups.
-
-        The gain is -EPSILON if fewer than two groups are large enough.
-        """
+        """Return the gain (-EPSILON without two large groups) and split information."""
         sizes = counts.sum(axis=1)
         split_info = (
             _bits(np.array([self.total]))

@@ -80,7 +80,7 @@ def draft(
 def choice_of(
     features: Sequence[Feature], rows: int, limits: GrowthLimits, options: C45Options
 ) -> FeatureChoice:
-    """Make the rule by which the features of a table are compared."""
+    """Return the rule by which features are compared."""
     if options.is_grouping:
         _check_groups(features)
     return FeatureChoice(

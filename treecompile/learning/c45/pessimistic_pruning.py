@@ -199,9 +199,9 @@ class Pruning(Generic[Held]):
     def simplify(self, nodes: Positions, cases: Held) -> Positions:
         """Decide nodes whose branches are already pruned.
 
-        Returns the positions of nodes whose largest branch took their place. Before,
-        `errors` are those of the nodes as leaves; after, those of what the nodes have
-        become, except that raised branches must be counted anew.
+        Returns the positions of nodes whose largest branch took their place; these must
+        be counted anew. Before, `errors` are those of the nodes as leaves; afterwards
+        those of what the other nodes have become.
         """
         draft = self.draft
         branches = draft.branches(nodes)

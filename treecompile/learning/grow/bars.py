@@ -28,7 +28,7 @@ from treecompile.learning.grow.search import RowLevel
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 
-HALF = 0.5 + SLACK  # half a unit: by so much rounding may change a root of a gain
+HALF = 0.5 + SLACK  # units by which rounding may change the root of a gain
 
 
 class BinnedLevel(Protocol):
@@ -95,8 +95,8 @@ def bars_with(
 ) -> tuple[BinBars, Positions]:
     """Replace some bars by several new ones; return all bars, and where the new are.
 
-    The arrays have an entry for each new bar: `old` is the bar that it replaces, `code`
-    and `number` are its own, and `used` is its place in the sums `found`.
+    Arrays are by new bar: `old` is the bar that it replaces, `code` and `number` are
+    its own, and `used` is its place in the sums `found`.
     """
     parts = np.ones(len(bars.code), np.intp)
     starts = np.flatnonzero(np.diff(old, prepend=-1))
@@ -175,10 +175,7 @@ def bounds_of_labels(criterion: str, bars: BinBars, some: Positions) -> Floats:
 
 
 def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Floats]:
-    """Return the sums before each of some bars, in it, and at its node.
-
-    Each of the three arrays is bars x summands.
-    """
+    """Return sums before some bars, in them, and at their nodes: bars x summands."""
     own = np.stack(sums)
     totals = np.add.reduceat(own, segments.starts, axis=1)
     before = segments.run(own.copy(), totals)

@@ -43,8 +43,8 @@ class Summed:
     In classification a node has a line of bins for each class; otherwise it has one.
     """
 
-    # Returns the values of some rows, for each sum. Its arguments are the slice of the
-    # counted rows, and their numbers in the dataset. None: each row counts 1.
+    # Maps a slice of the counted rows, and their numbers in the dataset, to the values
+    # of each sum. None: each row counts 1.
     values: Callable[[slice, Positions], Sequence[Array | None]]
     types: Sequence[DTypeLike]  # of the sums
     finish: Callable[[list[Array]], KeySums]  # from the sums: nodes x lines x bins
@@ -75,8 +75,7 @@ class Lineage:
     ) -> Lineage:
         """Derive the largest child if all rows of its parent are in the level.
 
-        `parents` and `lengths` are the parent and the number of rows of each node,
-        `parent_lengths` the number of rows of each parent.
+        `lengths` are the rows of each node, `parent_lengths` of each parent.
         """
         held = np.bincount(parents, lengths, len(parent_lengths))
         order = np.lexsort((lengths, parents))  # by parent, the largest child last
@@ -114,7 +113,7 @@ class Bins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinnedRows:
-    """The rows of some nodes with their keys; a key numbers a node, line and bin."""
+    """The rows of some nodes; the key of a row numbers its node, line and bin."""
 
     bins: Bins
     rows: Positions
@@ -185,10 +184,7 @@ class BinCounter:
         return self.counted.bins
 
     def count(self, codes: Codes, before: Sequence[Array]) -> list[Array]:
-        """Return the sums of a column, nodes x lines x bins.
-
-        `before` are the sums of the same column at the level before.
-        """
+        """Return a column's sums, nodes x lines x bins; `before` are the parents'."""
         made = self.counted.add(codes, self.summed)
         if not len(self.lineage.derived):
             return made

@@ -92,10 +92,7 @@ class BinnedColumn:
     def refine(
         self, level: RowLevel, found: CandidateSplits, least: Floats
     ) -> CandidateSplits:
-        """Open bins, and return the best cuts of all that gain at least `least`.
-
-        At other nodes the candidates need not be the best ones.
-        """
+        """Open bins, and return the best cuts of all that gain at least `least`."""
         bars = found.histogram
         assert isinstance(bars, BinBars)
         rough, self.rough = self.rough, None
@@ -131,7 +128,7 @@ class BinnedColumn:
     ) -> tuple[BinBars, Positions]:
         """Return the bars of some nodes with exact sums, and which of them to open.
 
-        `inside` says which of the rough bars may hold a good cut inside.
+        `inside` marks the rough bars to open.
         """
         bins, exact = counter_of(level).bins, counter_of(level).summed.exact
         assert exact is not None

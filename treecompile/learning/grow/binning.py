@@ -1,13 +1,10 @@
 """Assigns the numbers of a column to bins: 16-bit codes in the order of the numbers.
 
-The leading bits of a code are its bin; the more rows nodes have, the more bits are
-used. All 16 bits divide a bin more finely. The edges of bins are quantiles of a sample,
-so that all bins hold about the same number of rows. The result of learning does not
-depend on the edges, since bins that may hold the best cut are opened (`binned`): good
-edges only save work.
-
-C4.5 makes no cut between two numbers that are too close to each other; so for C4.5,
-the bins are set apart (`_set_apart`).
+The leading bits of a code are its bin: more bits if nodes have more rows. All 16 bits
+divide a bin more finely. The edges of bins are quantiles of a sample, so that bins hold
+about the same number of rows. Good edges only save work: bins that may hold the best
+cut are opened in any case (`binned`). C4.5 makes no cut between two numbers that are
+too close to each other, so for C4.5 the bins are set apart (`_set_apart`).
 """
 
 from __future__ import annotations
@@ -21,8 +18,7 @@ BITS, MOST_BITS, LEAST_BITS = 16, 8, 4  # bits of a code; the most and fewest of
 WIDTH = 1 << MOST_BITS  # number of bins, including the one of missing values
 PARTS_BITS = BITS - MOST_BITS
 PARTS = 1 << PARTS_BITS  # codes of a bin, between two quantiles
-# The last bin has missing values only, with any number of leading bits: so there are
-# fewer bins of numbers.
+# No number is in the last bin, that of missing values, however wide the bins are.
 BINS = (1 << MOST_BITS) - (1 << (MOST_BITS - LEAST_BITS))
 MISSING = (1 << BITS) - 1
 SAMPLE = 25_000  # rows

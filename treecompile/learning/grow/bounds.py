@@ -103,10 +103,7 @@ def _chi_square(before: Floats, inside: Floats, totals: Floats) -> Floats:
 
 
 def _distances(before: Floats, inside: Floats, totals: Floats) -> tuple[Floats, Floats]:
-    """Return the greatest D^2 of each class, and the least left * right of each bin.
-
-    D is defined in `cuts.squares`.
-    """
+    """Return each class's greatest D^2 (see `cuts`), and the least left * right."""
     whole = totals.sum(axis=1)
     left_low, left_high = before, before + inside
     others_low = before.sum(axis=1, keepdims=True) - before

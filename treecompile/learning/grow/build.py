@@ -1,8 +1,7 @@
 """Makes the final `ir.Tree` from a draft: nodes in reading order, with conditions.
 
-`impurity.finish_tree` and C4.5's `finish_case_tree` use `TreeBuilder`. A large tree has
-a million small objects, and calling their class for each of them takes longer than
-finding the splits. So leaves, and splits at a threshold, are made in bulk (`make`).
+A large tree is a million small objects, and calling their class for each takes longer
+than finding the splits. So leaves, and splits at a threshold, are made in bulk.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
     MultiwayColumn    categories in ID3: a split has a branch for each category
     SortedColumn      many distinct numbers: sorted once, and kept in order
     NumberColumn      many numbers in a large dataset: counted by bins, later sorted
-
-Each implements `search.SplitColumn`.
 """
 
 from __future__ import annotations
@@ -62,9 +60,8 @@ def make_column(
 ) -> SplitColumn:
     """Make the column in the form that suits its values.
 
-    Categories have binary splits, or with `is_multiway` a branch each. Many numbers are
-    sorted, or with `is_binned` counted by bins as long as nodes have many rows. With a
-    gap, numbers in different bins are further apart than that.
+    With `is_multiway`, each category has a branch. With `is_binned`, many numbers are
+    counted by bins; with a gap, numbers in different bins are further apart than that.
     """
     size = len(feature.categories)
     if feature.kind is Kind.CATEGORICAL:
@@ -127,8 +124,7 @@ class NumberOrder:
 class NumberColumn:
     """A column of many numbers that is first counted by bins, and later sorted.
 
-    Bins cost little at nodes of many rows. At the first level whose nodes have few
-    rows, the remaining rows are sorted.
+    The remaining rows are sorted at the first level whose nodes have few rows.
     """
 
     branches = 2
@@ -292,7 +288,7 @@ def single_sides(
     min_leaf: int,
     weights: Array | None = None,
 ) -> Sides:
-    """Make the sides of cuts that may follow any row; see `cuts.Sides`."""
+    """Make the sides of cuts that may follow any row."""
     counts = segments.lengths.astype(np.float64)
     left = segments.counting(np.float64)
     barred = too_few(segments, left, min_leaf)

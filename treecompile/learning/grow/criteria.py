@@ -1,12 +1,10 @@
 """The measures by which splits are compared, and the impurities they are built on.
 
-Each measure exists twice: here for splits into any number of branches, computed from a
-contingency table (branches x classes), and in `cuts` for the binary splits of a whole
-level at once. Greater is better, and 0 means that nothing is gained. `MEASURES` lists
-them by name.
+Each measure exists twice: here for splits into any number of branches, from contingency
+tables, and in `cuts` for the binary splits of a whole level at once. Greater is better,
+and 0 means that nothing is gained.
 
-Last comes the chi-square test: how likely it is that chance alone makes the branches of
-a split differ so much.
+Last comes the chi-square test: how likely chance alone makes branches differ so much.
 """
 
 from __future__ import annotations
@@ -145,8 +143,8 @@ class Measure:
     name: str
     cuts: CutMeasure
     branches: Callable[[ContingencyTable], Floats] | None  # None: only binary splits
-    # Whether the impurity is concave. If it is, and there are two labels, then the best
-    # binary split of categories is a cut of their order by the share of one label.
+    # Whether the impurity is concave. If so, and there are two labels, the best binary
+    # split of categories is a cut of their order by the share of one label.
     is_concave: bool = True
     slack: float = 1.0  # how much less exact scores are than a difference of impurities
 

@@ -35,10 +35,10 @@ def is_categorical(features: Sequence[Feature]) -> Mask:
 
 @dataclass(slots=True, eq=False)
 class Splits:
-    """The splits of some nodes; each array has an entry for each node.
+    """The splits of some nodes.
 
-    A split by a numeric or ordinal feature has a threshold: values up to it take the
-    first branch, others the second. A split by a categorical feature has a branch for
+    For a numeric or ordinal feature there is a threshold: values up to it take the
+    first branch, others the second. For a categorical feature there is a branch for
     each group of categories, or for each category if the node has no groups.
     """
 

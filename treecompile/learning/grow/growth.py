@@ -20,8 +20,7 @@ The two kinds of growth count differently. In ID3 and CART a row is at exactly o
 so columns are indexed by row number. C4.5 divides a case with a missing value among
 several branches, so a level consists of weighted cases, and a row may occur twice.
 
-The cost of a level depends only on the cases of its open nodes, and thousands of levels
-are no problem.
+A level costs what its open nodes hold, and thousands of levels are no problem.
 """
 
 from __future__ import annotations
@@ -43,10 +42,9 @@ ROUNDING = 1e-9  # by so much a sum of fractional rows may fall short of a whole
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeStats:
-    """Statistics of the new nodes, with an entry for each node that has cases."""
+    """Statistics of the new nodes; only nodes that have cases are listed."""
 
-    # Nodes x classes: the class weights; in regression nodes x 3: weight, mean and
-    # squared error.
+    # Nodes x classes: class weights; or nodes x 3: weight, mean and squared error.
     stats: Floats
     weights: Floats
     rows: Array  # the number of rows; C4.5 may have fractions

@@ -1,10 +1,9 @@
 """Finds the best splits from a histogram, counted in memory or in a database.
 
-Each value that occurs at a node is a bar (see `histogram`). The sums to the left of the
-cuts are running sums over the bars in their order; categories are put in the order of
-the share of a label, or of the mean. If no such order is sure to contain the best
-binary split of the categories, and there are few, all subsets are tried. The last part
-is for ID3, where each category has a branch of its own.
+The sums to the left of the cuts are running sums over the bars of a node (the values
+that occur there); categories are put in the order of the share of a label, or of the
+mean. If no order is sure to contain the best binary split of the categories, and they
+are few, all subsets are tried. The last part is for ID3: a branch for each category.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ FEW_LABELS, FEW_BARS = 3, 4_096
 def search_histogram(
     search: SplitSearch, histogram: Histogram, is_ordered: bool
 ) -> CandidateSplits:
-    """Find the best binary split at every node.
-
-    `is_ordered` is False for categories, which may be put in any order.
-    """
+    """Find the best binary split at every node; categories are not `is_ordered`."""
     found = CandidateSplits.none(len(search.opened.sizes), histogram)
     if not len(histogram.nodes):
         return found
@@ -85,8 +81,8 @@ def _orders(histogram: Histogram) -> Iterator[Orders]:
     """Yield the orders of categories to try at all nodes, in parts of limited size.
 
     With three labels or more there is an order by each label. Two categories have the
-    same cut in any order, so one order is enough. All labels that do not occur at a
-    node leave its bars as they are, so one of them is enough.
+    same cut in any order. Labels that do not occur at a node leave its bars as they
+    are, so one of these labels is enough.
     """
     labels, lengths = len(histogram.sums), histogram.segments.lengths
     is_tried = np.zeros((labels if labels > 2 else 1, len(lengths)), np.bool_)
@@ -139,7 +135,7 @@ def _cut(
 
 
 def sides_of(histogram: Histogram, min_leaf: int) -> Sides:
-    """Make the sides of the cuts after every bar; see `cuts.Sides`."""
+    """Make the sides of the cuts after every bar."""
     segments = histogram.segments
     rows = segments.run(histogram.sizes.copy(), segments.sums(histogram.sizes))
     barred = too_few(segments, rows, min_leaf)

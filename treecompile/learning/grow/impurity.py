@@ -34,10 +34,7 @@ class ImpuritySource(Source, Protocol):
         """For each feature, the number of branches of a split by it."""
 
     def search(self, stats: Floats) -> Found:
-        """Find the best split by each feature at every open node.
-
-        `stats` are the statistics of the open nodes.
-        """
+        """Find the best split by each feature at every open node, given their stats."""
 
 
 class ImpurityGrowth(Growth[Found]):

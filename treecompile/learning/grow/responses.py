@@ -1,12 +1,10 @@
 """A response is the target as summands: integers that are summed to score a cut.
 
-`LabelResponse` is for classes, `NumberResponse` for regression. Sums of integers are
-exact: they depend neither on the order of rows or nodes, nor on neighbouring nodes.
-
-A number is replaced by its distance from the mean of its node, written in a unit of the
-node: a power of two so small that the sum of all distances just fits 61 bits. With a
-million cases a unit is still 1e-12 of the standard deviation. Weights are counted in
-units of their own (`segments.Units`).
+Sums of integers are exact: they depend neither on the order of rows or nodes, nor on
+neighbouring nodes. In regression, a number is replaced by its distance from the mean of
+its node, in a unit of the node: a power of two so small that the sum of all distances
+just fits 61 bits. With a million cases a unit is still 1e-12 of the standard deviation.
+Weights are counted in units of their own (`segments.Units`).
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ class Response(Protocol):
         """Return the statistics of the nodes as arrays."""
 
     def stats(self, measured: Floats) -> list[Stats]:
-        """Make the tree's statistics objects from rows of `NodeStats.stats`."""
+        """Make the statistics of a tree from rows of `NodeStats.stats`."""
 
     def answers(self, measured: Floats, labels: Sequence[Label]) -> list[Label]:
         """Return what these nodes predict, as `semantics.answer` does."""

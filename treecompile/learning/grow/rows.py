@@ -1,7 +1,7 @@
 """Grows ID3 and CART trees from a dataset in memory.
 
-`grow_tree` is called by `id3` and `cart`. It prepares the columns, runs the growth over
-a `RowSource`, which holds the rows of the open nodes, and returns the finished tree.
+`grow_tree`, called by `id3` and `cart`, prepares the columns, runs the growth over a
+`RowSource`, and returns the finished tree.
 
 A row whose value is missing goes down the heaviest branch of a split. Rows of finished
 nodes are dropped. Features are searched in parallel threads, since numpy releases the
@@ -120,8 +120,7 @@ class RowSource:
     def _in_parts(self, do: Callable[..., T], *of_nodes: Array) -> list[T]:
         """Call `do` on runs of neighbouring nodes; return the results in order.
 
-        Its arguments are the rows of a run, their segments, and the entries of the
-        arrays `of_nodes`, which have one for each node.
+        `of_nodes` are further arguments of it: arrays with an entry for each node.
         """
 
         def part_of(some: slice) -> T:

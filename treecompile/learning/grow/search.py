@@ -72,7 +72,7 @@ class CandidateSplits:
 
     gain: Floats  # -inf: no split
     position: Positions  # the row or value that the cut follows, or a subset's number
-    left: Floats  # the weight of the cases with a known value on the left
+    left: Floats  # the weight of known cases on the left
     right: Floats
     order: Positions  # the label by whose share categories are ordered, or SUBSET
     histogram: Histogram | None = None  # the counted values; None for sorted columns
@@ -132,8 +132,7 @@ def divide_features(
 ) -> tuple[Floats, Array]:
     """Divide the rows of nodes whose feature is chosen, and complete the splits.
 
-    Writes thresholds and groups into `splits`. Returns the weight of the cases with a
-    known value of each branch, and the heaviest side of each node.
+    Returns the weight of known cases of each branch, and each node's heaviest side.
     """
     starts = splits.starts
     known = np.zeros(int(splits.size.sum()))
@@ -192,7 +191,7 @@ class BestCuts:
     nodes: Positions
     gain: Floats
     cut: Positions
-    left: Floats  # the weight of the cases with a known value on the left
+    left: Floats  # the weight of known cases on the left
     right: Floats
     tie: Floats  # gains that differ by less are equal
 

@@ -1,8 +1,7 @@
 """Segments: arrays with a contiguous part for each node, and operations on all parts.
 
-A level of a tree is an array of cases in which the cases of a node are contiguous, in
-a segment. Every function here runs over the whole array at once, so its cost does not
-depend on the number of nodes.
+A level of a tree is an array of cases with a segment for each node. Every function runs
+over the whole array at once, so its cost does not depend on the number of nodes.
 
 No sum depends on the order of its terms: `exact_sums` and `exact_means` round each sum
 of doubles once, as `math.fsum` does, and `Units` writes weights as whole numbers.
@@ -81,10 +80,9 @@ class Segments:
         return np.cumsum(values, axis=-1, out=values)
 
     def pick(self, scores: Floats, tie: Floats) -> tuple[Floats, Positions]:
-        """Return the greatest score of each segment and its position.
+        """Return the greatest score of each segment and its position; first at a tie.
 
-        Of scores that differ by less than `tie` the first one is taken. In a segment
-        without any score, the result is -inf.
+        A segment without any score has -inf.
         """
         if not len(self.starts):
             return np.zeros(0), np.zeros(0, np.intp)
@@ -118,10 +116,7 @@ class Segments:
 
 
 def nodes_of(node: Array, count: int) -> tuple[Positions, Segments]:
-    """Return the nodes that have values, and their segments.
-
-    `node` is the node of each value, in ascending order.
-    """
+    """Return the nodes that have values, and their segments, from each value's node."""
     sizes = np.bincount(node, minlength=count)
     nodes = np.flatnonzero(sizes)
     return nodes, Segments.of(sizes[nodes])
