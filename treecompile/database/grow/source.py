@@ -1,9 +1,9 @@
-"""The rows of the open nodes in a database, as ID3 and CART ask for them.
+"""Searches the splits of ID3 and CART by counts of the open nodes' rows in a database.
 
-The growth is that of `learning.grow.growth`, and so are measures, ties and thresholds:
-a query counts what a column in memory would count. Features with many numbers are
-counted by bins. A bin that may have the best cut inside is looked into until the cut is
-found or ruled out.
+`learning.grow.growth` grows the tree, with the measures, ties and thresholds that it
+has in memory; this source only replaces the counts from columns by counts from queries.
+Features with many numbers are counted by bins. A bin that may have the best cut inside
+is opened until the cut is found or ruled out.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 
-MOST_BINS = 2_000_000  # of all features, in memory at once
+MOST_BINS = 2_000_000  # in memory at once, of all features together
 
 
 class ImpurityTableSource(TableSource):
-    """The nodes of a level with their sums, for ID3 and CART."""
+    """Supplies the nodes of a level and their sums to the growth of ID3 and CART."""
 
-    level: SplitSearch  # of the open nodes
+    level: SplitSearch  # the search for splits of the open nodes
 
     def __init__(
         self, work: WorkTable, limits: GrowthLimits, *, is_multiway: bool = False
