@@ -245,7 +245,7 @@ class CasePassing(Passing[QueriedCases]):
 
 
 def leaves_below(draft: CaseDraft, nodes: Positions) -> tuple[Positions, Positions]:
-    """Return the leaves below nodes: the position of the node, and the leaf, of each."""
+    """Return (positions of nodes, leaves): all the leaves below some nodes."""
     roots, found = np.arange(len(nodes)), []
     while len(nodes):
         is_leaf = ~draft.is_split[nodes]
