@@ -196,7 +196,7 @@ class CodeWriter:
         )
 
     def lines(self) -> Iterator[str]:
-        """The decision, one arm on each line."""
+        """Yield the lines of the decision, one for each arm."""
         layout, join = self.language.layout, self.language.operators.all.fill().join
         each, one_indent = layout.each.fill(), layout.indent.fill()
         decided = outcomes(self.body)

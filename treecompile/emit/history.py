@@ -1,6 +1,6 @@
-"""What a document says about the past of its rules, besides the model itself.
+"""Holds what a document says about the past of its rules.
 
-`api.revising` finds these facts. The document only shows them.
+`api.revising` finds these facts; the document only shows them.
 """
 
 from __future__ import annotations

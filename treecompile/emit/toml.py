@@ -1,4 +1,4 @@
-"""TOML files as dataclasses: every key is a field, and every value is checked.
+"""Reads TOML files into dataclasses: every key is a field, every value is checked.
 
     nesting: int = checked(least=1)
     at_most: Phrase = phrase("{x} {value}")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 KEY = "key"  # of the metadata of a field
-MOST_BYTES = 1 << 18  # of a file
+MOST_BYTES = 1 << 18  # bytes of a file
 LONGEST = 4000  # characters of a text: each may be written once per leaf of a tree
 GREATEST = 10**9  # number
 
@@ -77,7 +77,7 @@ def read_table(path: Traversable) -> dict[str, Any]:
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str, **known: Any) -> T:
-    """A dataclass from a TOML table, which must have exactly its fields as keys.
+    """Make a dataclass from a TOML table, which must have exactly its fields as keys.
 
     `known` are fields that do not come from the file.
     """
@@ -184,7 +184,7 @@ def _shown(value: Any) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The problem of a name that messages contain."""
+    """Say what is wrong with a name that messages contain; "" if nothing."""
     return "" if text.isprintable() else "expected text on one line"
 
 

@@ -1,7 +1,8 @@
-"""Import tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
+"""Imports tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
 
 The file is read without the libraries of ONNX. Its graph is one ensemble of trees, and
-what converters write around it: Cast, Identity, ZipMap, and a Concat of the inputs.
+the operators that converters write around it: Cast, Identity, ZipMap, and a Concat of
+the inputs.
 onnxruntime adds the trees in their order, from 0, as floats of 32 bits; of a model of
 doubles, as doubles. The base values are added last.
 """

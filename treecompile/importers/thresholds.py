@@ -1,4 +1,4 @@
-"""Thresholds of other libraries, as the doubles that decide the same.
+"""Turns thresholds of other libraries into doubles that decide the same.
 
 Several libraries round every number to a 32-bit float before they compare it. A test of
 the rounded number becomes a test of the number itself: its threshold is the greatest
@@ -47,7 +47,7 @@ def last_double(passes: Callable[[float], bool], low: float, high: float) -> flo
 
 
 def last_single(passes: Callable[[float], bool], low: float, high: float) -> float:
-    """The same among the 32-bit floats."""
+    """Return what `last_double` returns, among the 32-bit floats."""
     return _last(passes, low, high, SINGLE, np.int32)
 
 

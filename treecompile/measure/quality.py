@@ -1,4 +1,4 @@
-"""The quality of a model on rows with known answers, and its predictions as CSV."""
+"""Measures a model on rows with known answers, and writes its predictions as CSV."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Evaluation(Shown):
 
 
 def _shares(parts: Array, wholes: Array) -> Array:
-    """The quotients; 0 where nothing is divided by nothing, as scikit-learn has it."""
+    """Return the quotients; 0 for 0 divided by 0, as in scikit-learn."""
     return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 
 
@@ -175,7 +175,7 @@ def evaluate(body: ir.AnyBody, columns: Columns, y: Array) -> Evaluation:
 def summed_up(
     body: ir.Body, quality: ir.Quality, counted: Sequence[ir.RuleTally], unknown: int
 ) -> Evaluation:
-    """The evaluation from the counts of each rule."""
+    """Make an evaluation from the tallies of all rules."""
     rules = []
     for rule, tally in zip(deciding(body).values(), counted, strict=True):
         right = tally.decided - int(tally.errors) if body.labels else 0
@@ -191,7 +191,7 @@ def read_cases(
     *,
     with_all: bool = False,
 ) -> Cases:
-    """The rows of a table with a known answer, with the columns that a program reads.
+    """Read the rows of a table with a known answer, and the columns a program reads.
 
     `with_all` includes features that the program never tests.
     """
@@ -238,7 +238,7 @@ def evaluate_on(
 def measured(
     program: Measured, training: Cases | None, validation: Cases | None
 ) -> Measured:
-    """The program with its quality on the given sets of cases."""
+    """Return the program with its quality on the given sets of cases."""
     if program.training is None:
         return program
     evaluations = (
@@ -281,7 +281,7 @@ def measure(labels: Sequence[ir.Label], predicted: Array, actual: Array) -> ir.Q
 
 
 def quality_of_counts(confusion: Array) -> ir.ClassQuality:
-    """The quality of labels, from the rows by actual and predicted label."""
+    """Return the quality for labels, from the rows by actual and predicted label."""
     return ir.ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
 
 
@@ -346,7 +346,7 @@ class UnixLines:
 
 
 def _cell(value: Any) -> Any:
-    """A typed value for CSV; nothing if it is missing."""
+    """Return a value as CSV writes it; "" if it is missing."""
     if is_missing(value):
         return ""
     return str(value).lower() if is_boolean(value) else value

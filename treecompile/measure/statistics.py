@@ -1,6 +1,6 @@
-"""How often each rule applies and is right, and intervals for such shares.
+"""Computes how often each rule applies and is right, with intervals for the shares.
 
-`tallies` counts, once over whole columns; `figures` computes the rest from the counts,
+`tallies` counts once, over whole columns; `figures` computes all else from the counts,
 so that a model file stores only the counts.
 
 - Coverage: the share of all rows that satisfy the conditions of the rule.
@@ -60,7 +60,7 @@ def tallies(
 
 
 def _class_counts(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
-    """The rows of each label that each place decides."""
+    """Count the rows of each label that each place decides."""
     size = len(body.labels)
     places, rows = _used(where)
     counts = np.bincount(rows * size + y, minlength=len(places) * size)
@@ -72,13 +72,13 @@ def _class_counts(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Sta
 
 
 def _used(where: Positions) -> tuple[Positions, Positions]:
-    """The places that occur, and which of them each row has; nothing is sorted."""
+    """Return the places that occur, and which of them each row has, without sorting."""
     is_used = np.bincount(where) > 0
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[where]
 
 
 def _moments(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
-    """The same for numbers, in distances from the answer: their sums lose nothing."""
+    """Return the moments of rows that each place decides, by distances from answers."""
     places, rows = _used(where)
     rules = deciding(body)
     answers = np.array([float(rules[place].value) for place in places.tolist()])
@@ -116,7 +116,7 @@ class Figures:
 def figures(
     body: ir.AnyBody, counted: Sequence[ir.RuleTally], actual: Sequence[float] | None
 ) -> list[Figures]:
-    """The figures of all rules; `actual` has the rows of each label, if known."""
+    """Return the figures of all rules; `actual` has the rows per label, if known."""
     if isinstance(body, ir.Forest):
         return []  # it has no rules
     total = left = sum(tally.decided for tally in counted)
@@ -158,7 +158,7 @@ def wilson(right: float, rows: float) -> tuple[float, float]:
     spread = DEVIATE * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
     whole = 1 + z2 / rows
     low, high = (middle - spread) / whole, (middle + spread) / whole
-    # For no rows, and for all, the ends are exactly 0 and 1.
+    # If no row is right, or all rows are, that end is exactly 0 or 1.
     return (0.0 if right == 0 else low), (1.0 if right == rows else high)
 
 

@@ -1,6 +1,6 @@
-"""The model as data of the review page: features, rules, nodes of the tree.
+"""Writes the model as data of the review page: features, rules, nodes of the tree.
 
-The scripts of the page only show this data. What decides is the generated JavaScript.
+The scripts of the page only show this data. The generated JavaScript decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treecompile.regions.space import example, unseen
 from treecompile.rules.seals import seals
 
 Json = dict[str, Any]
-# How `words.phrase` ends, and what that means.
+# Endings of `words.phrase`, and the values that they accept.
 ALSO = {
     " (or any other, or missing)": ["unseen", "missing"],
     " (or any other)": ["unseen"],
@@ -33,7 +33,7 @@ ALSO = {
 
 
 def features(program: ir.Program, glossary: Glossary) -> list[Json]:
-    """Each feature, as the form of a row needs it."""
+    """Return each feature, as the form for a row needs it."""
     body, training = program.body, program.training
     tested = set(required_features(body))
     cuts = _cuts(body)
@@ -43,7 +43,7 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
         column = training.columns[index] if training else ir.ColumnSummary(0)
         low, high = column.low, column.high
         if low is None or high is None or not isfinite(low) or not isfinite(high):
-            low = high = None  # a range that the page could measure by, or none
+            low = high = None  # the page needs a range to measure by, or none
         made = {
             "name": feature.name,
             "shown": words.name(feature.name),
@@ -169,7 +169,7 @@ def answer_code(value: ir.Label, labels: Sequence[ir.Label]) -> float:
 
 
 def _region(index: int, feature: ir.Feature, region: Region) -> Json:
-    """What a rule wants of a feature: an interval of numbers, or a set of codes."""
+    """Return what a rule accepts of a feature: an interval of numbers, or codes."""
     made: Json = {"feature": index, "missing": region.missing}
     if feature.kind is ir.Kind.NUMERIC:
         assert isinstance(region, Interval)
@@ -199,7 +199,7 @@ def figures(known: Evidence) -> Json:
 
 
 def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
-    """The nodes of a tree; none of a list. `places` are those of the rules by id."""
+    """Return the nodes of a tree, [] for a list; `places` are of the rules by id."""
     tree = program.body
     if isinstance(tree, ir.RuleSet):
         return []

@@ -1,7 +1,7 @@
-"""What other rooms found out about a model, in words, for the review page.
+"""Holds facts about a model, in words, for the review page.
 
-`emit` compares and checks no models. Whoever calls the compiler does, and hands over
-what is to be shown.
+`emit` itself does not check or compare models: the caller of the compiler does, and
+passes in the facts that are to be shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Program -> the strings of the review page: one file that needs no network.
+"""Lowers a program to the strings of the review page: one file without a network.
 
 Text from the data is on the page only as JSON, which the scripts show as text. The
 policy of the page lets a browser run its own scripts, known by their hashes, and
@@ -31,7 +31,7 @@ from treecompile.rules.extract import flatten
 
 MOST_RULES = 5_000  # that a browser holds on one page
 SCRIPTS = ("dom", "review", "tree", "rules", "nearest", "try", "report", "page")
-# What ends or changes the text of a script element, whatever it means in JavaScript.
+# Text that ends or changes a script element, whatever it means in JavaScript.
 MARKUP = re.compile(r"<(?=/|!--|script)", re.IGNORECASE)
 
 

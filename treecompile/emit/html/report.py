@@ -1,4 +1,4 @@
-"""What is known about a model, for the review page: facts, quality, columns."""
+"""Writes what is known about a model for the review page: facts, quality, columns."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
 
 
 def about(said: About) -> list[tuple[str, str]]:
-    """What people say about the model, each with its heading."""
+    """Return what people say about the model, each text with its heading."""
     parts = (
         ("Purpose", said.purpose),
         ("Owner", said.owner),
@@ -76,7 +76,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def quality(program: ir.Program) -> list[Json]:
-    """What was measured: on new rows as estimated, in training, in validation."""
+    """Return what was measured: the estimate for new rows, training, validation."""
     training = program.training
     if training is None:
         return []

@@ -1,4 +1,4 @@
-"""JavaScript text as prettier formats it, without running prettier."""
+"""Writes JavaScript text as prettier formats it, without running prettier."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def member(name: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that neither ends a comment nor the script of a page."""
+    """Escape text so that it ends neither a comment nor the script of a page."""
     return MARKUP.sub(r"\\x3c", LINE_ENDS.sub(" ", text).replace("*/", "*\\/"))
 
 

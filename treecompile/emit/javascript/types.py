@@ -1,4 +1,4 @@
-"""The TypeScript declarations that go beside a JavaScript module: a `.d.ts` file."""
+"""Writes TypeScript declarations beside a JavaScript module: a `.d.ts` file."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _name(feature: ir.Feature) -> str:
 
 
 def _answer(labels: Sequence[ir.Label]) -> str:
-    """After the equals sign: a space, or a new line."""
+    """Write the type of an answer; it begins with a space, or with a new line."""
     if not labels or isinstance(labels[0], float):
         return " number"
     if is_large(labels):

@@ -1,4 +1,4 @@
-"""What a forest relies on: the importance of its features, and partial dependence."""
+"""Writes what a forest relies on: importance of features, and partial dependence."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _meaning(forest: ir.Forest, outputs: Sequence[int]) -> str:
 def _table(
     forest: ir.Forest, drawn: Sequence[Dependence], outputs: Sequence[int]
 ) -> str:
-    """The same in figures: where each margin is least and greatest."""
+    """Write the dependence in figures: where each margin is least and greatest."""
     rows = []
     for each in drawn:
         feature = forest.features[each.feature]

@@ -1,4 +1,4 @@
-"""Program -> the strings of the rule document, for readers who do not program.
+"""Lowers a program to the strings of the rule document, for non-programmers.
 
 Each section has its own module. `md` keeps text from the data from becoming markup.
 """

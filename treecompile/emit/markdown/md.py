@@ -1,8 +1,8 @@
-"""Text from the data as Markdown, and short phrases that several sections use.
+"""Writes text from the data as Markdown, and short phrases for several sections.
 
 Only text from the data could contain markup. It passes through `shown` for Markdown or
-`in_mermaid` for the picture. Pipes end a table cell even inside code; `table` escapes
-them.
+`in_mermaid` for the picture. Pipes end a table cell even inside code, so `table`
+escapes them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def table_of(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of rows that have their cells by the head of the column."""
+    """Return a table; each row has its cells by the heads of the columns."""
     return table(list(rows[0]), [list(row.values()) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""How good the model is, and how often each of its rules applies and is right.
+"""Writes how good the model is, and how often each rule applies and is right.
 
 Each section has one part for the training rows and one for the validation rows, if they
 were counted.
@@ -62,7 +62,7 @@ def _estimated(estimate: ir.Estimate) -> str:
 
 
 def _seen(program: ir.AnyProgram) -> str:
-    """A model that was pruned to fit these rows fits them better than others."""
+    """Warn that a model pruned to fit the validation rows fits them better."""
     if compares_with_forest(program):
         return ""  # other rows pruned it
     if pruned_by(program) == "validation":

@@ -1,4 +1,4 @@
-"""Who accepted what, and what is still open."""
+"""Writes who accepted what, and what is still open."""
 
 from __future__ import annotations
 

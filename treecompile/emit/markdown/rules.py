@@ -1,4 +1,4 @@
-"""Every rule: its conditions, its conclusion, and the cases it rests on.
+"""Writes every rule: its conditions, its conclusion, and the cases it rests on.
 
 A few rules get a section each. Many rules become rows of tables (see `groups`).
 """
@@ -172,7 +172,7 @@ class RuleWriter:
     # ------------------------------------------------------------ in few words
 
     def common(self, conditions: Sequence[ir.Condition]) -> tuple[str, str]:
-        """What the rules of a group share, and what it does with missing values."""
+        """Return the tests a group shares, and what they do with missing values."""
         tests = self.tests.of(words.by_feature(conditions))
         return self.tests.brief(tests), self.tests.remark(tests)
 
@@ -184,7 +184,7 @@ class RuleWriter:
         return [*heads, "Confidence", "By answer"]
 
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
-        """A rule as a row of that table."""
+        """Return a rule as a row of the table of rules."""
         tests = self.tests.of(self._own(rule.conditions, common))
         row = [rule.id, self.tests.brief(tests) or "always", self.answer(rule)]
         row += self.tests.takers(tests)

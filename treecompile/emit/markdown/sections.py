@@ -1,4 +1,4 @@
-"""The short sections: model, data, columns, missing values, picture, source."""
+"""Writes the short sections: model, data, columns, missing values, picture, source."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def what_is_missing(na_values: Sequence[str]) -> list[str]:
 
 
 def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list[str]:
-    """What the rules do with missing and unseen values, in sentences."""
+    """Say in sentences what the rules do with missing and unseen values."""
     kinds = {body.features[index].kind for index in survey.features}
     if not kinds:
         return ["No column is used, so no value can be missing or unseen."]

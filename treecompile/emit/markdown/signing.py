@@ -1,4 +1,4 @@
-"""What the model is for, at the top of the document, and who signs it, at its end."""
+"""Writes what the model is for, at the top, and who signs it, at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IR -> the strings of a Python module that predicts whole columns with numpy.
+"""Lowers a program to a Python module that predicts whole columns with numpy.
 
 The decision is data, not code: a table of splits or of rules, which `runtime.columns`
 walks for all rows at once. Categories become codes: their position in the list of
@@ -55,7 +55,7 @@ SCRIPT_NAMES = {"score_columns": "score", "predict_all": "predict"}
 RENAMED = dict(zip(DIVIDING[:3], PLAIN[:3], strict=True))
 
 DTYPES = ByType("np.float64", "object", "np.int64", "np.bool_")
-Places = Mapping[int, int]  # of a split its number, of a leaf ~n for the answer n
+Places = Mapping[int, int]  # a split's number; ~n for a leaf with the answer n
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,11 @@ def _table(
 def _split(
     split: ir.Split, tree: ir.Tree, required: Mapping[int, int], places: Places
 ) -> str:
-    """(column, threshold, whether missing is low, low child, high child), or
-    (column, the child for each code)."""
+    """Write the row of a split in the table.
+
+    It is (column, threshold, whether missing is low, low child, high child), or
+    (column, the child for each code).
+    """
     where = split.branches[0].when.feature
     feature = tree.features[where]
     column = required[where]
@@ -260,7 +263,7 @@ def _children(split: ir.Split, feature: ir.Feature, places: Places) -> list[int]
 
 
 def _branches(body: ir.Body, places: Places) -> Iterator[str]:
-    """For a tree that divides: the children of each split, in order, with weights."""
+    """Yield the children of each split, with weights, for a tree that divides."""
     for node in body.nodes if divisible(body) else ():
         if isinstance(node, ir.Split):
             pairs = (f"({places[b.then]}, {b.weight!r})" for b in node.branches)
@@ -268,7 +271,7 @@ def _branches(body: ir.Body, places: Places) -> Iterator[str]:
 
 
 def _rule_test(test: ir.Condition, body: ir.Body, required: Mapping[int, int]) -> str:
-    """(column, threshold, whether above it, truth if missing), or (column, truths)."""
+    """Write (column, threshold, if above, truth if missing), or (column, truths)."""
     column = required[test.feature]
     feature = body.features[test.feature]
     if feature.kind is ir.Kind.NUMERIC:

@@ -1,4 +1,4 @@
-"""A forest -> the strings of a Python module: guard clauses for each tree.
+"""Lowers a forest to a Python module with guard clauses for each tree.
 
 The text comes out as black formats it, without running black.
 """
@@ -139,7 +139,7 @@ VERSIONS = {
 
 
 def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
-    """What users call, and what these call, by their names in the runtime."""
+    """Return the functions that users call and those behind them, by runtime names."""
     several = len(forest.start) > 1
     first = ["predict", "margin__several" if several else "margin__one"]
     others = ["answer__by_greatest" if several else "answer__by_cut"]
@@ -210,7 +210,7 @@ def _docstring(source: ForestInput) -> list[str]:
 
 
 def exactness(forest: ir.Forest) -> str:
-    """What is exactly that of the model, as a sentence."""
+    """Say in a sentence what the module computes exactly as the model does."""
     bits = "32" if forest.arithmetic is ir.Arithmetic.SINGLE else "64"
     rest = "; the last digit of the answer may differ"
     if forests.is_exact(forest):

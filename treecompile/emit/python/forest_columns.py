@@ -1,4 +1,4 @@
-"""A forest -> the strings of a Python module that predicts whole columns with numpy.
+"""Lowers a forest to a Python module that predicts whole columns with numpy.
 
 The trees are data: tables of splits and of what the leaves add, which
 `runtime.forest_columns` goes through for many rows at once.
@@ -190,7 +190,7 @@ def _tree(member: ir.Member, required: Mapping[int, int]) -> Iterator[str]:
 def _split(
     tree: ir.Tree, position: int, required: Mapping[int, int], places: Mapping[int, int]
 ) -> str:
-    """(column, comparison, limit, child if it holds, other child).
+    """Write (column, comparison, limit, child if it holds, other child).
 
     A missing number fails every comparison: if it must hold, its opposite is written.
     """

@@ -1,4 +1,4 @@
-"""Python text as black formats it, without running black."""
+"""Writes Python text as black formats it, without running black."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = 88
 
 
 def in_docstring(text: str) -> str:
-    """Text in which nothing ends a docstring or is an escape."""
+    """Escape text so that it neither ends a docstring nor contains escapes."""
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
@@ -41,7 +41,7 @@ def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[st
 def signature(
     start: str, names: Iterable[str], end: str, options: Sequence[str] = ()
 ) -> list[str]:
-    """The head of a function that takes these values by position alone."""
+    """Write the head of a function that takes values by position only."""
     values = [f"{name}: Any" for name in names]
     items = [*values, *["/"] * bool(values), *["*"] * bool(options), *options]
     return call(start, items, end)

@@ -1,4 +1,4 @@
-"""IR -> the strings of a Python module.
+"""Lowers a program to the strings of a Python module.
 
 The text comes out as black formats it, without running black.
 """
@@ -36,7 +36,7 @@ from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
-READING = 3  # tests that a column costs as well: it is looked up, and its type tested
+READING = 3  # a column costs as much as so many tests: a lookup, and tests of its type
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
@@ -212,7 +212,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[str]:
-    """Which features are computed from dates: DATES = {"x_year": ("x", "year")}."""
+    """Write the features computed from dates: DATES = {"x_year": ("x", "year")}."""
     known = derived(program.dates)
     made = {
         f.name: f"({', '.join(map(python_string, known[f.name]))})"
@@ -223,7 +223,7 @@ def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[st
 
 
 def computed(program: ir.AnyProgram) -> list[str]:
-    """What the docstring says about features that are computed from dates."""
+    """Write what the docstring says about features that are computed from dates."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
     text = f"Computed from dates by with_dates: {said}."
@@ -251,13 +251,13 @@ def _asked(body: ir.Body, options: EmitOptions) -> str:
 
 
 def _typing(code: DecisionCode) -> dict[str, set[str]]:
-    """What the heads of `predict` and `predict_values` need."""
+    """Return the imports that the heads of `predict` and `predict_values` need."""
     overloads = {"Literal", "overload"} if code.returns == "Any" else set()
     return {"typing": IMPORTED["typing"] | overloads}
 
 
 def _runtime(body: ir.Body) -> list[str]:
-    """The functions that users call beside `predict`, and what these call."""
+    """Return the functions that users call besides `predict`, and their helpers."""
     first = ["predict_proba"] if body.labels else []
     many = MANY
     if not divisible(body):
@@ -325,7 +325,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 
 
 def _steps(program: ir.Program) -> list[str]:
-    """For each node the node above it and the test between, as `explain` needs them."""
+    """Write each node's parent and the test between, as `explain` needs them."""
     lines = []
     for parent, test in words.tests_above(program.body):
         items = (str(parent), python_string(test))
@@ -336,7 +336,7 @@ def _steps(program: ir.Program) -> list[str]:
 def _ends(
     program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
 ) -> list[str]:
-    """For each rule its leaf and what it says."""
+    """Write the leaf of each rule, and what the rule says."""
     lines = []
     for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), python_string(said))

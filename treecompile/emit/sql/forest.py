@@ -1,4 +1,4 @@
-"""A forest -> the lines of a SQL expression, query, view, function or dbt model.
+"""Lowers a forest to the lines of a SQL expression, query, view, function or dbt model.
 
 A margin is a sum of CASE expressions, one for each tree, in their order. Where a sum is
 too long for one expression, or is needed more than once, stages compute it first:
@@ -46,7 +46,7 @@ from treecompile.model.forests import ZERO
 from treecompile.model.paths import leaf_count
 
 SUMS = "sums"  # begins the names of the stages
-Operation = tuple[str, list[str]]  # an operator, and the lines of what follows it
+Operation = tuple[str, list[str]]  # an operator, and the lines of its second operand
 
 
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
@@ -78,7 +78,7 @@ def forest_steps(
     columns: Mapping[int, str],
     options: EmitOptions,
 ) -> Steps:
-    """What a query computes, stage by stage; an expression has no stages."""
+    """Return what a query computes, stage by stage; an expression has no stages."""
     asked = asked_outputs(forest, options)
     is_query = options.form in forms.WITH_TABLE
     if not is_query or not (dialect.steps.without or dialect.steps.lateral):
@@ -120,7 +120,7 @@ def expressions(
 def with_zeros_missing(
     forest: ir.Forest, dialect: Dialect, columns: Mapping[int, str]
 ) -> dict[int, str]:
-    """The columns, NULL where they are 0 and the forest takes 0 for missing."""
+    """Make columns NULL where they are 0 and the forest takes 0 for missing."""
     found = dict(columns)
     low, high = (literal(number, dialect) for number in (-ZERO, ZERO))
     for index in forest.zero_is_missing:
@@ -216,7 +216,7 @@ class ForestSums:
         options: EmitOptions,
         reading: Dialect | None = None,
     ) -> None:
-        """`reading` is how columns are read, if a stage before has read them."""
+        """`reading` is the dialect for columns that an earlier stage has read."""
         self.forest, self.dialect, self.options = forest, dialect, options
         types = declared_types(forest, options.types)
         answer = ir.ValueType.FLOAT
@@ -279,7 +279,7 @@ class ForestSums:
         return [[name] for name in names]
 
     def _operations(self, place: int) -> Iterator[Operation]:
-        """What is done to the start of an output, in order."""
+        """Yield the operations on the start value of an output, in order."""
         forest = self.forest
         for number, member in enumerate(forest.members, start=1):
             if place in member.outputs:

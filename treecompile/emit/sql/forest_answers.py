@@ -1,4 +1,4 @@
-"""What follows from the margins of a forest, as SQL: labels, probabilities, numbers.
+"""Writes a forest's answers as SQL: labels, probabilities and numbers of its margins.
 
 The margins have names here, so that each may be written several times.
 """

@@ -1,4 +1,4 @@
-"""The forms of SQL output: a bare expression, a query, a view, a function, a dbt model.
+"""Writes the forms of SQL: a bare expression, query, view, function or dbt model.
 
 The input is the finished lines of each expression, the output the lines of a statement.
 """
@@ -62,14 +62,14 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
 
 
 def quoting_of(dialect: Dialect, options: EmitOptions) -> Quoting:
-    """How names are written: as the user says, or as is usual for the database."""
+    """Return how names are written: as the user says, or as the database does."""
     identifiers = options.identifiers or dialect.names.identifiers
     is_function = options.form == FUNCTION
     return Quoting(dialect, identifiers, dialect.functions.reserved * is_function)
 
 
 def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
-    """How the expression refers to each required feature: a column, a parameter."""
+    """Return how the expression refers to each feature: as a column or a parameter."""
     if options.form == FUNCTION:
         parameters = _parameters(body, dialect, options)
         return {index: reference for index, (_, reference) in parameters.items()}
@@ -118,7 +118,7 @@ def _type(value_type: ValueType, dialect: Dialect) -> str:
 def helper_names(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> tuple[dict[int, str], str]:
-    """Helper columns for features and for the rule; no feature has such a name."""
+    """Name helper columns for features and for the rule, unlike any feature."""
     quoting, prefix = quoting_of(dialect, options), helper_prefix(body, options)
     plain = identifiers(body, ["rule"], lower=True)
     names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
@@ -126,7 +126,7 @@ def helper_names(
 
 
 def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
-    """What begins the names of helper columns: no column of a feature begins so."""
+    """Return a prefix of helper columns with which no feature's column begins."""
     taken = [options.columns.get(each.name, each.name) for each in body.features]
     prefix = HELPER
     while any(name.casefold().startswith(prefix) for name in taken):

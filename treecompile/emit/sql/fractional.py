@@ -1,4 +1,4 @@
-"""How SQL divides unknown values among the branches of a split: what both ways share.
+"""Divides unknown values among the branches of a split in SQL: what two ways share.
 
 The ordinary CASE is the fast path. A row with an unknown value (missing, or a category
 never seen) goes into its first arm, which adds up the shares of the splits from the
@@ -117,7 +117,7 @@ def check_terms(tree: Tree, each: int, dialect: Dialect) -> None:
 
 
 def nested_operators(operators: Sequence[int]) -> int:
-    """The operator depth of a sum, from that of the share in each of its terms."""
+    """Return the operator depth of a sum, from the depth of the share in each term."""
     # A share is inside its product, and inside the additions of all later terms.
     return 1 + max(
         inner + 1 + len(operators) - place for place, inner in enumerate(operators)

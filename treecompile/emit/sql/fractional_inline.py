@@ -1,4 +1,4 @@
-"""The sums of a tree that divides unknown values, nested in one expression.
+"""Writes the sums of a tree that divides unknown values, nested in one expression.
 
 For databases in which a subquery cannot refer to the current row. Each share of a split
 occurs once in the sum above it, so the expression is as large as the tree; only the
@@ -46,7 +46,7 @@ def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
 
 
 def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
-    """How often a share of the root is written, all labels together."""
+    """Return how often a share of the root is written, for all labels together."""
     shares = 1 if asked.label is not None else len(tree.labels) or 1
     if shares > 2 and asked.output == "label" and not dialect.sums.naming:
         return 2 * shares - 1
@@ -81,7 +81,7 @@ def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
 def named(
     shares: Sequence[Lines], labels: Sequence[str], dialect: Dialect
 ) -> list[Line]:
-    """The shares under names, and the greatest of them, or its label, by these."""
+    """Name the shares, and choose the greatest of them, or its label, by the names."""
     sums = dialect.sums
     names = [sums.named.fill(place=n, number=n + 1) for n in range(len(shares))]
     answer = first_greatest(names, labels or names)
@@ -148,7 +148,7 @@ class InlineSums:
         return waiting[0]
 
     def sum(self, terms: Sequence[Lines], first: int | None) -> Lines:
-        """The terms in order; or that one first, and those before it in brackets."""
+        """Add the terms in order; or `first` first, and those before it in brackets."""
         opening: Lines = [(0, self.zero)]
         if first is not None:
             before: Lines = [(0, f"+ {self.zero}")]
@@ -160,7 +160,7 @@ class InlineSums:
         return [*opening, *(line for t in terms for line in indented(start("+ ", t)))]
 
     def amounts_of(self, split: Split) -> tuple[list[str], str]:
-        """What each branch's share is multiplied by, and their sum divided by."""
+        """Return the factor of each branch's share, and the divisor of their sum."""
         index = split.branches[0].when.feature
         known = self.writer.text(negate(unknown(index, self.tree.features[index])))
         factors = []
@@ -173,7 +173,7 @@ class InlineSums:
         return factors, f"CASE WHEN {known} THEN {self.one} ELSE {whole} END"
 
     def takes(self, branch: Branch) -> Condition:
-        """True if the value is known and goes down the branch."""
+        """Return the condition that a value is known and goes down the branch."""
         test = branch.when
         feature = self.tree.features[test.feature]
         if feature.kind is not Kind.CATEGORICAL:

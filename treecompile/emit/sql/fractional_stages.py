@@ -1,4 +1,4 @@
-"""The sums of a tree that divides unknown values, as stages of a WITH query.
+"""Writes the sums of a tree that divides unknown values, as stages of a WITH query.
 
 The first stage reads each column: as a number, as the position of its category, or as
 NULL if the value is unknown. Each later stage adds up the shares of some splits, from
@@ -85,13 +85,13 @@ class StagedSums:
         return f"{self.prefix}x{self.required.index(index)}"
 
     def values(self, node: int) -> list[str]:
-        """The columns of a node; or that of the feature n, given as ~n."""
+        """Return the columns of a node; or the column of the feature n, given as ~n."""
         if node < 0:
             return [self.column(~node)]
         return [f"{self.prefix}v{node}_{place}" for place in range(self.width)]
 
     def stages(self) -> list[list[str]]:
-        """The columns of the first stage, which reads, and of those that add up."""
+        """Return the columns of each stage: the first reads, the others add up."""
         check_terms(self.tree, self.width, self.dialect)
         kept = self.kept_values()
         last = kept[0].stage

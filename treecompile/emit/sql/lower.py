@@ -1,4 +1,4 @@
-"""IR -> the lines of a SQL expression, query, view, function or dbt model.
+"""Lowers a tree or rules to the lines of a SQL expression or statement.
 
 Comments contain only what this module writes itself: ids, counts, hashes. Text from the
 data appears only as quoted names and literals.
@@ -87,7 +87,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def dates_note(program: ir.AnyProgram) -> str:
-    """Which columns the table must have, computed from dates."""
+    """Say which columns, computed from dates, the table must have; "" if none."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
     return f"the SQL reads columns that are computed from dates: {said}" if said else ""
@@ -129,7 +129,7 @@ def in_steps(
     said: Mapping[str, str] = UNSAID,
     layout: CodeLayout = NESTED,
 ) -> Steps:
-    """What a query computes, step by step; an expression has no steps but the last.
+    """Return what a query computes, step by step; an expression has one step only.
 
     `said` is what comments say about each rule.
     """
@@ -304,7 +304,7 @@ def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
 
 
 def divided_arm(tree: ir.Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """The arm of a CASE that answers the rows with an unknown value."""
+    """Return the arm of a CASE that answers rows with an unknown value."""
     check_sums(tree, writer.dialect)
     required = ((index, tree.features[index]) for index in required_features(tree))
     tests = [writer.text(paths.unknown(*feature)) for feature in required]

@@ -1,4 +1,4 @@
-"""The outputs of SQL, such as the label and the rule, and how a file declares them."""
+"""Defines the outputs of SQL, such as label and rule, and declares them in a file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def asked_outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
 
 
 def output_problem(body: AnyBody, output: str) -> str:
-    """Why a model does not have an output; "" if it does."""
+    """Say why a model does not have an output; "" if it does."""
     forest = body if isinstance(body, Forest) else None
     if output == "probability" and not body.labels:
         return "the model predicts a number: leave it out"
@@ -90,7 +90,7 @@ def position_of(labels: Sequence[Label], text: str) -> int:
 def taken_names(
     program: AnyProgram, dialect: Dialect, asked: Sequence[Asked], options: EmitOptions
 ) -> Iterator[str]:
-    """Warn about an output with the name of the target; refuse that of a feature.
+    """Warn about an output named like the target; refuse one named like a feature.
 
     A query has all columns of the table beside the outputs. Of two columns with one
     name, databases return the first: the one of the table.

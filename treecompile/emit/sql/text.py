@@ -1,6 +1,6 @@
-"""Names, values and conditions as SQL text of one dialect.
+"""Writes names, values and conditions as SQL text of one dialect.
 
-What a database cannot express is refused with a message that says what to do instead.
+If a database cannot express something, an error says what to do instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Quoting:
         return text if self.is_bare(text) else self.quoted(text)
 
     def stored(self, text: str) -> str:
-        """The name that the table is said to have."""
+        """Return a name in the case that the user says the table has."""
         return CASES.get(self.identifiers, str)(text)
 
     def is_bare(self, text: str) -> bool:
@@ -86,7 +86,7 @@ class Quoting:
         return f"{opening}{text.replace(closing, closing * 2)}{closing}"
 
     def _problem(self, text: str) -> str:
-        """Why the database has no such name; "" if it has."""
+        """Say why the database cannot have a name; "" if it can."""
         names = self.dialect.names
         if not text and not names.empty:
             return "does not allow empty column names"
@@ -153,7 +153,7 @@ def _twins(said: str, name: str, names: Sequence[str]) -> TargetError:
 # ---------------------------------------------------------------- values
 
 
-# Thresholds below it separate integers as their doubles are separated.
+# Below this threshold, integers are separated exactly as their doubles are.
 WHOLE = 2.0**53
 
 
@@ -178,7 +178,7 @@ def literal(value: ir.Label | None, dialect: Dialect) -> str:
 
 
 def threshold_text(value: float, dialect: Dialect) -> str:
-    """A number as it is compared with a double: 40.5, or an exact form."""
+    """Write a number as it is compared with a double: 40.5, or an exact form."""
     plain = dialect.literals.plain
     if plain and (text := plain_number(value, any_decimal=plain == "decimal")):
         return text
@@ -186,7 +186,7 @@ def threshold_text(value: float, dialect: Dialect) -> str:
 
 
 def compared(value: ir.Label, dialect: Dialect) -> str:
-    """A label or a category as it is compared with its column."""
+    """Write a label or a category as it is compared with its column."""
     text = literal(value, dialect)
     if isinstance(value, str) and dialect.literals.stop:
         return STRINGS[dialect.literals.string](value + dialect.literals.stop)
@@ -274,7 +274,7 @@ class ConditionWriter:
         return self.number.fill(typed.fill(text) if typed else text)
 
     def _text(self, test: ir.Condition, known: bool = False) -> str:
-        """A test; simpler if its value is `known` not to be missing."""
+        """Write a test; it is simpler if its value is `known` not to be missing."""
         feature = self.features[test.feature]
         name, chosen = form_of(test, feature)
         if known:
@@ -294,7 +294,7 @@ class ConditionWriter:
         return self._filled(form, test.feature, ", ".join(values))
 
     def _number(self, test: ir.Condition, name: str, known: bool) -> str:
-        """The test of a number, in the form of this name."""
+        """Write the test of a number, in the form of this name."""
         index, forms = test.feature, self.dialect.conditions
         declared, typed = self.types.get(index), self.dialect.literals.typed
         if test.value == inf:  # it compares nothing
@@ -314,7 +314,7 @@ class ConditionWriter:
         return form.fill(x=self.typed[index], column=self.columns[index], value=value)
 
     def _in_parts(self, test: ir.Condition, inside: bool, values: Sequence[str]) -> str:
-        """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
+        """Write a long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
         forms = self.dialect.conditions
         if self.singly:
             form, parts = (forms.equal if inside else forms.unequal), values

@@ -1,4 +1,4 @@
-"""Import models of CatBoost from their JSON files, exactly as CatBoost evaluates them.
+"""Imports models of CatBoost from their JSON files, exactly as CatBoost evaluates them.
 
     model.save_model("model.json", format="json")
 
@@ -52,9 +52,9 @@ def from_object(
     labels: Sequence[ir.Label] | None = None,
     categories: CategoriesOf | None = None,
 ) -> ir.NotedForest:
-    """The forest of a fitted model in memory: CatBoost writes it, and it is read.
+    """Return the forest of a fitted model, from the file that CatBoost writes of it.
 
-    `categories` says which ones a feature has; CatBoost hashes them.
+    `categories` returns the categories of a feature; CatBoost hashes them.
     """
     _check_fitted(model)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The categories behind the hashes that CatBoost tests.
+"""Finds the categories behind the hashes that CatBoost tests.
 
 CatBoost turns a category into text, and keeps 32 bits of the hash of that text. A file
 may list the texts. For a model in memory, CatBoost hashes the categories of given rows.
@@ -30,7 +30,7 @@ class OneHot(NamedTuple):
 
 
 class KnownCategories(NamedTuple):
-    """What is known of such a feature."""
+    """The known categories of a categorical feature, also by hash."""
 
     all: tuple[ir.Category, ...]
     of_hash: Mapping[int, tuple[ir.Category, ...]]
@@ -42,7 +42,7 @@ CategoriesOf = Callable[[str], Iterable[ir.Category]]  # of a feature
 
 
 def hash_bits(item: Any, where: str) -> int:
-    """A hash without its sign: lists and tests write it in different ways."""
+    """Return a hash without its sign, which lists and tests write differently."""
     if type(item) is not int or not -(1 << BITS - 1) <= item < 1 << BITS:
         raise ModelFileError(f"{where}: expected an integer of {BITS} bits")
     return item % (1 << BITS)
@@ -52,10 +52,10 @@ def hash_bits(item: Any, where: str) -> int:
 
 
 def in_file(model: dict[str, Any], features: Sequence[OneHot]) -> list[KnownCategories]:
-    """The categories that a file lists.
+    """Return the categories that a file lists.
 
-    Their types are not in it. If all that a feature is compared with are integers, it
-    is a feature of integers.
+    Their types are not in the file. If a feature is compared with integers only, it is
+    a feature of integers.
     """
     texts = texts_of(model)
     return [_listed(feature, texts) for feature in features]
@@ -102,7 +102,7 @@ def _is_integer(text: str) -> bool:
 
 
 def hashed_by(model: Any, categories: CategoriesOf | None) -> Known:
-    """The categories of given rows, hashed by a fitted model of CatBoost."""
+    """Return a function that finds categories in rows, hashed by a fitted model."""
 
     def known(_: dict[str, Any], features: Sequence[OneHot]) -> list[KnownCategories]:
         if not features:
@@ -141,7 +141,7 @@ def _hashed(
 
 
 def _hashes(model: Any, texts: Iterable[str]) -> dict[str, int]:
-    """The hash of each text. CatBoost lists one text for each hash, so ask again."""
+    """Return the hash of each text; ask again for texts with the same hash."""
     found: dict[str, int] = {}
     waiting = list(texts)
     while waiting:

@@ -1,4 +1,4 @@
-"""The features of a CatBoost model: numbers, and categories that trees test."""
+"""Reads the features of a CatBoost model: numbers, and categories that trees test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Found(NamedTuple):
     """A column in the file."""
 
     flat: int  # its place among all columns
-    number: int  # among those of its kind
+    number: int  # its place among columns of its kind
     name: str
     item: dict[str, Any]
     where: str

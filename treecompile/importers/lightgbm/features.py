@@ -1,4 +1,4 @@
-"""The features of a LightGBM model: numbers, codes, or the categories of pandas."""
+"""Reads the features of a LightGBM model: numbers, codes, or pandas categories."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def category_sets(block: Block) -> list[list[int]]:
 def columns(
     document: Document, tests: Iterable[tuple[int, int, list[int]]]
 ) -> tuple[boosted.Columns, dict[int, int]]:
-    """The features, and what is missing in each of those that are tested as numbers.
+    """Return the features, and what counts as missing in each numeric one.
 
     A test is the place of its feature, its `decision_type`, and the codes that go left.
     """
@@ -87,7 +87,7 @@ def columns(
 
 
 def _codes(info: str) -> set[int]:
-    """The codes that a column had, or nothing if it has numbers."""
+    """Return the codes that a column had; none if it has numbers."""
     parts = info.split(":")
     if info.startswith("[") or not all(map(INTEGER.fullmatch, parts)):
         return set()
@@ -99,7 +99,7 @@ def _tested(
     codes: dict[int, set[int]],
     tests: Iterable[tuple[int, int, list[int]]],
 ) -> dict[int, int]:
-    """What is missing in each numeric feature; adds the codes of the others."""
+    """Return what is missing in each numeric feature; add the codes of the others."""
     missing: dict[int, int] = {}
     tested = set()
     for feature, decision, chosen in tests:

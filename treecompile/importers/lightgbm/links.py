@@ -1,4 +1,4 @@
-"""What the objectives of LightGBM make of a margin."""
+"""Reads how an objective of LightGBM makes answers of margins."""
 
 from __future__ import annotations
 

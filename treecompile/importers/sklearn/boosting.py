@@ -1,4 +1,4 @@
-"""Import boosted trees of scikit-learn, exactly as it evaluates them.
+"""Imports boosted trees of scikit-learn, exactly as it evaluates them.
 
 The sums start at a first prediction, and every tree adds to them, in its order.
 """
@@ -73,7 +73,7 @@ def _first_prediction(estimator: Any, columns: int) -> tuple[float, ...]:
 
 
 def below_zero(forest: ir.Forest) -> float:
-    """A cut such that a margin is above it if it is 0 or more."""
+    """Return a cut that a margin is above exactly if it is 0 or more."""
     numbers = [*forest.start]
     for member in forest.members:
         numbers += [value for leaf in member.values for value in leaf]
@@ -149,7 +149,7 @@ def _categorical(kind: str, place: int, name: str, known: Any) -> _Column:
             f"cannot import the {kind}: in {name!r} it tells None from NaN, and both"
             " mean missing here: use NaN"
         )
-    # NaN is the last one, if rows had it.
+    # NaN is the last category, if rows had it.
     plain = [c for c in np.asarray(known).tolist() if not is_missing(c)]
     feature = categorical(name, plain, f"import the {kind}: the encoder")
     is_whole = feature.type is ir.ValueType.INT

@@ -1,4 +1,4 @@
-"""The features of imported models: numbers, and categories that an encoder knows."""
+"""Makes the features of imported models: numbers, and categories of an encoder."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def fold(
 
 
 def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:
-    """A member with a folded tree: copies of a leaf become leaves of their own."""
+    """Return a member with a folded tree; copies of a leaf become separate leaves."""
     nodes: list[SplitNode | LeafNode] = []
     for node in tree.nodes:
         if isinstance(node, ir.Leaf):
@@ -67,7 +67,7 @@ def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:
 def _fold_all(
     trees: Sequence[ir.Tree], names: Sequence[str], steps: Sequence[Any], named: bool
 ) -> tuple[list[ir.Tree], list[str]]:
-    """All trees over the same raw columns; tests that they share are searched once."""
+    """Fold all trees over the same raw columns; search the tests they share once."""
     structure = Structure(names, steps)
     for tree in trees[:1]:
         if len(structure.columns) != len(tree.features):
@@ -120,7 +120,7 @@ def _refuse_two_meanings(structure: Structure, column: StepColumn, test: Test) -
 
 
 def _refused(side: Side, name: str) -> list[str]:
-    """What the pipeline would refuse in a raw column, and what the model does."""
+    """Note what the pipeline would refuse in a raw column, and what the model does."""
     if isinstance(side, Line):
         return []
     found = {"unknown categories": side.unseen, "missing values": side.missing}
@@ -158,13 +158,13 @@ def _feature(raw: RawColumn) -> ir.Feature:
     return categorical(raw.name, raw.categories, f"fold the {raw.encoder}")
 
 
-# A test of a transformed column as tests of the raw one, to be tried in turn: which way
-# a value goes that passes (True: left). The last has no test: all other values.
+# A test of a transformed column becomes links, tried in turn: each has a test of the
+# raw column, and the way of a value that passes (True: left). The last has no test.
 Link = tuple[ir.Condition | None, bool]
 
 
 def links_of(side: Side, source: int, feature: ir.Feature, usual: bool) -> list[Link]:
-    """The tests of one raw column. What the pipeline refuses goes the `usual` way."""
+    """Return the links for a test; a value that the pipeline refuses goes `usual`."""
     if isinstance(side, Chosen):
         unseen = usual if side.unseen is None else side.unseen
         missing = unseen if side.missing is None else side.missing

@@ -1,4 +1,4 @@
-"""What the preprocessing makes of values: asked from the transformers themselves.
+"""Finds what the preprocessing makes of values, by asking the transformers.
 
 A test `z <= t` of the tree is about a transformed number z. Of a categorical column,
 every known category, an unseen one and a missing one are transformed and compared.
@@ -136,7 +136,7 @@ class Probe:
         return found
 
     def _values(self, source: int, raw: RawColumn) -> dict[str, Floats | None]:
-        """The transformed categories of a column, and what is not one of them."""
+        """Transform the categories of a column, an unseen value and a missing one."""
         known = list(raw.categories)
         unseen = self.attempt(source, _unseen(known))
         if raw.knows_none and raw.knows_nan:
@@ -170,7 +170,7 @@ def goes_left(test: Test, z: Any) -> Mask:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without warnings about strange values, and without refusing infinite ones."""
+    """Silence warnings about strange values, and let infinite ones pass."""
     from sklearn import config_context
 
     with (

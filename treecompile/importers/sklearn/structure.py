@@ -1,4 +1,4 @@
-"""Which raw column each column of a preprocessing step comes from.
+"""Finds the raw column from which each column of a preprocessing step comes.
 
     make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"]))
 
@@ -122,7 +122,7 @@ class Structure:
         return [_through(step, columns[place]) for place in step.features_]
 
     def _note_missing(self, step: Any, columns: Sequence[StepColumn]) -> None:
-        """A value that means missing is one of its own, among numbers and texts."""
+        """Note a value that means missing, such as -1 or "?", for its raw columns."""
         marker = step.missing_values
         if is_missing(marker):
             return

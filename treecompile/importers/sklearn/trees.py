@@ -1,4 +1,4 @@
-"""Import trees of scikit-learn, exactly as it evaluates them.
+"""Imports trees of scikit-learn, exactly as it evaluates them.
 
 scikit-learn rounds every input to a 32-bit float before it compares. The import moves
 each threshold to the double that decides the same for every double: the largest that
@@ -186,7 +186,7 @@ def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.St
         sse = float(tree.impurity[position]) * weight if squared else None
         return ir.Moments(weight, float(tree.value[position, 0, 0]) + 0.0, sse)
     counts = tree.value[position, 0, : len(labels)] * weight
-    # Shares times the weight: round to whole numbers where they were whole.
+    # The counts are shares times the weight: restore whole numbers.
     whole = np.round(counts)
     counts = np.where(np.abs(counts - whole) < 1e-6, whole, counts)
     return ir.ClassCounts(tuple(float(count) for count in counts))

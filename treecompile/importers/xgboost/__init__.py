@@ -1,7 +1,7 @@
-"""Import models of XGBoost, exactly as it evaluates them.
+"""Imports models of XGBoost, exactly as it evaluates them.
 
-They are read from the JSON or UBJSON that it saves, so it need not be installed. It
-rounds every number to a 32-bit float before it compares it, and adds 32-bit floats.
+They are read from the JSON or UBJSON that XGBoost saves, so it need not be installed.
+It rounds every number to a 32-bit float before comparing it, and adds 32-bit floats.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _check_missing(missing: float) -> None:
 
 
 def _booster(learner: Section) -> tuple[Section, Section | None]:
-    """The trees, and the part with their weights, of DART."""
+    """Return the section of the trees and, for DART, the one with their weights."""
     booster = learner.part("gradient_booster")
     name = booster.text("name")
     if name == "dart":
@@ -153,7 +153,7 @@ def _booster(learner: Section) -> tuple[Section, Section | None]:
 
 
 def _used(model: Section, outputs: int, iterations: int | None) -> int:
-    """The number of trees of these iterations."""
+    """Return the number of trees in so many iterations; None: all of them."""
     trees = len(model.items("trees"))
     if iterations is None:
         return trees

@@ -1,4 +1,4 @@
-"""The parts of a model file of XGBoost, checked as they are taken out."""
+"""Reads the parts of a model file of XGBoost, and checks them when they are taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treecompile.model.file.limits import check_text
 
 INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
 NUMBER = re.compile(r"[-+]?\d+\.?\d*([eE][-+]?\d+)?", re.ASCII)
-LARGEST = 2**62  # of an integer
+LARGEST = 2**62  # greatest integer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the objectives of XGBoost make of a margin, and where the sums start."""
+"""Reads how an objective of XGBoost makes answers of margins, and the sums' start."""
 
 from __future__ import annotations
 

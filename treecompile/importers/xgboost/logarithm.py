@@ -1,4 +1,4 @@
-"""The logarithm of a 32-bit float, as the C library of GNU computes it.
+"""Computes the logarithm of a 32-bit float, as the C library of GNU does.
 
 XGBoost starts its sums at the logarithm of a parameter. The last bit of a logarithm
 depends on the library that computes it, so the one of XGBoost on Linux is here. Its

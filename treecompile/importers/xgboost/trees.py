@@ -1,4 +1,4 @@
-"""The trees of an XGBoost model."""
+"""Reads the trees of an XGBoost model."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def raw_tree(tree: Section, features: int) -> NodeLists:
 
 
 def _measures(tree: Section, key: str, count: int) -> list[float]:
-    """Numbers that decide nothing: 0 for each that the file does not have."""
+    """Return numbers that decide nothing; zeros if the file does not have them."""
     return tree.singles(key, count) if key in tree else [0.0] * count
 
 
