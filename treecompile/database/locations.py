@@ -59,7 +59,7 @@ class TableLocation:
 
 
 def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | None:
-    """The table or files that a database reads; None for data to read into memory.
+    """Return the table or files that a database reads; None to read into memory.
 
     `data` is a Table, the path of a file or folder, a pattern of paths, or anything
     that `read_table` takes. `memory_limit` is for files.
@@ -153,7 +153,7 @@ def open_table(
 
 @contextmanager
 def open_files(data: str, memory_limit: str = "") -> Iterator[TableLocation]:
-    """All Parquet files in a folder, or those that match a pattern."""
+    """Open all Parquet files in a folder, or those that match a pattern."""
     pattern = data
     if Path(data).is_dir():
         pattern = str(Path(data) / "**" / "*.parquet")

@@ -232,7 +232,7 @@ class CodeWriter:
         return DOUBLES[literals.number](value + 0.0)  # never -0.0
 
     def answer(self, rule: ir.Rule) -> dict[str, str | int]:
-        """The placeholders of an arm that describe its rule."""
+        """Return the placeholders of an arm that describe its rule."""
         labels = self.body.labels
         probability = ""
         if isinstance(rule.stats, ir.ClassCounts):

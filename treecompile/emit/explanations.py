@@ -63,7 +63,7 @@ def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
 def conclusions(
     program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
 ) -> dict[str, tuple[int, str]]:
-    """For each rule, its leaf and what it says."""
+    """Return, for each rule, its leaf and what it says."""
     return {
         rule.id: (position, words.conclusion(rule, program.target, evidence[rule.id]))
         for position, rule in decided.items()

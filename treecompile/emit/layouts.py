@@ -44,14 +44,14 @@ class CodeLayout:
     def steps(
         self, body: ir.Body, budget: int | None = None, missing_last: bool = False
     ) -> Iterator[Step]:
-        """The steps in the order of execution, nested at most `budget` levels deep."""
+        """Yield the steps in order of execution, at most `budget` levels deep."""
         if self.name == LIST:
             return list_steps(body)
         return decision_steps(body, budget, missing_last)
 
     @property
     def said(self) -> str:
-        """For the head of an artefact, where `verify` reads the name."""
+        """Describe the layout for the head of an artefact, where `verify` reads it."""
         return f"layout {self.name}{f': {self.how}' if self.how else ''}"
 
     def note(self, what: str) -> str:

@@ -25,7 +25,7 @@ MIN_NORMAL = sys.float_info.min
 
 
 def python_string(text: str) -> str:
-    """A Python string on one line, in the quotes that black chooses."""
+    """Return a Python string on one line, in the quotes that black chooses."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
@@ -35,7 +35,7 @@ def python_string(text: str) -> str:
 
 
 def python_literal(value: object) -> str:
-    """A label, a category or a number, as black formats it."""
+    """Return a label, a category or a number, as black formats it."""
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
@@ -50,7 +50,7 @@ MARKUP = re.compile("<(?=[/!]|script)", re.IGNORECASE)
 
 
 def javascript_string(text: str) -> str:
-    """A string on one line, in the quotes that prettier chooses, safe in a page."""
+    """Write a string on one line, in the quotes of prettier, and safe in a page."""
     if HALVES.search(text):
         raise TargetError(
             f"{text!r} has both halves of a surrogate pair, which JavaScript takes for"

@@ -170,7 +170,7 @@ def _problem(value: Any, said: Key) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message: in full only if it cannot be long or nested."""
+    """Return a value in a message: in full only if it cannot be long or nested."""
     if isinstance(value, dict):
         return "a section"
     if isinstance(value, list):
@@ -189,5 +189,5 @@ def on_one_line(text: str) -> str:
 
 
 def one_line(error: object) -> str:
-    """An error, or its message, on one line."""
+    """Return an error, or its message, on one line."""
     return " ".join(str(error).split())

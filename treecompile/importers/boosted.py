@@ -51,7 +51,7 @@ class Columns:
     categories: Mapping[int, Sequence[ir.Category]]
 
     def chosen(self, index: int, codes: Sequence[int]) -> tuple[ir.Category, ...]:
-        """The categories of some codes of a feature."""
+        """Return the categories of some codes of a feature."""
         categories = self.categories.get(index)
         if categories is None:
             return tuple(codes)
@@ -140,7 +140,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def checked_names(given: Iterable[object], count: int) -> list[str]:
-    """The names that a user gives to the columns of a fitted model."""
+    """Return the names that a user gives to the columns of a fitted model."""
     names = list(map(str, given))
     if len(names) != count:
         raise DataError(
@@ -156,7 +156,7 @@ def numeric(name: str) -> ir.Feature:
 
 
 def categorical(name: str, categories: Sequence[Any]) -> ir.Feature:
-    """A feature with these categories, all of one type."""
+    """Return a feature with these categories, all of one type."""
     kinds = {type(category) for category in categories}
     if len(kinds) > 1 or not kinds <= TYPES.keys():
         found = " and ".join(sorted(kind.__name__ for kind in kinds))
@@ -202,7 +202,7 @@ def gain(value: float) -> float:
 def program(
     library: str, objective: str, target: str, forest: ir.Forest
 ) -> ir.ForestProgram:
-    """The program of a forest that has passed all checks."""
+    """Return the program of a forest that has passed all checks."""
     if problem := forests.problem(forest):
         raise ModelFileError(f"the trees: {problem}")
     check_size(forest)

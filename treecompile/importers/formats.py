@@ -35,7 +35,7 @@ FORMATS = (
 
 
 def format_of(path: str | Path) -> FileFormat | None:
-    """The format of a file; None if it is not a model of another library.
+    """Return the format of a file; None if it is not a model of another library.
 
     A pipe is not looked into, because reading it would consume it.
     """
@@ -60,7 +60,7 @@ def read_foreign(
     target: str = "",
     labels: Sequence[ir.Label] | None = None,
 ) -> ir.NotedForest:
-    """The forest in a file of another library."""
+    """Read the forest in a file of another library."""
     found = format_of(path)
     data = read_bytes(path, ModelFileError, most=MOST_BYTES)
     if found is None:

@@ -153,7 +153,7 @@ def _ranges(
 
 
 def _weights(made: list[Inner | LeafNode], children: list[list[int]]) -> list[float]:
-    """The weight of each node: that of the leaves below it."""
+    """Return the weight of each node: that of the leaves below it."""
     found = [0.0] * len(made)
     for place in reversed(range(len(made))):
         node = made[place]

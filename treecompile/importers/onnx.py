@@ -55,7 +55,7 @@ def is_model(beginning: bytes) -> bool:
 def from_object(
     model: Any, target: str = "", feature_names: Sequence[str] | None = None
 ) -> ir.NotedForest:
-    """The forest of a model in memory, an `onnx.ModelProto`."""
+    """Import the forest of a model in memory, an `onnx.ModelProto`."""
     if not hasattr(model, "SerializeToString"):
         kind = type(model).__name__
         raise DataError(f"cannot import a {kind}: expected an onnx.ModelProto")
@@ -69,7 +69,7 @@ def read(
     *,
     labels: Sequence[ir.Label] | None = None,
 ) -> ir.NotedForest:
-    """The forest of a file, which has its own labels."""
+    """Read the forest of a file, which has its own labels."""
     if labels is not None:
         raise ModelFileError("an ONNX file has its own labels: leave others out")
     graph = graph_of(data)

@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 def _named(node: Operator, key: str, known: Sequence[str], usual: str) -> str:
-    """An attribute that names one of some texts; a TreeEnsemble has its number."""
+    """Read an attribute with one of the known texts; a TreeEnsemble has its number."""
     if node.kind != ENSEMBLE:
         return node.text(key, usual)
     number = node.integer(key, known.index(usual))
@@ -56,7 +56,7 @@ def _transform(node: Operator) -> str:
 
 
 def number(node: Operator, trees: Trees, is_double: bool) -> Answers:
-    """A regression."""
+    """Read how a regression answers."""
     targets = node.integer("n_targets", 1)
     used = {place for leaf in trees.leaves.values() for place in leaf}
     if targets != 1 or not used <= {0}:

@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
 
 def source_of(graph: Graph, node: Operator) -> InputColumns:
-    """The columns of an ensemble, and how their numbers are compared."""
+    """Return the columns of an ensemble, and how their numbers are compared."""
     parts = list(_parts(graph, node.inputs[0] if node.inputs else ""))
     if not parts:
         raise ModelFileError("Concat joins nothing: expected inputs")
@@ -74,7 +74,7 @@ def source_of(graph: Graph, node: Operator) -> InputColumns:
 
 
 def _parts(graph: Graph, name: str) -> Iterator[_Part]:
-    """The inputs behind a name, in the order of their columns."""
+    """Yield the inputs behind a name, in the order of their columns."""
     makers = {out: each for each in graph.operators for out in each.outputs}
     inputs = {each.name: each for each in graph.inputs}
     # Every operator is passed once, unless they form a loop or repeat a column.

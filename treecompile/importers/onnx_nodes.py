@@ -85,7 +85,7 @@ class Graph:
 
 
 def graph_of(data: bytes) -> Graph:
-    """The graph of a file."""
+    """Read the graph of a file."""
     model = Reader(data).model
     if not model.bytes_of(7):
         raise ModelFileError("not an ONNX file: it has no graph")

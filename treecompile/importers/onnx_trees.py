@@ -208,7 +208,7 @@ class Limits(NamedTuple):
     is_double: bool  # thresholds have 64 bits
 
     def up_to(self, threshold: float) -> float:
-        """The greatest double that counts as `<= threshold`."""
+        """Return the greatest double that counts as `<= threshold`."""
         if isnan(threshold):
             raise ModelFileError("a threshold is not a number")
         if threshold == -inf:
@@ -218,7 +218,7 @@ class Limits(NamedTuple):
         return threshold + 0.0
 
     def below(self, threshold: float) -> float:
-        """The greatest double that counts as `< threshold`."""
+        """Return the greatest double that counts as `< threshold`."""
         if self.is_double or isnan(threshold):
             return self.up_to(nextafter(threshold, -inf))
         return self.up_to(float(np.nextafter(np.float32(threshold), np.float32(-inf))))

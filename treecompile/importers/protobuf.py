@@ -27,7 +27,7 @@ class Message:
             self.fields.setdefault(number, []).append((form, value))
 
     def bytes_of(self, number: int) -> list[bytes]:
-        """The values of a field of texts, tensors or other messages."""
+        """Return the values of a field of texts, tensors or other messages."""
         found = []
         for form, value in self.fields.get(number, ()):
             if form != BYTES or not isinstance(value, bytes):

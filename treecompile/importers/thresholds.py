@@ -18,7 +18,7 @@ INFINITE_SINGLE = 2.0**128 - 2.0**103  # the least double that rounds to infinit
 
 
 def double_threshold(limit: float) -> float:
-    """The greatest double x with float32(x) <= limit."""
+    """Return the greatest double x with float32(x) <= limit."""
     assert not isnan(limit)
     with np.errstate(over="ignore"):
         low = np.float32(limit)
@@ -34,12 +34,12 @@ def double_threshold(limit: float) -> float:
 
 
 def double_below(limit: float) -> float:
-    """The greatest double x with float32(x) < limit, which is a finite 32-bit float."""
+    """Return the greatest double x with float32(x) < limit, a finite 32-bit float."""
     return double_threshold(float(np.nextafter(SINGLE(limit), SINGLE(-inf))))
 
 
 def last_double(passes: Callable[[float], bool], low: float, high: float) -> float:
-    """The greatest double from `low` that passes, where those above it all fail.
+    """Return the greatest double from `low` that passes, where those above it all fail.
 
     `low` passes and `high` fails. Both are at least 0.
     """

@@ -138,7 +138,7 @@ def _followed(
 
 
 def _thresholds(forest: ir.Forest) -> list[set[float]]:
-    """The finite thresholds of each feature."""
+    """Return the finite thresholds of each feature."""
     found: list[set[float]] = [set() for _ in forest.features]
     for member in forest.members:
         for node in member.tree.nodes:

@@ -30,7 +30,7 @@ class SplitShares:
 
 
 def split_shares(forest: Forest) -> SplitShares:
-    """The importance of each feature of a forest."""
+    """Return the importance of each feature of a forest."""
     gains: list[list[float]] = [[] for _ in forest.features]
     for member in forest.members:
         for node in member.tree.nodes:

@@ -51,7 +51,7 @@ class RuleQuality:
     tally: ir.RuleTally
 
     def cells(self, labels: Sequence[ir.Label]) -> list[str]:
-        """The rule, its answer, its rows, and how well it does."""
+        """Return the rule, its answer, its rows, and how well it does."""
         figure = f"{self.right:,}" if labels else f"{self.squared_error**0.5:.4g}"
         said = words.answer(self.rule.value, labels)
         return [self.rule.id, said, f"{self.rows:,}", figure if self.rows else ""]
@@ -251,7 +251,7 @@ def measured(
 def with_quality(
     program: Measured, training: Evaluation | None, validation: Evaluation | None
 ) -> Measured:
-    """The program with its quality on training and validation rows."""
+    """Return the program with its quality on training and validation rows."""
     assert program.training is not None
     summary = replace(
         program.training,
@@ -288,7 +288,7 @@ def quality_of_counts(confusion: Array) -> ir.ClassQuality:
 def quality_of_sums(
     rows: int, absolute: float, squared: float, spread: float
 ) -> ir.ValueQuality:
-    """The quality of numbers, from sums over the rows.
+    """Return the quality of numbers, from sums over the rows.
 
     `absolute` and `squared` sum the errors, `spread` the squared distances of the
     answers from their mean.
@@ -303,7 +303,7 @@ def quality_of_sums(
 
 
 def accuracy(quality: ir.ClassQuality) -> float | None:
-    """The share of right answers; None without rows."""
+    """Return the share of right answers; None without rows."""
     total = rows_of(quality)
     return right_rows(quality) / total if total else None
 
@@ -314,7 +314,7 @@ PREDICTION = "prediction"
 def scored_csv(
     program: ir.AnyProgram, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> str:
-    """The rows of a table as CSV, with the predictions in a last column."""
+    """Return the rows of a table as CSV, with the predictions in a last column."""
     if PREDICTION in table.names:
         raise DataError(
             f"there is a column {PREDICTION!r} already: rename or remove it"

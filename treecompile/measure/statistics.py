@@ -152,7 +152,7 @@ def _deviation(errors: float, rows: int) -> float | None:
 
 
 def wilson(right: float, rows: float) -> tuple[float, float]:
-    """The Wilson interval of a share."""
+    """Return the Wilson interval of a share."""
     share, z2 = right / rows, DEVIATE**2
     middle = share + z2 / (2 * rows)
     spread = DEVIATE * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
@@ -170,7 +170,7 @@ DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.0)
 
 
 def deviate(cf: float) -> float:
-    """The standard deviations for a confidence level, interpolated."""
+    """Return the standard deviations for a confidence level, interpolated."""
     place = max(1, bisect_left(LEVELS, cf))
     low, high = LEVELS[place - 1], LEVELS[place]
     share = (cf - low) / (high - low)
@@ -178,7 +178,7 @@ def deviate(cf: float) -> float:
 
 
 def added_errors(cases: Floats, errors: Floats, cf: float) -> Floats:
-    """The errors to expect in addition to those seen; cases are above 0."""
+    """Return the errors to expect in addition to those seen; cases are above 0."""
     none = cases * (1 - cf ** (1 / cases))
     share = np.where(errors < 1e-6, 0.0, errors)
     result = np.where(share == 0.0, none, none + share * (_some(cases, 1.0, cf) - none))
@@ -186,7 +186,7 @@ def added_errors(cases: Floats, errors: Floats, cf: float) -> Floats:
 
 
 def _some(cases: Floats, errors: Floats | float, cf: float) -> Floats:
-    """The same where at least one error was seen."""
+    """Return the additional errors to expect after at least one error."""
     z2 = deviate(cf) ** 2
     seen = errors + 0.5
     inside = np.maximum(z2 * (seen * (1 - seen / cases) + z2 / 4), 0.0)
@@ -195,14 +195,14 @@ def _some(cases: Floats, errors: Floats | float, cf: float) -> Floats:
 
 
 def best_labels(counts: Floats, current: Positions) -> Positions:
-    """The most common label of each node; in a tie the current one."""
+    """Return the most common label of each node; in a tie the current one."""
     nodes = np.arange(len(counts))
     heaviest = counts.argmax(axis=1)
     return np.where(counts[nodes, heaviest] > counts[nodes, current], heaviest, current)
 
 
 def leaf_errors(counts: Floats, label: Positions, cf: float) -> Floats:
-    """The errors to expect in leaves; 0 without cases."""
+    """Return the errors to expect in leaves; 0 without cases."""
     cases = counts.sum(axis=1)
     errors = cases - counts[np.arange(len(counts)), label]
     expected = errors + added_errors(np.where(cases > 0, cases, 1.0), errors, cf)

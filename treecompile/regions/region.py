@@ -126,7 +126,7 @@ def interval(low: float, high: float, missing: bool) -> Interval:
 def bound(
     index: int, feature: ir.Feature, op: ir.Op, end: float, missing: bool
 ) -> ir.Condition:
-    """The condition that cuts a feature at the end of an interval."""
+    """Return the condition that cuts a feature at the end of an interval."""
     if feature.kind is ir.Kind.NUMERIC:
         return ir.Condition(index, op, end, missing)
     place = -1 if end == inf else int(end)
@@ -176,7 +176,7 @@ class CategorySet:
         return CategorySet(self.bits & ~other.bits)
 
     def members(self, feature: ir.Feature) -> tuple[ir.Category, ...]:
-        """The known categories, in the order of the feature."""
+        """Return the known categories, in the order of the feature."""
         digits = f"{self.bits >> FIRST:b}"[::-1]
         if 8 * digits.count("1") > len(digits):
             return tuple(compress(feature.categories, map("1".__eq__, digits)))

@@ -97,7 +97,7 @@ class ConditionTexts:
         return sorted(self.texts.of(conditions))
 
     def _order(self, index: int) -> str:
-        """A hash of the categories of a feature in their order."""
+        """Return a hash of the categories of a feature in their order."""
         text = json.dumps(self.features[index].categories)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -98,7 +98,7 @@ class ImpurityTableSource(TableSource):
         return self.target.measure(self.sums, self.parent, self._new_rows)
 
     def _new_rows(self) -> str:
-        """A FROM clause for the rows of all new nodes."""
+        """Return a FROM clause for the rows of all new nodes."""
         return self.work.moved(self._routes(np.arange(len(self.parent))))
 
     def keep(self, is_open: Mask) -> None:
@@ -110,7 +110,7 @@ class ImpurityTableSource(TableSource):
             self.work.waiting = self._routes(numbers)
 
     def _routes(self, numbers: Array) -> list[Route]:
-        """Where the rows of the last level go, if the new nodes have these numbers."""
+        """Return where the rows of the last level go, for these new node numbers."""
         children = np.full(int(self.splits.size.sum()), CLOSED)
         children[self.filled] = numbers
         missing = np.full(len(self.splits.size), CLOSED)
@@ -132,7 +132,7 @@ class ImpurityTableSource(TableSource):
         return opened, self.found
 
     def _some_at_once(self) -> Iterator[range]:
-        """The open nodes, in ranges whose bins fit in memory."""
+        """Yield the open nodes, in ranges whose bins fit in memory."""
         room = max(BINS + 1, MOST_BINS // len(self.features))
         bins = np.cumsum(np.minimum(self.target.rows(self.sums), BINS + 1)).tolist()
         first = before = 0
@@ -143,7 +143,7 @@ class ImpurityTableSource(TableSource):
         yield range(first, len(bins))
 
     def _winners(self, nodes: range) -> list[BinHistogram]:
-        """Of each feature, the bins of those nodes that it splits best."""
+        """Return, for each feature, the bins of the nodes that it splits best."""
         some = nodes if len(nodes) < len(self.sums) else None
         counts = counting.counts(self.work, some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
@@ -194,7 +194,7 @@ class ImpurityTableSource(TableSource):
     # ------------------------------------------------------------ dividing
 
     def divide(self, splits: Splits) -> Division:
-        """The sums of the branches follow from the bins; rows are moved by `keep`."""
+        """Compute the sums of the branches from the bins; `keep` moves the rows."""
         known, self.heaviest = divide_features(splits, self._divide)
         sums = self.work.branch_sums(splits, self.bins)
         parent = np.repeat(np.arange(len(splits.size)), splits.size)

@@ -66,7 +66,7 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
 
 
 def _cuts(body: ir.Body) -> dict[int, set[float]]:
-    """The thresholds of each numeric feature."""
+    """Return the thresholds of each numeric feature."""
     found: dict[int, set[float]] = {}
     for test in conditions(body):
         numeric = body.features[test.feature].kind is ir.Kind.NUMERIC
@@ -76,7 +76,7 @@ def _cuts(body: ir.Body) -> dict[int, set[float]]:
 
 
 def example_row(program: ir.Program) -> list[Json]:
-    """The row that the form begins with, as the places of its inputs."""
+    """Return the row that the form begins with, as the places of its inputs."""
     columns = program.training.columns if program.training else ()
     row = example(program.body, columns)
     return list(map(_place, program.body.features, row))
@@ -97,7 +97,7 @@ def _place(feature: ir.Feature, value: ir.Value) -> Json:
 
 
 def listed(body: ir.Body, rules: ir.RuleSet) -> tuple[ir.Rule, ...]:
-    """The rules of the page; the default only where it can decide."""
+    """Return the rules of the page; the default only where it can decide."""
     ordered = isinstance(body, ir.RuleSet)
     return (*rules.rules, rules.default) if ordered else rules.rules
 
@@ -139,7 +139,7 @@ class RuleData:
         }
 
     def test(self, group: Sequence[ir.Condition]) -> Json:
-        """The conditions on one feature; missing and unseen values stand apart."""
+        """Return the conditions on one feature, missing and unseen values apart."""
         index = group[0].feature
         feature = self.rules.features[index]
         text, also = _apart(group, feature, self.rounding.figure(index))
@@ -155,7 +155,7 @@ class RuleData:
 def _apart(
     group: Sequence[ir.Condition], feature: ir.Feature, figure: words.Figure
 ) -> tuple[str, list[str]]:
-    """The tests of a feature, and what else they accept: unseen or missing values."""
+    """Separate the tests of a feature from the unseen or missing values they accept."""
     text = words.phrase(group, feature, words.with_symbols, figure)
     for marks, also in ALSO.items():
         if text.endswith(marks):
@@ -164,7 +164,7 @@ def _apart(
 
 
 def answer_code(value: ir.Label, labels: Sequence[ir.Label]) -> float:
-    """The position of a label, or the number that is the answer."""
+    """Return the position of a label, or the number that is the answer."""
     return labels.index(value) if labels else float(value)
 
 
@@ -185,7 +185,7 @@ def _region(index: int, feature: ir.Feature, region: Region) -> Json:
 
 
 def figures(known: Evidence) -> Json:
-    """The rows behind a rule or a node."""
+    """Return the rows behind a rule or a node."""
     return {
         "rows": known.rows,
         "right": known.right,

@@ -121,7 +121,7 @@ def _tree_note(program: Program) -> str:
 
 @cache
 def static(name: str) -> str:
-    """A file of the page that is the same for every model."""
+    """Return a file of the page that is the same for every model."""
     return (templates_folder() / "html" / name).read_text(encoding="utf-8")
 
 

@@ -63,7 +63,7 @@ def is_large(values: Sequence[ir.Label]) -> bool:
 
 
 def converter(feature: ir.Feature) -> str:
-    """The function that checks and converts the values of a feature."""
+    """Return the function that checks and converts the values of a feature."""
     if feature.type is ir.ValueType.INT and is_large(feature.categories):
         return "asBigInt"
     return {

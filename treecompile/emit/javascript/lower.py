@@ -148,7 +148,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def decision_script(source: CompilerInput) -> str:
-    """The decision without the frame of a module, to be embedded in a page."""
+    """Return the decision without the frame of a module, to be embedded in a page."""
     target = replace(read_target("javascript"), template="decision.js.jinja")
     return render(target, lower(source, EmitOptions()).strings)
 
@@ -202,7 +202,7 @@ def _dates(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
 
 
 def _head(source: CompilerInput, rules: int) -> list[str]:
-    """The comment at the top, with one call that can be tried."""
+    """Return the comment at the top, with one call that can be tried."""
     program = source.program
     body = program.body
     row = example(body, program.training.columns if program.training else ())

@@ -19,7 +19,7 @@ INPUTS = ByType(
 def declarations(
     source: CompilerInput, used: Sequence[ir.Feature], *, dates: bool
 ) -> str:
-    """The types of everything that the module exports."""
+    """Return the types of everything that the module exports."""
     program = source.program
     target = comment(words.name(program.target))
     labels = program.body.labels
@@ -72,7 +72,7 @@ def declarations(
 
 
 def _name(feature: ir.Feature) -> str:
-    """A type may have a property `__proto__` by its plain name."""
+    """Return the name of a property; a type may have a plain `__proto__`."""
     return key(feature.name).removeprefix("[").removesuffix("]")
 
 

@@ -59,7 +59,7 @@ class PlainTests:
         self.texts = Texts(self._of)  # rules share most of their tests
 
     def of(self, groups: Sequence[Tests]) -> list[TestText]:
-        """The tests of each feature."""
+        """Return the tests of each feature."""
         return self.texts.of(groups)
 
     def _of(self, tests: Tests) -> TestText:
@@ -127,7 +127,7 @@ def _unseen(tests: Tests, feature: ir.Feature) -> str:
 
 
 def terms(body: ir.Body, survey: RuleSurvey, target: str, glossary: Glossary) -> str:
-    """What the names in the rules mean: "bmi: body mass index (kg/m²); ..."."""
+    """Explain the names in the rules: "bmi: body mass index (kg/m²); ..."."""
     names = [target, *(body.features[index].name for index in survey.features)]
     said = []
     for name in names:

@@ -50,7 +50,7 @@ def importance_note(found: SplitShares) -> str:
 
 
 def importance(forest: ir.Forest, found: SplitShares) -> str:
-    """The table of the features that some tree tests, with a bar for each."""
+    """Return the table of the features that some tree tests, with a bar for each."""
     ranked = found.ranked
     if not ranked:
         return ""
@@ -160,7 +160,7 @@ def _weighting(forest: ir.Forest) -> str:
 
 
 def _meaning(forest: ir.Forest, outputs: Sequence[int]) -> str:
-    """What a greater margin means."""
+    """Say what a greater margin means."""
     if not forest.labels:
         if forest.link is ir.Link.IDENTITY:
             return "The margin is the answer."

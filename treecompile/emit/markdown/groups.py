@@ -46,7 +46,7 @@ def grouped(
     body: Body,
     shown: ShownRules,
 ) -> tuple[str, list[GroupText]]:
-    """The table of contents, with a link to each group, and the groups.
+    """Return the table of contents, with a link to each group, and the groups.
 
     Few rules have no contents, and a section each. In a summary there is one group.
     """
@@ -85,7 +85,7 @@ def grouped(
 
 
 def _shared(writer: RuleWriter, group: RuleGroup) -> tuple[str, str]:
-    """The common tests of a group, and a sentence about them."""
+    """Return the common tests of a group, and a sentence about them."""
     common, remark = writer.common(group.common)
     who = (
         "This rule requires" if len(group.rules) == 1 else "All of these rules require"
@@ -191,7 +191,7 @@ def _within(span: tuple[int, int], start: int, stop: int) -> bool:
 
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
-    """The start and the end of the rules below each node; dead rules do not count."""
+    """Return the start and end of the rules below each node, without dead rules."""
     spans = [(0, 0)] * len(tree.nodes)
     count = 0
     for leaf in leaf_positions(tree):

@@ -124,7 +124,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def _finished(text: str, program: Program, history: History) -> str:
-    """The document with its record; a note that a template leaves out is not lost."""
+    """Add the record to the document; refuse to lose a note that has no place."""
     for name, note in history.notes.items():
         if note not in text:
             raise TargetError(

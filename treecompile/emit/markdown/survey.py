@@ -90,7 +90,7 @@ class LeafSurvey:
         self.compares = self.takes_missing = False
 
     def frequent(self, program: ir.Program) -> tuple[ir.RuleSet, dict[str, Evidence]]:
-        """The rules that decide most rows, in their order, and what each decides."""
+        """Return the rules that decide most rows, in order, and what each decides."""
         rows = rows_of_leaves(program, self.tree)
         found = dict(nlargest(SHOWN, self._seen(), key=lambda each: rows[each[0]]))
         chosen = {leaf: self.ids[leaf] for leaf in self.leaves if leaf in found}

@@ -164,7 +164,7 @@ def check_layout(options: EmitOptions) -> None:
 
 
 def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> list[str]:
-    """The names of the functions of the module."""
+    """Return the names of the functions of the module."""
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
@@ -179,7 +179,7 @@ def column_names(name: str, features: Sequence[ir.Feature]) -> list[str]:
 
 
 def converter(feature: ir.Feature) -> str:
-    """The call that turns a column into numbers or codes."""
+    """Return the call that turns a column into numbers or codes."""
     if feature.kind is ir.Kind.NUMERIC:
         return "numbers"
     codes = (f"{python_literal(c)}: {i}" for i, c in enumerate(feature.categories))
@@ -187,7 +187,7 @@ def converter(feature: ir.Feature) -> str:
 
 
 def answer_type(body: ir.AnyBody) -> str:
-    """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
+    """Return the answers' dtype; text and integers beyond 64 bits stay objects."""
     if any(isinstance(label, int) and abs(label) >= 2**63 for label in body.labels):
         return "object"
     return DTYPES.of(type_of_labels(body.labels or (0.0,)))
@@ -196,7 +196,7 @@ def answer_type(body: ir.AnyBody) -> str:
 def _tree(
     body: ir.Body, decided: Mapping[int, ir.Rule]
 ) -> tuple[ir.Tree | None, Places]:
-    """The tree to walk, if there is one, and where its table has each node."""
+    """Return the tree to walk, if there is one, and where its table has each node."""
     if isinstance(body, ir.Tree):
         tree, answers = body, {leaf: number for number, leaf in enumerate(decided)}
     else:
@@ -212,7 +212,7 @@ def _tree(
 def _table(
     body: ir.Body, tree: ir.Tree | None, required: Mapping[int, int], places: Places
 ) -> Iterator[str]:
-    """The splits of the tree, or the rules."""
+    """Yield the splits of the tree, or the rules."""
     if tree is not None:
         for node in tree.nodes:
             if isinstance(node, ir.Split):
@@ -244,7 +244,7 @@ def _split(
 
 
 def _children(split: ir.Split, feature: ir.Feature, places: Places) -> list[int]:
-    """The child for each code: of a category, of an unseen and of a missing value."""
+    """Return the child for each code: of categories, unseen and missing values."""
     children = [0] * (len(feature.categories) + 2)
     codes = {category: code for code, category in enumerate(feature.categories)}
     for branch in split.branches:

@@ -79,7 +79,7 @@ class DecisionCode(GuardClauses):
         self.large = self.large_features()
 
     def large_features(self) -> set[int]:
-        """The features that are compared with numbers above 2^53."""
+        """Return the features that are compared with numbers above 2^53."""
         return {
             test.feature
             for test in self.texts
@@ -201,7 +201,7 @@ class DecisionCode(GuardClauses):
 
 
 def plain_types(feature: ir.Feature, is_large: bool) -> tuple[str, ...]:
-    """The types that need no conversion before they are compared.
+    """Return the types that need no conversion before they are compared.
 
     Python compares an int with a float exactly; the semantics rounds the int to a
     double first. Below 2^53 the results are the same, so unless a threshold is larger.
@@ -212,7 +212,7 @@ def plain_types(feature: ir.Feature, is_large: bool) -> tuple[str, ...]:
 
 
 def set_constants(sets: Mapping[tuple[str, ...], str]) -> list[str]:
-    """The definitions of named sets."""
+    """Return the definitions of named sets."""
     lines = []
     for items, name in sets.items():
         if len(items) == 1:

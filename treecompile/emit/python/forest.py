@@ -158,13 +158,13 @@ def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
 
 
 def classes(forest: ir.Forest) -> list[str]:
-    """The constant CLASSES of a classifier."""
+    """Return the constant CLASSES of a classifier."""
     labels = map(python_literal, forest.labels)
     return collection("CLASSES = (", labels, ")") if forest.labels else []
 
 
 def constants(forest: ir.Forest, used: Sequence[str]) -> Iterator[str]:
-    """The numbers that the functions in use need for the answer."""
+    """Yield the numbers that the functions in use need for the answer."""
     if forest.cut is not None:
         yield f"CUT = {forest.cut!r}  # of the margin: the second label is above it"
     if forest.link is ir.Link.LOGISTIC:
@@ -255,7 +255,7 @@ class ForestCode:
         return [f"m{place}" for place in range(len(forest.start))]
 
     def sums(self) -> list[str]:
-        """The body of `sums`."""
+        """Return the body of `sums`."""
         forest = self.forest
         names = self.sum_names(forest)
         lines = self.checks()
@@ -346,7 +346,7 @@ class TreeCode(DecisionCode):
     def addition(
         self, function: FunctionText, sums: Sequence[str], is_single: bool
     ) -> list[str]:
-        """The lines that add the tree to its sums."""
+        """Return the lines that add the tree to its sums."""
         arguments = self.arguments(function)
         if len(sums) == 1:
             start, end = f"    {sums[0]} += {function.name}(", ")"

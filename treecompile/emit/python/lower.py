@@ -121,13 +121,13 @@ class ReadColumns:
         return cls(used, parsers, dates, helpers)
 
     def features(self) -> list[str]:
-        """The constants FEATURES and DATES."""
+        """Return the constants FEATURES and DATES."""
         name = "FEATURES" if self.used else "FEATURES: dict[str, str]"
         types = {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in self.used}
         return [*mapping(name, types), *self.dates]
 
     def parsers_by_name(self) -> list[str]:
-        """The constant PARSERS."""
+        """Return the constant PARSERS."""
         name = "PARSERS" if self.used else "PARSERS: dict[str, Any]"
         return mapping(name, self.parsers)
 
@@ -233,19 +233,19 @@ def computed(program: ir.AnyProgram) -> list[str]:
 def script_mode(
     names: Sequence[str], flags: Mapping[str, bool], replaced: Mapping[str, str] = {}
 ) -> list[str]:
-    """The functions of the script mode, with what booleans and dates need."""
+    """Return the functions of the script mode, with what booleans and dates need."""
     more = ["as_field"] * flags["BOOLEANS"] + [*OF_DATES] * flags["COMPUTES"]
     return copied(script, [*names, *more], flags, replaced)
 
 
 def blanks(program: ir.AnyProgram) -> list[str]:
-    """The texts that mean missing, in a file that the script reads."""
+    """Return the texts that mean missing, in a file that the script reads."""
     texts = map(python_string, ("", *program.na_values))
     return collection("BLANKS = (", texts, ")")
 
 
 def _asked(body: ir.Body, options: EmitOptions) -> str:
-    """The layout to choose; a tree is nested: that is shorter, and takes less time."""
+    """Return the layout to choose; AUTO nests a tree, which is shorter and faster."""
     is_open = options.layout == AUTO and isinstance(body, ir.Tree)
     return DECISION if is_open else options.layout
 
@@ -267,7 +267,7 @@ def _runtime(body: ir.Body) -> list[str]:
 
 
 def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:
-    """The docstring of the module, with one call that can be tried."""
+    """Return the docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
     row = example(body, program.training.columns if program.training else ())
@@ -289,7 +289,7 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
 
 
 def example_calls(body: ir.AnyBody, row: ir.Row, answer: ir.Label) -> list[str]:
-    """A call by name and one by position that can be tried."""
+    """Return a call by name and one by position that can be tried."""
     required = required_features(body)
     values = [python_literal(row[place]) for place in required]
     keys = (python_string(body.features[place].name) for place in required)
@@ -306,7 +306,7 @@ def example_calls(body: ir.AnyBody, row: ir.Row, answer: ir.Label) -> list[str]:
 
 
 def _filled(values: Sequence[str], width: int) -> list[str]:
-    """Values in lines, as many in each as fit."""
+    """Fill lines with values, as many in each as fit."""
     lines = [""]
     for value in values:
         if lines[-1] and len(lines[-1]) + len(value) + 2 > width:

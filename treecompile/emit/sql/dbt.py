@@ -56,7 +56,7 @@ class Column:
 
 
 def properties(name: str, description: str, columns: Iterable[Column]) -> str:
-    """The YAML beside a dbt model: its columns, and tests of them.
+    """Return the YAML beside a dbt model: its columns, and tests of them.
 
     Values are SQL literals, because dbt copies them into its SQL unchanged.
     """

@@ -108,7 +108,7 @@ def expressions(
     columns: Mapping[int, str],
     options: EmitOptions,
 ) -> dict[str, list[str]]:
-    """The lines of each output, by the name of its column."""
+    """Return the lines of each output, by the name of its column."""
     columns = with_zeros_missing(forest, dialect, columns)
     sums = ForestSums(forest, dialect, columns, options)
     return {
@@ -135,7 +135,7 @@ def with_zeros_missing(
 
 
 def _expression(sums: ForestSums, asked: Asked) -> list[str]:
-    """The lines of one output, with its sums inside."""
+    """Return the lines of one output, with its sums inside."""
     dialect, stages = sums.dialect, sums.stages
 
     def answer(margins: Sequence[str]) -> str:
@@ -171,7 +171,7 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
 
 
 def _filled(text: str, margins: Expressions) -> list[str]:
-    """The lines of a text, with the lines of a margin instead of its mark."""
+    """Return the lines of a text, with the lines of a margin instead of its mark."""
     found = [text]
     for mark, inner in margins.items():
         made: list[str] = []
@@ -187,7 +187,7 @@ def _filled(text: str, margins: Expressions) -> list[str]:
 
 
 def _subquery(stages: Sequence[Expressions], text: str, dialect: Dialect) -> list[str]:
-    """A subquery for one row, whose stages see the columns of the table."""
+    """Return a subquery for one row, whose stages see the columns of the table."""
     lines, source, fence = ["("], "", dialect.sums.fence
     for number, stage in enumerate(stages):
         name = f"{SUMS}_{number}"
@@ -292,7 +292,7 @@ class ForestSums:
             yield "+", [literal(forest.offset[place], self.dialect)]
 
     def _tree(self, member: ir.Member, place: int, number: int) -> list[str]:
-        """The CASE of a tree."""
+        """Return the CASE of a tree."""
         nodes = member.tree.nodes
 
         def added(position: int) -> str:
@@ -308,7 +308,7 @@ class ForestSums:
         return lines
 
     def _combined(self, start: list[str], operations: Sequence[Operation]) -> list[str]:
-        """The lines of a sum, rounded by casts if it is of 32 bits."""
+        """Return the lines of a sum, rounded by casts if it is of 32 bits."""
         single = self.dialect.forests.single
         lines = list(start)
         for operator, term in operations:

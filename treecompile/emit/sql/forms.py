@@ -84,7 +84,7 @@ def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[in
 def _parameters(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> dict[int, tuple[str, str]]:
-    """The declaration of each parameter of a function, and the reference to it."""
+    """Return each parameter's declaration in a function, and the reference to it."""
     functions = dialect.functions
     columns = column_names(body, quoting_of(dialect, options), options.columns)
     plain = identifiers(body, ())
@@ -105,7 +105,7 @@ def _parameters(
 
 
 def _type(value_type: ValueType, dialect: Dialect) -> str:
-    """The type of a parameter or of the answer of a function."""
+    """Return the type of a parameter or of the answer of a function."""
     functions = dialect.functions
     special = {
         ValueType.STR: functions.text,
@@ -140,7 +140,7 @@ def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
 def statement(
     steps: Steps, body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
-    """The lines of the statement or of the bare expression."""
+    """Return the lines of the statement or of the bare expression."""
     if options.form == EXPRESSION:
         (lines,) = steps.outputs.values()
         return list(lines)
@@ -200,7 +200,7 @@ def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
 def _joined(
     stages: Mapping[str, Sequence[Sequence[str]]], dialect: Dialect
 ) -> Iterator[str]:
-    """Each stage as a subquery that sees the table and the stages before it."""
+    """Write each stage as a subquery that sees the table and earlier stages."""
     for name, columns in stages.items():
         inner = ["SELECT", *_indented(listed(columns)), dialect.steps.fence]
         yield "CROSS JOIN LATERAL ("
@@ -212,12 +212,12 @@ TYPED, DECIDED, LATERAL_ALIAS = "typed", "decided", "input_rows"
 
 
 def decided(options: EmitOptions) -> str:
-    """The name of the step that finds the rule."""
+    """Return the name of the step that finds the rule."""
     return free_name(DECIDED, options.table)
 
 
 def free_name(name: str, table: str) -> str:
-    """A name for a step that is not the name of the table."""
+    """Return a name for a step that is not the name of the table."""
     parts = {part.strip('"').casefold() for part in table.split(".")}
     while name in parts:
         name += "_"
@@ -229,14 +229,14 @@ def _select(star: str, columns: Sequence[Sequence[str]]) -> list[str]:
 
 
 def listed(columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of the columns, with a comma after each but the last."""
+    """Yield the lines of the columns, with a comma after each but the last."""
     for place, column in enumerate(columns, start=1):
         yield from column[:-1]
         yield column[-1] + "," * (place < len(columns))
 
 
 def named(made: Expressions) -> list[list[str]]:
-    """The lines of each column, with its name."""
+    """Return the lines of each column, with its name."""
     return [_named(lines, column) for column, lines in made.items()]
 
 
@@ -249,7 +249,7 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def _escaped(lines: Sequence[str], options: EmitOptions) -> list[str]:
-    """The lines as dbt renders them back."""
+    """Return the lines as dbt renders them back."""
     return [dbt.escaped(line) if options.form == DBT else line for line in lines]
 
 
@@ -279,7 +279,7 @@ def _function(
 
 
 def answer_type(body: AnyBody, output: str) -> ValueType:
-    """The type of the values of an output."""
+    """Return the type of the values of an output."""
     if output == "rule":
         return ValueType.STR
     if output in ("probability", "margin") or not body.labels:

@@ -57,7 +57,7 @@ def check_sums(tree: Tree, dialect: Dialect) -> None:
 
 
 def bounds(tree: Tree) -> tuple[float, float]:
-    """The least nonzero magnitude and the greatest magnitude of any sum or product.
+    """Return the least nonzero and the greatest magnitude of any sum or product.
 
     Cancellation between numbers of different signs is not considered.
     """
@@ -92,7 +92,7 @@ def bounds(tree: Tree) -> tuple[float, float]:
 
 
 def total(split: Split) -> float:
-    """The weights of the branches, added up in branch order as the semantics does."""
+    """Add the weights of the branches in branch order, as the semantics does."""
     weight = 0.0
     for branch in split.branches:
         weight += branch.weight
@@ -125,7 +125,7 @@ def nested_operators(operators: Sequence[int]) -> int:
 
 
 def first_greatest(shares: Sequence[str], results: Sequence[str]) -> str:
-    """The result that belongs to the greatest share, at a tie to the first of them."""
+    """Choose the result of the greatest share; at a tie, of the first of them."""
     if len(shares) == 1:
         return results[0]
     arms = []

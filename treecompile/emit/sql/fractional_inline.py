@@ -40,7 +40,7 @@ Lines = Sequence[Line]
 
 
 def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """The lines of the expression that answers one row."""
+    """Return the lines of the expression that answers one row."""
     check_terms(tree, copies(tree, asked, writer.dialect), writer.dialect)
     return [f"{'  ' * by}{text}" for by, text in answer(tree, writer, asked)]
 
@@ -54,7 +54,7 @@ def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
 
 
 def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
-    """The answer, computed from the shares of the root."""
+    """Return the answer, computed from the shares of the root."""
     inner, sums = InlineSums(tree, writer), writer.dialect.sums
     labels = [literal(label, writer.dialect) for label in tree.labels]
     if asked.output == "label" and len(labels) == 1:
@@ -97,13 +97,13 @@ def listed(before: str, shares: Sequence[Lines], after: str) -> list[Line]:
 
 
 def start(word: str, lines: Lines) -> Lines:
-    """The lines with a word before the first."""
+    """Return the lines with a word before the first."""
     (by, text), *rest = lines
     return [(by, f"{word}{text}"), *rest]
 
 
 def end(lines: Lines, text: str) -> Lines:
-    """The lines with a text after the last."""
+    """Return the lines with a text after the last."""
     *rest, (by, last) = lines
     return [*rest, (by, f"{last}{text}")]
 
@@ -129,7 +129,7 @@ class InlineSums:
         }
 
     def share(self, place: int) -> Lines:
-        """The share of a label, or the number of a regression."""
+        """Return the share of a label, or the number of a regression."""
         waiting: dict[int, Lines] = {}
         for position, node in upwards(self.tree):
             if not isinstance(node, Split):
@@ -188,7 +188,7 @@ SUM = 2  # levels of a sum that follows a plus
 
 
 def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
-    """The branch to write first in the sums of some splits.
+    """Return the branch to write first in the sums of some splits.
 
     There are none if the database can parse the sums in branch order. Otherwise it is
     the deepest branch, wherever that makes the expression flatter.
@@ -204,7 +204,7 @@ def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
 
 
 def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
-    """The depth in levels and in operators, and the branches written first."""
+    """Return the depth in levels and in operators, and the branches written first."""
     levels, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
     first: dict[int, int] = {}
     for position, node in upwards(tree):
@@ -222,7 +222,7 @@ def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
 
 
 def levels_with_first(inner: Sequence[int], first: int) -> int:
-    """The levels of a sum if that branch is written first."""
+    """Return the levels of a sum if that branch is written first."""
     before = (2 * SUM + levels for levels in inner[:first])  # in their own brackets
     behind = (SUM + levels for levels in inner[first + 1 :])
     return max(1 + inner[first], *before, *behind)

@@ -50,7 +50,7 @@ class Quoting:
         self.reserved = words_of(dialect.names.reserved) | words_of(reserved)
 
     def name(self, text: str) -> str:
-        """The name of a column or a table; in quotes where it needs them."""
+        """Return the name of a column or a table; in quotes where it needs them."""
         text = self.stored(text)
         return text if self.is_bare(text) else self.quoted(text)
 
@@ -101,7 +101,7 @@ class Quoting:
         return ""
 
     def path(self, option: str, text: str) -> str:
-        """A table, perhaps with its schema: `sales.rows`, `"my.schema".rows`."""
+        """Return a table, perhaps with its schema: `sales.rows`, `"my.schema".rows`."""
         part = r'"(?:[^"]|"")+"|[^."]+'
         if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
             raise OptionError(
@@ -122,7 +122,7 @@ class Quoting:
 def column_names(
     body: ir.AnyBody, quoting: Quoting, renamed: Mapping[str, str]
 ) -> dict[int, str]:
-    """The column of each required feature, as SQL text."""
+    """Return the column of each required feature, as SQL text."""
     dialect = quoting.dialect
     known = {feature.name for feature in body.features}
     for name in renamed:
@@ -158,7 +158,7 @@ WHOLE = 2.0**53
 
 
 def literal(value: ir.Label | None, dialect: Dialect) -> str:
-    """A label or a category of any type."""
+    """Return a label or a category of any type."""
     if isinstance(value, bool):
         return dialect.literals.true if value else dialect.literals.false
     if isinstance(value, int):
@@ -201,7 +201,7 @@ NO_TYPES: Mapping[int, str] = {}
 
 
 def number_forms(operand: str) -> dict[str, Phrase]:
-    """The tests of a number that is never NaN; `operand` names its text in a phrase."""
+    """Return the tests of a number that is never NaN; `operand` is its place."""
     x = f"{{{operand}}}"
     forms = {
         "at_most": f"{x} <= {{value}}",
@@ -219,7 +219,7 @@ INTEGER_FORMS = number_forms("column")  # no cast
 
 
 def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]:
-    """The types that the user declares, by the index of the feature."""
+    """Return the types that the user declares, by the index of the feature."""
     found = {}
     indices = {feature.name: index for index, feature in enumerate(body.features)}
     for name, declared in types.items():
@@ -265,11 +265,11 @@ class ConditionWriter:
         self.singly = 0 < limits.many_sets < sets
 
     def double(self, value: float) -> str:
-        """A number as a double."""
+        """Return a number as a double."""
         return self.number.fill(DOUBLES[self.dialect.literals.double](value))
 
     def threshold(self, value: float, typed: Phrase | None = None) -> str:
-        """A number as it is compared with a double, or `typed` with any number."""
+        """Write a number to compare with a double or, as `typed`, with any number."""
         text = threshold_text(value, self.dialect)
         return self.number.fill(typed.fill(text) if typed else text)
 

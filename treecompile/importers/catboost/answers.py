@@ -44,7 +44,7 @@ def scale_and_bias(model: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
 def with_answers(
     forest: ir.Forest, info: dict[str, Any], given: Sequence[ir.Label] | None
 ) -> ir.Forest:
-    """The forest with its labels and its link, by its loss function."""
+    """Return the forest with its labels and its link, by its loss function."""
     loss = _loss(info)
     if loss not in LINKS:
         raise ModelFileError(

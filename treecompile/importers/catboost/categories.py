@@ -62,7 +62,7 @@ def in_file(model: dict[str, Any], features: Sequence[OneHot]) -> list[KnownCate
 
 
 def texts_of(model: dict[str, Any]) -> dict[int, str]:
-    """The texts that a file lists, by their hashes."""
+    """Return the texts that a file lists, by their hashes."""
     where = "features_info.cat_features_hash"
     info = checks.as_object(model.get("features_info"), "features_info")
     found = {}
@@ -121,7 +121,7 @@ def hashed_by(model: Any, categories: CategoriesOf | None) -> Known:
 
 
 def text_of(category: ir.Category) -> str:
-    """The text that CatBoost makes of a category; True is 1."""
+    """Return the text that CatBoost makes of a category; True is 1."""
     return category if isinstance(category, str) else str(int(category))
 
 
@@ -156,7 +156,7 @@ def _hashes(model: Any, texts: Iterable[str]) -> dict[str, int]:
 
 
 def _saved(model: Any, texts: Sequence[str]) -> dict[str, int]:
-    """The hashes of a file that CatBoost saves with rows of these texts."""
+    """Return the hashes of a file that CatBoost saves with rows of these texts."""
     import catboost
     import pandas as pd
 

@@ -52,7 +52,7 @@ class _Found(NamedTuple):
 
 
 def columns_of(model: dict[str, Any], known: Known) -> tuple[ModelColumns, list[str]]:
-    """The columns, and notes about them. Categories that no tree tests are left out."""
+    """Read the columns, and notes; categories that no tree tests are left out."""
     info = checks.as_object(model.get("features_info"), "features_info")
     numbers = list(_found(info, "float"))
     every = list(_found(info, "categorical"))

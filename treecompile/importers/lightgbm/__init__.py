@@ -26,7 +26,7 @@ SUPPORTED = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
 def read(
     data: bytes, target: str = "", *, labels: Iterable[Any] | None = None
 ) -> ir.NotedForest:
-    """A model from the text that `Booster.save_model` writes.
+    """Read a model from the text that `Booster.save_model` writes.
 
     The file has no labels. Unless they are given, they are the numbers from 0.
     """
@@ -85,7 +85,7 @@ def _highest(forest: ir.Forest) -> float:
 def from_object(
     model: Any, target: str = "", *, labels: Iterable[Any] | None = None
 ) -> ir.NotedForest:
-    """A fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
+    """Import a fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
 
     After early stopping, the trees up to the best iteration are imported: those that
     `predict` uses.

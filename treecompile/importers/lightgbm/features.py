@@ -16,7 +16,7 @@ NONE, ZERO, NAN = 0, 1, 2  # what is missing: the two bits above
 
 
 def bits(words: Sequence[int]) -> list[int]:
-    """The places of the bits that are set in words of 32 bits."""
+    """Return the places of the bits that are set in words of 32 bits."""
     return [
         32 * place + bit
         for place, word in enumerate(words)
@@ -36,7 +36,7 @@ def check_codes(count: int) -> None:
 
 
 def category_sets(block: Block) -> list[list[int]]:
-    """The codes that go left, for each categorical test of a tree."""
+    """Return the codes that go left, for each categorical test of a tree."""
     count = block.integer("num_cat")
     if not 0 <= count <= len(block.lines.get("cat_boundaries", "")):
         raise ModelFileError(f"{block.where}: num_cat={count}: the file is damaged")
@@ -127,7 +127,7 @@ def _tested(
 
 
 def _declared(document: Document, count: int) -> set[int]:
-    """The features that were declared as categorical, even if no test uses them."""
+    """Return the features declared as categorical, even if no test uses them."""
     parts = document.parameters.get("categorical_feature", "").split(",")
     places = {int(part) for part in parts if INTEGER.fullmatch(part)}
     return {place for place in places if 0 <= place < count}

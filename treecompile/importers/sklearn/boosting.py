@@ -177,7 +177,7 @@ def _nodes(tree: Any, columns: Sequence[_Column]) -> list[SplitNode | LeafNode]:
 
 
 def _membership(column: _Column, bits: Any, missing: bool) -> ir.Condition:
-    """The test of a set of codes; unseen categories go where missing values go."""
+    """Return the test of a set of codes; unseen categories go like missing values."""
     codes = range(len(column.codes))
     lefts = {column.codes[c] for c in codes if int(bits[c // 32]) >> (c % 32) & 1}
     named = tuple(c for c in column.feature.categories if (c in lefts) != missing)

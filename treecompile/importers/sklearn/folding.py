@@ -33,7 +33,7 @@ Imported = TypeVar("Imported", ir.Program, ir.ForestProgram)
 def fold(
     program: Imported, names: Sequence[str], steps: Sequence[Any], *, named: bool
 ) -> tuple[Imported, list[str]]:
-    """The program over raw columns, with notes about what the pipeline would refuse.
+    """Return the program over raw columns, and notes on what the pipeline refuses.
 
     `steps` are the fitted transformers before its trees, `named` says that they were
     fitted on a frame.
@@ -238,7 +238,7 @@ class _Folding:
         return len(self.made) - 1
 
     def _open(self, links: Sequence[Link], box: Box) -> list[Link]:
-        """The links that some row of the box passes."""
+        """Return the links that some row of the box passes."""
         found: list[Link] = []
         rest: Box | None = box
         for test, left in links:

@@ -56,7 +56,7 @@ class _LineSearch:
                 self.lines.setdefault(source, []).append(place)
 
     def found(self) -> dict[int, Line]:
-        """The sides of all tests of numbers."""
+        """Return the sides of all tests of numbers."""
         lines, tests = self.lines, self.tests
         if not lines:
             return {}
@@ -84,7 +84,7 @@ class _LineSearch:
         return found
 
     def _domain(self, source: int) -> tuple[float, float]:
-        """The least and the greatest double that the pipeline transforms.
+        """Return the least and the greatest double that the pipeline transforms.
 
         All doubles, except for transformers that refuse some, as Box-Cox does those up
         to 0. A number outside goes where the nearest one inside goes.
@@ -245,7 +245,7 @@ class _Extremes:
         self.later_bottoms = np.minimum.accumulate(z[::-1])[::-1]
 
     def first_wrong(self, test: Test, line: Line, values: Floats) -> int | None:
-        """The place of a number that does not go where the line says."""
+        """Return the place of a number that does not go where the line says."""
         if self.is_whole and len(line.lefts) == 2 and self._holds(test, line, values):
             return None
         said = np.array(line.lefts)[np.searchsorted(line.ends, values)]

@@ -68,7 +68,7 @@ class Probe:
     def transformed(
         self, changed: Mapping[int, Sequence[Any] | Floats], rows: int
     ) -> Floats:
-        """The transformed columns of rows that differ in some raw columns."""
+        """Return the transformed columns of rows that differ in some raw columns."""
         data = {}
         for place, raw in enumerate(self.structure.raw):
             values: Any = changed.get(place)
@@ -94,7 +94,7 @@ class Probe:
         return found
 
     def at(self, sources: Positions, values: Floats) -> Floats:
-        """The transformed row of each value of a raw column.
+        """Return the transformed row of each value of a raw column.
 
         Columns do not depend on each other, so one row probes a value of each.
         """
@@ -152,7 +152,7 @@ class Probe:
         }
 
     def attempt(self, source: int, value: Any) -> Floats | None:
-        """The transformed value; None if the pipeline refuses it."""
+        """Return the transformed value; None if the pipeline refuses it."""
         try:
             return self.transformed({source: [value]}, 1)
         except (TypeError, ValueError):
@@ -189,7 +189,7 @@ def _usual(raw: RawColumn) -> Any:
 
 
 def _unseen(known: Sequence[Any]) -> Any:
-    """A category that is none of the known ones, of their type."""
+    """Return a category that is none of the known ones, of their type."""
     if all(isinstance(each, str) for each in known):
         return "?" * (max(map(len, known), default=0) + 1)
     if all(isinstance(each, bool) for each in known):

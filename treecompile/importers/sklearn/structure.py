@@ -61,7 +61,7 @@ class Structure:
         self.columns = columns
 
     def follow(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
-        """The columns that a transformer makes of the given ones."""
+        """Return the columns that a transformer makes of the given ones."""
         if step is None or step == "passthrough":
             return columns
         if step == "drop":

@@ -68,7 +68,7 @@ def refuse_categorical(estimator: Any) -> None:
 def column_names(
     estimator: Any, given: Sequence[str] | None, *, inner: bool
 ) -> list[str]:
-    """The names of the columns; those of an `inner` model are made up."""
+    """Return the names of the columns; those of an `inner` model are made up."""
     if inner:
         return [f"z{i}" for i in range(estimator.n_features_in_)]
     return feature_names_of(estimator, given)
@@ -84,7 +84,7 @@ def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def labels_of(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
-    """The labels of a classifier; none of a regressor."""
+    """Return the labels of a classifier; none of a regressor."""
     if not hasattr(estimator, "classes_"):
         if given is not None:
             kind = type(estimator).__name__
@@ -142,7 +142,7 @@ def nodes_of(
     *,
     never_missing: bool = False,
 ) -> list[SplitNode | LeafNode]:
-    """The nodes of a tree of a forest; `values` is what each of them adds.
+    """Return the nodes of a tree of a forest; `values` is what each of them adds.
 
     `columns` are those that the tree reads. If they are `never_missing`, scikit-learn
     does not look at where a missing value would go.

@@ -31,7 +31,7 @@ def read(
     missing: float = nan,
     iterations: int | None = None,
 ) -> ir.NotedForest:
-    """A model from the JSON or UBJSON that `save_model` writes.
+    """Read a model from the JSON or UBJSON that `save_model` writes.
 
     The file has no labels. Unless they are given, they are the numbers from 0. After
     early stopping, a file of XGBClassifier and the like is read up to its best
@@ -52,7 +52,7 @@ def from_object(
     labels: Iterable[Any] | None = None,
     missing: float | None = None,
 ) -> ir.NotedForest:
-    """A fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
+    """Import a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
 
     After early stopping, the trees that `predict` uses are imported: all of a Booster,
     and those up to the best iteration of the others. Unless `missing` is given, it is
@@ -175,7 +175,7 @@ def _is_of_sklearn(learner: Section) -> bool:
 
 
 def _best(learner: Section, always: bool = False) -> int | None:
-    """The number of iterations up to the best one, where `predict` stops at it."""
+    """Return the iterations up to the best one, if `predict` stops there; or None."""
     if "attributes" not in learner or not (always or _is_of_sklearn(learner)):
         return None
     attributes = learner.part("attributes")

@@ -37,7 +37,7 @@ def columns(
     names: Sequence[str],
     tests: Iterable[tuple[int, Sequence[int] | None]],
 ) -> boosted.Columns:
-    """The features, from what the file says of them and from the tests of all trees.
+    """Return the features, from the file's lists and from the tests of all trees.
 
     A test is the place of its feature, and the codes that go right; None: a number.
     """
@@ -80,7 +80,7 @@ def _coded(name: str, codes: Sequence[int]) -> ir.Feature:
 def _categories(
     model: Section, names: Sequence[str]
 ) -> dict[int, Sequence[ir.Category]]:
-    """The categories that the file has: since XGBoost 3.1, those of a data frame."""
+    """Return the categories in the file: since XGBoost 3.1, those of a data frame."""
     if "cats" not in model:
         return {}
     encoded = model.part("cats").parts("enc")

@@ -41,7 +41,7 @@ FIRST = 0x3F33_0000  # the bits of the least number of the first interval
 
 
 def log_single(number: float) -> float:
-    """The logarithm of a 32-bit float above 0."""
+    """Return the logarithm of a 32-bit float above 0."""
     mantissa, exponent = frexp(number)
     bits = int(np.float32(mantissa).view(np.int32))  # of a number from 0.5 to 1
     power = (bits - FIRST) >> 23

@@ -83,7 +83,7 @@ class _Binary:
         return found
 
     def count(self) -> int:
-        """The length of a text, or of a list."""
+        """Return the length of a text, or of a list."""
         mark = self.take(1)
         if mark not in INTEGERS:
             raise self.fault("expected an integer")

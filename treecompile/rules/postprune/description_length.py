@@ -97,7 +97,7 @@ def threshold_bits(values: int) -> float:
 def exception_bits(
     cases: int, taken: Floats, false_positives: Floats, false_negatives: Floats
 ) -> Floats:
-    """The bits that name the exceptions among the cases taken and among the rest."""
+    """Return the bits to name exceptions among the cases taken and among the rest."""
     taken, wrong, missed = map(np.atleast_1d, (taken, false_positives, false_negatives))
     half = (wrong + missed) / 2
     most = taken > cases / 2
