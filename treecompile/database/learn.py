@@ -62,7 +62,7 @@ from treecompile.tables.options import DataOptions
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """A table to learn from, the options, and the listeners for progress."""
+    """A table to learn from, the options, and who is told of progress."""
 
     store: Store
     schema: Schema

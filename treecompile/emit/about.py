@@ -1,4 +1,4 @@
-"""What people say about a model in `--about FILE`: title, purpose, owner, reviewers.
+"""Reads what people say about a model in `--about FILE`: title, owner, reviewers.
 
 The rule document and the review page show it. For example:
 

@@ -29,7 +29,7 @@ from treecompile.emit.confined import main
 main()
 """
 REFUSED = 3  # the exit code; the message is on the standard error
-SECONDS = 20  # of the processor
+SECONDS = 20  # seconds of processor time
 MEMORY = 1 << 30  # bytes
 OUTPUT = 1 << 26  # characters
 
@@ -37,7 +37,7 @@ OUTPUT = 1 << 26  # characters
 @dataclass(frozen=True, slots=True)
 class Job:
     template: str
-    folders: Sequence[str]  # of templates, the first one first
+    folders: Sequence[str]  # folders of templates, in order of search
     built_in: str  # the built-in target whose templates come last; "" for none
     formatter: str
     seconds: int

@@ -40,9 +40,9 @@ class GuardClauses(ABC):
     """Writes the steps of a decision; `variables` names the features that it reads."""
 
     indent: int  # columns of each level
-    width: int  # of a line
+    width: int  # the width of a line
     first: str  # the name of the first function
-    following: str  # of the others, before their number
+    following: str  # the name of the others, before a number
     number_tests: Mapping[str, str]  # by the names of `form_of`
 
     def __init__(
@@ -201,7 +201,7 @@ class SplitRow:
     column: int  # the column of the feature, among those that are read
     choice: Choice
     children: str  # the nodes of its branches: "3, 4"
-    weights: tuple[float, ...]  # of the training cases that went there
+    weights: tuple[float, ...]  # of training cases in each branch
 
 
 def tree_table(

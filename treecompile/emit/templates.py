@@ -113,6 +113,6 @@ def _blackened(text: str, name: str) -> str:
 
     try:
         return black.format_str(text, mode=black.Mode())
-    except Exception as error:  # it does not say which it raises
+    except Exception as error:  # black does not say which it raises
         problem = f"the template does not produce valid Python: {_problem(error)}"
         raise TargetError(f"{name}: {problem}") from None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-KEY = "key"  # of the metadata of a field
+KEY = "key"  # the key in the metadata of a field
 MOST_BYTES = 1 << 18  # bytes of a file
 LONGEST = 4000  # characters of a text: each may be written once per leaf of a tree
 GREATEST = 10**9  # number
@@ -37,7 +37,7 @@ GREATEST = 10**9  # number
 class Key:
     """What a key may have as its value."""
 
-    places: tuple[str, ...] = ()  # of a phrase
+    places: tuple[str, ...] = ()  # the places of a phrase
     once: str = ""  # the place that a phrase must have exactly once, unless it is empty
     choices: Collection[str] = ()  # empty: any text
     least: int = 0

@@ -56,7 +56,7 @@ def _last(
     low: float,
     high: float,
     kind: type[np.floating[Any]],
-    bits: type[np.signedinteger[Any]],  # that has as many bits
+    bits: type[np.signedinteger[Any]],  # integers of as many bits
 ) -> float:
     first, last = (int(kind(each).view(bits)) for each in (low, high))
     while last - first > 1:

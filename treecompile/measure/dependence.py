@@ -1,9 +1,9 @@
-"""Partial dependence: how the margin of a forest depends on one feature, without data.
+"""Computes partial dependence: how a forest's margin depends on one feature.
 
-A value of the feature is followed down each tree. A split on the feature sends it to
-one branch. At any other split it goes both ways, weighted by the training rows that
-went there. So the other features are averaged over training, as far as the trees
-remember it. (This is the method `recursion` of scikit-learn.)
+No data is needed: a value of the feature is followed down each tree. A split on the
+feature sends it to one branch. At any other split it goes both ways, weighted by the
+training rows that took each. So the other features are averaged over training, as far
+as the trees remember it. (This is the method `recursion` of scikit-learn.)
 
 The trees are added up in double, and the link is not applied.
 """

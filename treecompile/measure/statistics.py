@@ -135,7 +135,7 @@ def figures(
         if rows:
             low, high = wilson(right, rows)
             usual = 0.0
-            if actual and rule.id != DIVIDED:  # which has no answer of its own
+            if actual and rule.id != DIVIDED:  # it has no answer of its own
                 usual = actual[body.labels.index(rule.value)]
             lift = _ratio(right / rows * total, usual)
             made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)

@@ -225,7 +225,7 @@ def _unknown(index: int, feature: ir.Feature, how: Referral) -> ir.Condition | N
 
 def _guarded_tree(tree: ir.Tree, how: Referral) -> ir.Tree:
     """Guard the first split on each feature: an unknown value goes to a new leaf."""
-    asked: list[frozenset[int]] = [frozenset()] * len(tree.nodes)  # on the way
+    asked: list[frozenset[int]] = [frozenset()] * len(tree.nodes)  # tested above it
     moved, count = [], 0  # the new position of each node
     tests: dict[int, ir.Condition] = {}  # of the splits that get a guard
     for position, node in enumerate(tree.nodes):

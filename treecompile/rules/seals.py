@@ -104,7 +104,7 @@ class ConditionTexts:
     def _text(self, condition: ir.Condition) -> str:
         name, feature = self.names[condition.feature], self.features[condition.feature]
         value: object = condition.value
-        if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
+        if feature.kind is ir.Kind.ORDINAL:  # the order of categories matters
             place = rank(feature, value) + 1
             value = feature.categories[:place]
             if len(feature.categories) > MANY:  # too long to repeat in each condition

@@ -39,7 +39,7 @@ from treecompile.verify.constants import as_double
 
 CHECKED = 2000  # rows of each run that are decided row by row as well
 LEAST_CHECKED = 50
-TESTS = 200_000  # that the rows decided one by one may take together
+TESTS = 200_000  # tests for all rows that are decided one by one
 TOGETHER = 1 << 22  # rows x nodes that are divided at a time, to bound the memory
 
 

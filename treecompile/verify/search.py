@@ -126,7 +126,7 @@ class EdgeSearch:
         self,
         graph: QuestionGraph,
         space: Space,
-        answer: Callable[[int], object],  # of a deciding position, to be compared
+        answer: Callable[[int], object],  # the answer of a deciding position
         steps: int,
     ) -> None:
         self.graph, self.space, self.answer = graph, space, answer

@@ -114,7 +114,7 @@ class BinnedFeature(BoundedGains):
 
 
 class Spans:
-    """The weight before each bin and in it, and whether a cut in it is possible."""
+    """The weight before and up to the end of each bin, and if a cut fits inside."""
 
     def __init__(self, bins: BinHistogram, search: GainSearch) -> None:
         before = bins.before()

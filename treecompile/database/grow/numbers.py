@@ -35,7 +35,7 @@ SQUARED = 2.0**-SPARE_BITS  # unit of squared distances: their sum fits as well
 # mean distance, or if its reach is less than NEARER times the assumed one.
 CENTRED, NEARER = 2.0**-34, 2.0**-10
 DISTANCES = 3  # the column of a node's statistics that has the sum of distances
-LARGEST_POWER = 1000  # of two, in one factor
+LARGEST_POWER = 1000  # the greatest power of 2 in one factor
 
 
 class DistanceResponse(NumberResponse):

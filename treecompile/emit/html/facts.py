@@ -14,7 +14,7 @@ class FoundFact:
     """A finding of `check`."""
 
     text: str  # R1 (yes) and R2 (no)
-    row: str = ""  # that shows it, as JSON: {"heat": 20.5}
+    row: str = ""  # a row that shows it, as JSON: {"heat": 20.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class FactGroup:
 
     title: str  # Conflicts: both rules match the row, with different answers
     findings: tuple[FoundFact, ...]
-    more: int = 0  # that are not listed
+    more: int = 0  # how many are not listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from treecompile.model.ir import Program, RuleSet
 from treecompile.model.paths import divisible, leaf_count
 from treecompile.rules.extract import flatten
 
-MOST_RULES = 5_000  # that a browser holds on one page
+MOST_RULES = 5_000  # rules that a browser can hold on one page
 SCRIPTS = ("dom", "review", "tree", "rules", "nearest", "try", "report", "page")
 # Text that ends or changes a script element, whatever it means in JavaScript.
 MARKUP = re.compile(r"<(?=/|!--|script)", re.IGNORECASE)

@@ -34,7 +34,7 @@ from treecompile.model.paths import DIVIDED, divisible, unknown
 from treecompile.model.semantics import required_features
 
 SAFE = 2**53 - 1  # up to here, a number holds every integer exactly
-CHAIN_WIDTH = 48  # of several comparisons with ===, instead of a set
+CHAIN_WIDTH = 48  # up to this width, comparisons with === replace a set
 NUMBER_TESTS = {
     "at_most": "{x} <= {value}",
     "at_most_or_missing": "!({x} > {value})",

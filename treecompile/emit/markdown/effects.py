@@ -197,7 +197,7 @@ def _table(
     return md.table_of(rows)
 
 
-NEAR_ZERO = 1e-12  # of the width of a curve: such as 1e-35, for "not 0"
+NEAR_ZERO = 1e-12  # share of a curve's width; 1e-35 may stand for "not 0"
 
 
 def _edge(edge: float, found: Dependence) -> str:

@@ -39,7 +39,7 @@ EVIDENCE_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    level: str  # of the heading: ###, or #### in a group
+    level: str  # marks of the heading: ###, or #### in a group
     heading: str  # R1: play = no
     conditions: str  # a table of the tests; "" if there are none
     conclusion: str  # then **play = no**.; or: Always **play = no**.

@@ -28,18 +28,18 @@ class RuleSurvey:
     """Facts about all rules, including those that are not shown."""
 
     ids: list[str]  # in their order, without the default
-    dropped: list[str]  # of rules that no row can meet
-    features: list[int]  # that some rule tests, in the order of the columns
+    dropped: list[str]  # ids of rules that no row can meet
+    features: list[int]  # those that some rule tests, in the order of columns
     compares: bool  # whether some test is <= or >
     takes_missing: bool  # whether a missing value passes some test
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRules:
-    rules: ir.RuleSet  # of a summary of a tree, the most frequent ones
+    rules: ir.RuleSet  # in a summary of a tree, the most frequent ones
     rows: Mapping[str, Evidence]  # what each of them decides
     survey: RuleSurvey
-    tests: Sequence[Tests | None]  # of the nodes of a tree, unless it is a summary
+    tests: Sequence[Tests | None]  # for each node of a tree; () in a summary
     is_summary: bool
 
 
@@ -85,7 +85,7 @@ class LeafSurvey:
     def __init__(self, tree: ir.Tree) -> None:
         self.tree = tree
         self.ids = rule_ids(tree)
-        self.leaves: list[int] = []  # that some row reaches
+        self.leaves: list[int] = []  # those that some row reaches
         self.features: set[int] = set()
         self.compares = self.takes_missing = False
 

@@ -26,7 +26,7 @@ class OneHot(NamedTuple):
     """A categorical feature that some tree tests."""
 
     name: str
-    hashes: tuple[int, ...]  # of the categories that it is compared with
+    hashes: tuple[int, ...]  # hashes of the categories that it is compared with
 
 
 class KnownCategories(NamedTuple):
@@ -38,7 +38,7 @@ class KnownCategories(NamedTuple):
 
 
 Known = Callable[[dict[str, Any], Sequence[OneHot]], list[KnownCategories]]
-CategoriesOf = Callable[[str], Iterable[ir.Category]]  # of a feature
+CategoriesOf = Callable[[str], Iterable[ir.Category]]  # takes a feature's name
 
 
 def hash_bits(item: Any, where: str) -> int:

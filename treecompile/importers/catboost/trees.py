@@ -14,8 +14,8 @@ from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
 from treecompile.model.forests import LeafNode
 
-MOST_DEPTH = 16  # of a symmetric tree; CatBoost has the same limit
-MOST_LEVELS = 900  # of other trees
+MOST_DEPTH = 16  # levels of a symmetric tree; CatBoost has the same limit
+MOST_LEVELS = 900  # levels of other trees
 
 
 def members(

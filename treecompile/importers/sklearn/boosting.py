@@ -24,7 +24,8 @@ Made = tuple[ir.Forest, list[str]]
 # ---------------------------------------------------------------- gradient boosting
 
 RANDOM_GUESSES = ("stratified", "uniform")
-TINY = 1e-250  # of sums of larger numbers, none is between 0 and
+# No sum of numbers larger than TINY is between 0 and NEARLY_ZERO.
+TINY = 1e-250
 NEARLY_ZERO = 1e-300
 
 

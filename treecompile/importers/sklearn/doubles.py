@@ -14,7 +14,7 @@ Ordinals = NDArray[np.int64]
 LARGEST = float_info.max
 AROUND = 40  # doubles on each side of an edge that are tried
 MOST_POINTS = 63  # between two doubles that are asked at once
-ROWS = 20_000  # to ask in one call
+ROWS = 20_000  # rows to transform in one call
 
 
 def neighbours(values: Floats) -> Floats:

@@ -190,7 +190,7 @@ class _Todo:
     """A node that is still to be made."""
 
     where: int  # in the folded tree
-    origin: int  # in the given one
+    origin: int  # in the given tree
     links: Sequence[Link]  # its tests that remain
     box: Box  # the raw rows that get there
 

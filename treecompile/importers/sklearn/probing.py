@@ -30,7 +30,7 @@ class Test:
     A test of codes has a tuple instead of a limit: these go left, or all others do.
     """
 
-    column: int  # of the transformed columns
+    column: int  # its place among the transformed columns
     limit: float | tuple[float, ...]
     missing_left: bool  # and all other codes
 

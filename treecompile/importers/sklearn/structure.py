@@ -42,7 +42,7 @@ class RawColumn:
     """What the transformers know about a raw column."""
 
     name: str
-    categories: dict[Any, None] = field(default_factory=dict)  # of its encoders
+    categories: dict[Any, None] = field(default_factory=dict)  # its encoders know them
     encoder: str = ""  # the transformer that takes it for categories
     knows_none: bool = False  # None is a category of its own there
     knows_nan: bool = False

@@ -14,7 +14,7 @@ import numpy as np
 from treecompile.model.errors import ModelFileError
 
 MOST_NESTED = 32
-MOST_PARTS = 4_000_000  # besides the numbers of arrays of one type
+MOST_PARTS = 4_000_000  # values, without the numbers of typed arrays
 NUMBERS = {
     b"i": ">i1",
     b"U": ">u1",

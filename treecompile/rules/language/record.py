@@ -241,7 +241,7 @@ def _compare(found: DocumentLines, checksums: bytes) -> None:
         what = "a line is missing before this one"
     if actual[place + 1 :] == expected[place:]:
         what = "this line was added"
-    number = found.bound[-1][0] + 1 if found.bound else 1  # behind the last line
+    number = found.bound[-1][0] + 1 if found.bound else 1  # after the last line
     if place < len(actual):
         number = found.bound[place][0]
     raise _at(
