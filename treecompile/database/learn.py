@@ -1,7 +1,7 @@
 """Learns a tree from a table in a database; `training` does so from rows in memory.
 
-The rows stay in the database, and only counts are fetched. Options that need the rows
-in memory are refused by name.
+The rows stay in the database, which counts them. Options that need the rows in memory
+are refused by name.
 """
 
 from __future__ import annotations

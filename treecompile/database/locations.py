@@ -1,7 +1,7 @@
 """Decides where rows are read, and opens that place.
 
 Rows are in a table of a database, in Parquet files that DuckDB queries, or in data that
-is read into memory. Every command that takes data asks `in_database` first.
+is read into memory; `in_database` tells which.
 """
 
 from __future__ import annotations

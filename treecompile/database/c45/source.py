@@ -64,14 +64,12 @@ class CaseTableSource(TableSource):
         self.work, self.target = work, work.target
         self.choice, self.limits, self.options = choice, limits, options
         self.features = work.schema.features
-        # The class weights of the new nodes that have cases; after `keep`, of the open
-        # ones.
+        # Class weights of the new nodes that have cases; after `keep`, of open ones.
         self.weights: Floats = np.zeros((0, 0))
         self.numbers = np.zeros(1, np.intp)  # in the draft
         self.drafted = 1  # how many nodes the draft has
-        # For each feature: its values or bins, and for each node the weight of each
-        # class
-        # where the value is missing, in units.
+        # For each feature: its values or bins; and, for each node, the weight of each
+        # class where the value is missing, in units.
         self.known: list[BinHistogram] = []
         self.missing: list[Array] = []
         self.root: list[BinHistogram] = []  # `known` at the root

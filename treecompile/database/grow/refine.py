@@ -158,8 +158,7 @@ def _begun(
     """Return a bin for each of a bin's first values, and one for its other rows."""
     if target.rows(found.sums).sum() == target.rows(whole.sums).sum():
         return found
-    # Some lines of the last value may be missing: it becomes part of the bin for the
-    # rest.
+    # Some lines of the last value may be missing: it goes to the bin for the rest.
     first = found.some(slice(None, -1))
     rest = replace(
         whole,

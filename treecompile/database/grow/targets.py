@@ -2,8 +2,8 @@
 
 The sums are the target's figures about a set of rows, such as the rows of each label.
 They are whole numbers, so they do not depend on the order in which a database adds
-them, and the sums of neighbouring bins add up. The spread is what else is needed to
-bound the gain of a cut inside a bin.
+them. The sums of neighbouring bins add up. The spread of a bin is further figures, from
+which the gain of a cut inside it is bounded.
 
 As in memory, weights are whole numbers of a unit, a power of two; see
 `learning.grow.segments.Units`.
