@@ -285,9 +285,8 @@ class SchemaReader(StoredTable):
         """Yield each column that has at most FEW distinct numbers, and the numbers."""
         if not columns:
             return
-        # A few rows rule most columns out: to find distinct numbers, Spark sends all
-        # values
-        # from task to task.
+        # A few rows rule most columns out. To find distinct numbers, Spark sends all
+        # values from task to task.
         sample = self.store.arrays(
             f"SELECT {', '.join(sql.value for sql in columns)} FROM {self.relation}"
             f" WHERE {self.target.known} LIMIT {SAMPLE_ROWS}"

@@ -1,9 +1,9 @@
-"""Phrases are texts with places in braces: "{x} <= {value}". Literal braces double.
+"""Defines phrases: texts with places in braces, such as "{x} <= {value}".
 
-They come from files that anybody may write. So a phrase knows only the places that are
-declared for it, without attributes, indices, conversions or formats. It is checked when
-it is made, and filling it cannot fail. Text that is filled in is never read as a phrase
-again.
+A literal brace is doubled. Phrases come from files that anybody may write. So a phrase
+knows only the places that are declared for it, without attributes, indices, conversions
+or formats. It is checked when it is made, and filling it cannot fail. Text that is
+filled in is never read as a phrase again.
 """
 
 from __future__ import annotations

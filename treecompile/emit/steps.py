@@ -297,8 +297,7 @@ def nest(rules: ir.RuleSet) -> Nested | None:
     splits: dict[int, Choices] = {}
     present: set[int] = set()  # splits that no missing value reaches
     numbers = count()
-    # Subproblems with most rules come first, to notice early that the tree is too
-    # large.
+    # Those with most rules are split first, to notice early that the tree is too large.
     waiting: list[tuple[int, int, Subproblem]] = []
     to_come = 0  # rules of all waiting subproblems: about as many splits follow
     work = 0

@@ -2,9 +2,8 @@
 
 The file is read without the libraries of ONNX. Its graph is one ensemble of trees, and
 the operators that converters write around it: Cast, Identity, ZipMap, and a Concat of
-the inputs.
-onnxruntime adds the trees in their order, from 0, as floats of 32 bits; of a model of
-doubles, as doubles. The base values are added last.
+the inputs. onnxruntime adds the trees in their order, from 0, as floats of 32 bits; in
+a model of doubles, as doubles. The base values are added last.
 """
 
 from __future__ import annotations

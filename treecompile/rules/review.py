@@ -1,10 +1,9 @@
 """Reads review.json: who accepted or rejected which rule, and if that still holds.
 
 The review page writes the file, and people may write it, too. A verdict is bound to its
-rule by the seal of the rule. So it survives renumbering, but a rule that has been
-edited since has to be reviewed again. The
-verdict on the whole is bound to the SHA-256 of the model. The format is published as
-`docs/review.schema.json`.
+rule by the rule's seal. So it survives renumbering, but a rule that has been edited
+since has to be reviewed again. The verdict on the whole is bound to the SHA-256 of the
+model. The format is published as `docs/review.schema.json`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Computes the seal of a rule: 16 digits that change if what the rule says changes.
 
 A seal is a hash of the target, the conditions and the conclusion. The id, the place in
-the list and the counts do not matter, nor does the form of the conditions: `x > 3 and x
-> 5` has the seal of `x > 5`. So a rule has the same seal in a tree, a list and a
-document, and an accepted rule is recognised after others were edited.
+the list and the counts do not matter, nor the form of the conditions: the seal of
+`x > 3 and x > 5` is that of `x > 5`. So a rule has the same seal in a tree, a list and
+a document, and an accepted rule is recognised after others were edited.
 """
 
 from __future__ import annotations

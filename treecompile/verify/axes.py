@@ -3,7 +3,7 @@
 The axis of a feature is a finite list of values: both sides of every threshold, every
 category and the texts that a loose comparison confuses with it, an unseen value and a
 missing one. Whether a box contains values of an axis is decided exactly, so a search
-that finds no row proves that no combination of these values is one.
+that finds no row proves that there is none among the combinations of these values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the numbers and strings that somebody has added to the text of an artefact.
 
-They are the constants that a freshly compiled artefact has not, or has fewer times:
+They are constants that a freshly compiled artefact lacks, or has fewer times:
 occurrences are counted, because an added branch may reuse a constant of the model.
 `verify` tries them as inputs, so that such a branch cannot hide between the thresholds
 of the model.

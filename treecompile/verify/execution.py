@@ -49,9 +49,9 @@ def run_sql(
     """Run an expression, a query, a view or a function over a table of the rows.
 
     Columns of numbers and of text have the dialect's usual type, or the given one;
-    those in `column_types` have the type given there.
-    With several outputs each answer is a tuple. `alias` names the table in an
-    expression. The table is created with its names written as `identifiers` says.
+    those in `column_types` have the type given there. With several outputs, each answer
+    is a tuple. `alias` names the table in an expression. The table is created with
+    names written as `identifiers` says.
     """
     if not rows:
         return []

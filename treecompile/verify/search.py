@@ -3,8 +3,7 @@
 A state of the graph asks a question, and its arms say where each answer leads; a state
 without arms decides. A tree is such a graph already. In a rule set every condition is a
 question: if it holds, the next condition of the rule follows; if it fails, the next
-rule.
-Arms lead forwards only.
+rule. Arms lead forwards only.
 
 An edge is a question, a value at which a test may err, and the wrong arm that it would
 then take. A row exposes an error there if it has that value, comes to the question, and

@@ -1,4 +1,4 @@
-"""Lowers a program to the strings of the review page: one file without a network.
+"""Lowers a program to the review page: one file that needs no network.
 
 Text from the data is on the page only as JSON, which the scripts show as text. The
 policy of the page lets a browser run its own scripts, known by their hashes, and

@@ -1,8 +1,8 @@
 """Writes the sums of a tree that divides unknown values, nested in one expression.
 
-For databases in which a subquery cannot refer to the current row. Each share of a split
-occurs once in the sum above it, so the expression is as large as the tree; only the
-answer may need a share twice. A share is written `(sum) / total` without brackets
+This is for databases in which a subquery cannot refer to the current row. Each share of
+a split occurs once in the sum above it, so the expression is as large as the tree; only
+the answer may need a share twice. A share is written `(sum) / total` without brackets
 around it, because it is always the first factor: `(sum) / total * amount` is evaluated
 from the left, and nests only half as deep.
 
