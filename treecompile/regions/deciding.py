@@ -68,7 +68,7 @@ def deciding(
 def _uncovered(
     boxes: Boxes, number: int, budget: SearchBudget
 ) -> tuple[bool, Box | None]:
-    """Search rows of a rule that no earlier rule takes.
+    """Search for rows of a rule that no earlier rule takes.
 
     Return whether the search came to an end, and a box of such rows, if any. The side
     with fewer rules is searched first, as an uncovered row is likelier there.

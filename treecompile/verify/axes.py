@@ -213,7 +213,7 @@ def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
 
 
 def twins(category: Value) -> Iterator[str]:
-    """Yield texts that a loose comparison takes for this one, as in other case."""
+    """Yield texts that a loose comparison takes for this one: other case, blanks."""
     if isinstance(category, str):
         text = category
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):

@@ -1,7 +1,7 @@
 """Computes the logarithm of a 32-bit float, as the C library of GNU does.
 
 XGBoost starts its sums at the logarithm of a parameter. The last bit of a logarithm
-depends on the library that computes it, so the one of XGBoost on Linux is here. Its
+depends on the library that computes it; this is the one XGBoost uses on Linux. Its
 table and its polynomial are those of Arm's Optimized Routines (MIT licence).
 """
 
